@@ -1,0 +1,131 @@
+"""Shapes of links, tools and bodies: primitives and meshes, checked when they enter."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from .pose import IDENTITY, Pose
+from .value import Vector3, finite, positive, vector3
+
+MAX_SIZE = 1e4  # [m]; anything larger is a mistake of units
+
+
+def _size(value: float, what: str) -> None:
+    if positive(value, what) > MAX_SIZE:
+        raise ValueError(f"{what} is {value:g} m, expected at most {MAX_SIZE:g} m")
+
+
+class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", tag_field="type"):
+    """Box around its origin; size: full edge lengths along x, y, z [m]."""
+
+    size: Vector3
+
+    def __post_init__(self) -> None:
+        for axis, value in zip("xyz", vector3(self.size, "size"), strict=True):
+            _size(value, f"box size {axis}")
+
+
+class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sphere", tag_field="type"):
+    """Sphere around its origin; radius [m]."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        _size(self.radius, "sphere radius")
+
+
+class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cylinder", tag_field="type"):
+    """Cylinder along z around its origin; radius and full length [m]."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _size(self.radius, "cylinder radius")
+        _size(self.length, "cylinder length")
+
+
+class Capsule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="capsule", tag_field="type"):
+    """Capsule along z around its origin; radius and length of the cylindrical part [m], so that it ends at
+    length / 2 + radius."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _size(self.radius, "capsule radius")
+        _size(self.length, "capsule length")
+
+
+class Cone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cone", tag_field="type"):
+    """Cone along z, its tip at +length / 2 and its base disc at -length / 2 [m]."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _size(self.radius, "cone radius")
+        _size(self.length, "cone length")
+
+
+class MeshUse(str, Enum):
+    """How a mesh enters collision checks."""
+
+    HULL = "hull"  # its convex hull: fast, fills hollows
+    EXACT = "exact"  # its triangles as they are
+    DECOMPOSITION = "decomposition"  # convex pieces
+
+
+class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", tag_field="type"):
+    """A mesh file.
+
+    uri: as the author wrote it. path: the resolved file. digest: sha256 of its content, so that a file which changes
+    under a cell is noticed. scale: factors along x, y, z that turn file units into metres; a negative one mirrors.
+    """
+
+    uri: str
+    path: str
+    digest: str
+    scale: Vector3 = (1.0, 1.0, 1.0)
+    use: MeshUse = MeshUse.HULL
+
+    def __post_init__(self) -> None:
+        if 0.0 in vector3(self.scale, "mesh scale"):
+            raise ValueError(f"mesh scale {list(self.scale)} has a zero")
+
+
+class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="triangles", tag_field="type"):
+    """A mesh given by its numbers: vertices [m] and faces, each three indices of vertices."""
+
+    vertices: tuple[Vector3, ...]
+    faces: tuple[tuple[int, int, int], ...]
+    use: MeshUse = MeshUse.HULL
+
+    def __post_init__(self) -> None:
+        if len(self.vertices) < 3 or not self.faces:
+            raise ValueError(f"mesh has {len(self.vertices)} vertices and {len(self.faces)} faces, expected 3 and 1")
+        for index, vertex in enumerate(self.vertices):
+            finite(vertex, f"vertex {index}")
+        top = len(self.vertices) - 1
+        for index, face in enumerate(self.faces):
+            if min(face) < 0 or max(face) > top:
+                raise ValueError(f"face {index} is {list(face)}, expected indices from 0 to {top}")
+
+
+Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh | Triangles
+Rgba = tuple[float, float, float, float]
+
+
+class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A geometry at a pose in its link or body; rgba: colour, each 0 to 1, for those who look."""
+
+    geometry: Geometry
+    pose: Pose = IDENTITY
+    name: str = ""
+    rgba: Rgba | None = None
+
+    def __post_init__(self) -> None:
+        if self.rgba is not None and not all(0.0 <= value <= 1.0 for value in self.rgba):
+            raise ValueError(f"rgba {list(self.rgba)} leaves the range 0 to 1")

@@ -1,0 +1,162 @@
+"""Poses: a position and an orientation of one frame seen from another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from .value import Vector3, finite, vector3
+
+Matrix = NDArray[np.float64]
+Quaternion = tuple[float, float, float, float]
+QUATERNION_TOLERANCE = 1e-3
+
+
+class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Position [m] and orientation (unit quaternion x, y, z, w) of a frame in its parent.
+
+    The numbers are kept as they were given, so that a pose survives files and messages to the last bit; a quaternion
+    may be off unit length by up to 1e-3 and is normalised wherever it is used.
+
+    Raises:
+        ValueError: numbers that are not finite, or a quaternion that is further from unit length.
+    """
+
+    position: Vector3 = (0.0, 0.0, 0.0)
+    quaternion: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        vector3(self.position, "position")
+        norm = math.sqrt(sum(value * value for value in finite(self.quaternion, "quaternion")))
+        if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+            raise ValueError(f"quaternion {list(self.quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
+
+    @classmethod
+    def from_matrix(cls, matrix: Matrix) -> Pose:
+        """The pose of a homogeneous (4, 4) transform.
+
+        Raises:
+            ValueError: the shape is wrong or the rotation part is off orthonormal by more than 1e-6.
+        """
+        if matrix.shape != (4, 4):
+            raise ValueError(f"a transform has shape (4, 4), got {matrix.shape}")
+        rotation = matrix[:3, :3]
+        error = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+        if not error <= 1e-6 or np.linalg.det(rotation) < 0.0:
+            raise ValueError(f"rotation is not orthonormal and right-handed (off by {error:.3g})")
+        x, y, z = (float(value) for value in matrix[:3, 3])
+        return cls((x, y, z), quaternion_from_rotation(rotation))
+
+    @classmethod
+    def from_rpy(cls, position: Sequence[float], rpy: Sequence[float]) -> Pose:
+        """The pose at a position [m] turned by roll, pitch, yaw [rad] about the fixed x, y, z axes, as URDF has it."""
+        roll, pitch, yaw = (0.5 * angle for angle in vector3(rpy, "rpy"))
+        cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+        cy, sy = math.cos(yaw), math.sin(yaw)
+        quaternion = (
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        )
+        return cls(vector3(position, "position"), quaternion)
+
+    @property
+    def matrix(self) -> Matrix:
+        """Homogeneous transform (4, 4), parent_T_frame."""
+        x, y, z, w = self.quaternion
+        scale = 2.0 / (x * x + y * y + z * z + w * w)
+        result = np.empty((4, 4))
+        result[0] = (1 - scale * (y * y + z * z), scale * (x * y - z * w), scale * (x * z + y * w), self.position[0])
+        result[1] = (scale * (x * y + z * w), 1 - scale * (x * x + z * z), scale * (y * z - x * w), self.position[1])
+        result[2] = (scale * (x * z - y * w), scale * (y * z + x * w), 1 - scale * (x * x + y * y), self.position[2])
+        result[3] = (0.0, 0.0, 0.0, 1.0)
+        return result
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """a_T_c = a_T_b @ b_T_c."""
+        x, y, z = rotate(self.quaternion, other.position)
+        px, py, pz = self.position
+        return Pose((px + x, py + y, pz + z), multiply(self.quaternion, other.quaternion))
+
+    def inverse(self) -> Pose:
+        """b_T_a for a_T_b."""
+        x, y, z, w = normalised(self.quaternion)
+        back = (-x, -y, -z, w)
+        px, py, pz = self.position
+        return Pose(rotate(back, (-px, -py, -pz)), back)
+
+    def distance_to(self, other: Pose) -> tuple[float, float]:
+        """Distance of the origins [m] and angle between the orientations [rad, 0 to pi]."""
+        position = math.dist(self.position, other.position)
+        a, b = normalised(self.quaternion), normalised(other.quaternion)
+        # |a - b| and |a + b| keep their precision for small angles, where acos of the dot product loses it.
+        return position, 4.0 * math.atan2(*sorted((math.dist(a, b), math.dist(a, tuple(-v for v in b)))))
+
+
+IDENTITY = Pose()
+
+
+def normalised(quaternion: Sequence[float]) -> Quaternion:
+    """The quaternion at unit length.
+
+    Raises:
+        ValueError: it is zero or not finite.
+    """
+    x, y, z, w = finite(quaternion, "quaternion")
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    if norm < 1e-12:
+        raise ValueError(f"quaternion {[x, y, z, w]} has no direction")
+    return x / norm, y / norm, z / norm, w / norm
+
+
+def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Hamilton product, at unit length."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return normalised(
+        (
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        )
+    )
+
+
+def rotate(quaternion: Quaternion, vector: Vector3) -> Vector3:
+    """The vector turned by the quaternion."""
+    x, y, z, w = normalised(quaternion)
+    vx, vy, vz = vector
+    tx, ty, tz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
+    return (
+        vx + w * tx + y * tz - z * ty,
+        vy + w * ty + z * tx - x * tz,
+        vz + w * tz + x * ty - y * tx,
+    )
+
+
+def quaternion_from_rotation(rotation: Matrix) -> Quaternion:
+    """Unit quaternion of a (3, 3) rotation, by the largest of its four components (Shepperd, 1978), w >= 0."""
+    m = rotation
+    squares = (
+        1 + m[0, 0] - m[1, 1] - m[2, 2],
+        1 - m[0, 0] + m[1, 1] - m[2, 2],
+        1 - m[0, 0] - m[1, 1] + m[2, 2],
+        1 + m[0, 0] + m[1, 1] + m[2, 2],
+    )
+    largest = max(range(4), key=squares.__getitem__)
+    if largest == 3:
+        raw = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], squares[3])
+    elif largest == 0:
+        raw = (squares[0], m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] - m[1, 2])
+    elif largest == 1:
+        raw = (m[1, 0] + m[0, 1], squares[1], m[2, 1] + m[1, 2], m[0, 2] - m[2, 0])
+    else:
+        raw = (m[0, 2] + m[2, 0], m[2, 1] + m[1, 2], squares[2], m[1, 0] - m[0, 1])
+    x, y, z, w = normalised(raw)
+    return (x, y, z, w) if w >= 0.0 else (-x, -y, -z, -w)

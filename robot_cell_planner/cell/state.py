@@ -1,0 +1,97 @@
+"""States: where everything in a cell is. Values, never the hidden state of an engine."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import msgspec
+from frozendict import frozendict
+
+from .pose import IDENTITY, Pose
+from .value import with_item
+
+NO_NAMES: tuple[str, ...] = ()
+
+
+def _names(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"names are listed twice: {', '.join(names)}")
+
+
+class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a tool is.
+
+    attached_to: the planning group whose tip link carries it; "" if it stands free. pose: of the tool frame in that
+    link, or in the world. configuration: values of its joints. touch_links, touch_bodies: robot links and bodies that
+    it may touch. hidden: not there for any check.
+    """
+
+    pose: Pose = IDENTITY
+    attached_to: str = ""
+    configuration: frozendict[str, float] = frozendict()
+    touch_links: tuple[str, ...] = NO_NAMES
+    touch_bodies: tuple[str, ...] = NO_NAMES
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        _names(self.touch_links)
+        _names(self.touch_bodies)
+
+
+class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a body is.
+
+    attached_to: the frame that carries it (robot link, tool, tool link, body or named frame); "" if it stands free.
+    pose: in that frame, or in the world. touch_links: robot or tool links, touch_bodies: bodies or tools that it may
+    touch. hidden: not there for any check.
+    """
+
+    pose: Pose = IDENTITY
+    attached_to: str = ""
+    touch_links: tuple[str, ...] = NO_NAMES
+    touch_bodies: tuple[str, ...] = NO_NAMES
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        _names(self.touch_links)
+        _names(self.touch_bodies)
+
+
+class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, cache_hash=True):
+    """Everything that moves in a cell, by name.
+
+    base_poses: of each robot's root link in the world. configuration: value of every variable of every robot [rad, m].
+    """
+
+    base_poses: frozendict[str, Pose] = frozendict()
+    configuration: frozendict[str, float] = frozendict()
+    tools: frozendict[str, ToolState] = frozendict()
+    bodies: frozendict[str, BodyState] = frozendict()
+
+    def __post_init__(self) -> None:
+        for name, value in self.configuration.items():
+            if not math.isfinite(value):
+                raise ValueError(f"joint {name} is {value}, expected a finite number")
+
+    def with_configuration(self, values: dict[str, float] | frozendict[str, float]) -> RobotCellState:
+        """The state with some joint values replaced; names are not checked here but by `RobotCell.check_state`."""
+        merged = frozendict({**self.configuration, **values})
+        return msgspec.structs.replace(self, configuration=merged)
+
+    def with_tool(self, name: str, tool: ToolState) -> RobotCellState:
+        return msgspec.structs.replace(self, tools=with_item(self.tools, name, tool))
+
+    def with_body(self, name: str, body: BodyState) -> RobotCellState:
+        return msgspec.structs.replace(self, bodies=with_item(self.bodies, name, body))
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell states apart in any process: sha256 of the canonical JSON."""
+        text = msgspec.json.encode(self, enc_hook=_plain, order="sorted")
+        return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozendict):
+        return dict(value)
+    raise TypeError(f"cannot serialise {type(value).__name__}")

@@ -1,0 +1,18 @@
+"""The nearest existing names, for messages about a name that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
+    """"<text> does not exist", with the nearest existing names, or a few of them where none is near."""
+    names = sorted(existing)
+    near = difflib.get_close_matches(name, names[:20_000], n=3, cutoff=0.6)
+    if near:
+        return f"{text} does not exist; nearest: {', '.join(near)}"
+    if not names:
+        return f"{text} does not exist; there is none at all"
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"{text} does not exist; there are {', '.join(names[:6])}{more}"

@@ -1,0 +1,1 @@
+"""Kinematics: world transforms, forward and inverse kinematics, differential kinematics and dynamics."""

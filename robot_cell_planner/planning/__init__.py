@@ -1,0 +1,1 @@
+"""Planning: targets, joint space and Cartesian motions, path tools."""

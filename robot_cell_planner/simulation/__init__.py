@@ -1,0 +1,1 @@
+"""A PyBullet simulation of a cell and its controllers."""

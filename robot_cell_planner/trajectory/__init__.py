@@ -1,0 +1,1 @@
+"""Trajectories: timing, sampling and validation."""

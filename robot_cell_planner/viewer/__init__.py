@@ -1,0 +1,1 @@
+"""Replay of states and trajectories as a self-contained HTML page."""
