@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 
 import msgspec
 from frozendict import frozendict
@@ -37,6 +38,10 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         _names(self.touch_links)
         _names(self.touch_bodies)
+
+    def with_configuration(self, values: Mapping[str, float]) -> ToolState:
+        """The state with some of the tool's joint values replaced."""
+        return msgspec.structs.replace(self, configuration=frozendict({**self.configuration, **values}))
 
 
 class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +79,7 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ca
             if not math.isfinite(value):
                 raise ValueError(f"joint {name} is {value}, expected a finite number")
 
-    def with_configuration(self, values: dict[str, float] | frozendict[str, float]) -> RobotCellState:
+    def with_configuration(self, values: Mapping[str, float]) -> RobotCellState:
         """The state with some joint values replaced; names are not checked here but by `RobotCell.check_state`."""
         merged = frozendict({**self.configuration, **values})
         return msgspec.structs.replace(self, configuration=merged)

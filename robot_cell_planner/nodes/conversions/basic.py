@@ -1,0 +1,197 @@
+"""Conversions of poses, times, joint values and errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from frozendict import frozendict
+from geometry_msgs.msg import Point as PointMessage
+from geometry_msgs.msg import Pose as PoseMessage
+from geometry_msgs.msg import Transform as TransformMessage
+from geometry_msgs.msg import Vector3 as Vector3Message
+from numpy.typing import NDArray
+
+from robot_cell_planner.msg import Configuration, ErrorReport, ErrorValue, JointPath
+
+from ...cell.pose import Pose
+from ...cell.value import Vector3
+from ...errors import ERRORS_BY_CODE, InternalError, InvalidRequestError, LimitExceededError, RobotCellError, Value
+
+NANOSECONDS = 1_000_000_000
+
+
+def pose_to_message(pose: Pose) -> PoseMessage:
+    message = PoseMessage()
+    position, orientation = message.position, message.orientation
+    position.x, position.y, position.z = pose.position
+    orientation.x, orientation.y, orientation.z, orientation.w = pose.quaternion
+    return message
+
+
+def pose_from_message(message: PoseMessage, field: str) -> Pose:
+    """The pose.
+
+    Raises:
+        InvalidRequestError: numbers that are not finite, or a quaternion that is not a rotation; names the field.
+    """
+    try:
+        return Pose(position_from_message(message.position), quaternion_from_message(message))
+    except ValueError as error:
+        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
+
+
+def position_from_message(message: PointMessage | Vector3Message) -> Vector3:
+    return message.x, message.y, message.z
+
+
+def quaternion_from_message(message: PoseMessage) -> tuple[float, float, float, float]:
+    turn = message.orientation
+    return turn.x, turn.y, turn.z, turn.w
+
+
+def point_to_message(values: Sequence[float] | NDArray[np.float64]) -> PointMessage:
+    return PointMessage(x=float(values[0]), y=float(values[1]), z=float(values[2]))
+
+
+def vector_to_message(values: Sequence[float] | NDArray[np.float64]) -> Vector3Message:
+    return Vector3Message(x=float(values[0]), y=float(values[1]), z=float(values[2]))
+
+
+def transform_to_message(pose: Pose) -> TransformMessage:
+    message = TransformMessage()
+    translation, rotation = message.translation, message.rotation
+    translation.x, translation.y, translation.z = pose.position
+    rotation.x, rotation.y, rotation.z, rotation.w = pose.quaternion
+    return message
+
+
+def time_to_message(nanoseconds: int) -> Time:
+    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+
+
+def time_from_message(message: Time) -> int:
+    """Nanoseconds since the epoch."""
+    return int(message.sec) * NANOSECONDS + int(message.nanosec)
+
+
+def duration_to_message(seconds: float) -> Duration:
+    whole = math.floor(seconds)
+    nanoseconds = round((seconds - whole) * NANOSECONDS)
+    return Duration(sec=whole + nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+
+
+def duration_from_message(message: Duration) -> float:
+    """Seconds."""
+    return float(message.sec) + float(message.nanosec) / NANOSECONDS
+
+
+def configuration_to_message(values: Mapping[str, float]) -> Configuration:
+    return Configuration(joint_names=list(values), positions=[float(value) for value in values.values()])
+
+
+def configuration_from_message(message: Configuration, field: str, *, nan_allowed: bool = False) -> frozendict[str, float]:
+    """Values by joint name.
+
+    Raises:
+        InvalidRequestError: lists of different lengths, a joint named twice, a number that is not finite.
+    """
+    names, positions = list(message.joint_names), list(message.positions)
+    if len(names) != len(positions):
+        text = f"{field} has {len(names)} joint names and {len(positions)} positions"
+        raise InvalidRequestError(text, subjects=(field,))
+    values = dict(zip(names, positions, strict=True))
+    if len(values) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InvalidRequestError(f"{field} names {', '.join(twice[:5])} more than once", subjects=(field, *twice))
+    for name, value in values.items():
+        if not (math.isfinite(value) or (nan_allowed and math.isnan(value))):
+            text = f"{field}: joint {name} is {value}, expected a finite number"
+            raise InvalidRequestError(text, subjects=(field, name))
+    return frozendict(values)
+
+
+def path_to_message(names: Sequence[str], rows: NDArray[np.float64]) -> JointPath:
+    return JointPath(joint_names=list(names), positions=np.asarray(rows, dtype=np.float64).ravel().tolist())
+
+
+def path_from_message(message: JointPath, field: str, most: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Joint names (dof,) and configurations (n, dof).
+
+    Raises:
+        InvalidRequestError: a block of the wrong size, names twice, numbers that are not finite.
+        LimitExceededError: more configurations than `most`.
+    """
+    names = tuple(message.joint_names)
+    values = np.asarray(message.positions, dtype=np.float64)
+    if len(set(names)) != len(names):
+        raise InvalidRequestError(f"{field} names a joint twice", subjects=(field,))
+    if not names:
+        if values.size:
+            raise InvalidRequestError(f"{field} has {values.size} numbers but no joint names", subjects=(field,))
+        return (), np.empty((0, 0))
+    if values.size % len(names):
+        text = f"{field} has {values.size} numbers, which is no multiple of its {len(names)} joints"
+        raise InvalidRequestError(text, subjects=(field,))
+    rows = values.reshape(-1, len(names))
+    if len(rows) > most:
+        text = f"{field} has {len(rows)} configurations"
+        limit = Value("configurations", len(rows), most)
+        raise LimitExceededError(text, subjects=(field,), values=(limit,))
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = (int(index) for index in bad[0])
+        text = f"{field}[{row}]: joint {names[column]} is {rows[row, column]}, expected a finite number"
+        raise InvalidRequestError(text, subjects=(field, names[column]))
+    return names, rows
+
+
+def error_to_message(error: RobotCellError) -> ErrorReport:
+    values = [
+        ErrorValue(
+            name=value.name,
+            value=float(value.value),
+            limit=math.nan if value.limit is None else float(value.limit),
+            unit=value.unit,
+        )
+        for value in error.values
+    ]
+    return ErrorReport(
+        code=error.code,
+        name=error.name,
+        stage=error.stage,
+        message=error.message,
+        subjects=[str(subject) for subject in error.subjects],
+        values=values,
+    )
+
+
+def error_from_message(message: ErrorReport) -> RobotCellError | None:
+    """The error, or None where the report says that there is none."""
+    if message.code == ErrorReport.NONE:
+        return None
+    kind = ERRORS_BY_CODE.get(message.code, InternalError)
+    values = tuple(
+        Value(value.name, value.value, None if math.isnan(value.limit) else value.limit, value.unit)
+        for value in message.values
+    )
+    return kind(message.message, stage=message.stage, subjects=tuple(message.subjects), values=values)
+
+
+def unexpected(error: Exception, stage: str) -> InternalError:
+    """A fault that is no RobotCellError, as one that can be sent."""
+    return InternalError(f"{type(error).__name__}: {error}", stage=stage)
+
+
+def names_from_message(names: Iterable[str], field: str) -> tuple[str, ...]:
+    """The names.
+
+    Raises:
+        InvalidRequestError: one of them is listed twice.
+    """
+    result = tuple(names)
+    if len(set(result)) != len(result):
+        raise InvalidRequestError(f"{field} lists a name twice", subjects=(field,))
+    return result

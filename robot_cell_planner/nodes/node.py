@@ -1,0 +1,97 @@
+"""What all nodes share: declared parameters, services that always answer, and a start that fails in one line."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ClassVar
+
+import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from ..errors import RobotCellError
+from .conversions.basic import error_to_message, unexpected
+from .parameters import Parameter, Parameters
+
+Handler = Callable[[Any, Any], Awaitable[None]]
+
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
+
+
+def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
+    """Reliable, keep the last `depth`; latched: late subscribers get those too."""
+    durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
+    return QoSProfile(
+        depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE, durability=durability
+    )
+
+
+def sensor(depth: int) -> QoSProfile:
+    """Best effort, keep the last `depth`: hears reliable and best-effort publishers alike."""
+    return QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class CellNode(Node):
+    """A node of the suite. `declared` lists its parameters; services are registered with `serve`.
+
+    Callbacks are coroutines in one thread: one that waits for the scene or a worker holds up no other.
+    """
+
+    declared: ClassVar[Sequence[Parameter]] = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.parameters = Parameters(self, self.declared)
+        self.concurrent = ReentrantCallbackGroup()
+
+    def serve(self, kind: type, name: str, handler: Handler) -> None:
+        """Offer a service. The handler fills the response; what it raises becomes the response's error report."""
+
+        async def answer(request: Any, response: Any) -> Any:
+            try:
+                await handler(request, response)
+            except RobotCellError as error:
+                response = kind.Response(error=error_to_message(error))
+                self.get_logger().info(f"{name}: {error}")
+            except Exception as error:
+                # The last fence: a fault of ours must not take the node down; it is reported whole in the log.
+                response = kind.Response(error=error_to_message(unexpected(error, name)))
+                self.get_logger().error(f"{name}: {traceback.format_exc()}")
+            return response
+
+        self.create_service(kind, name, answer, callback_group=self.concurrent)
+
+    def close(self) -> None:
+        """Let go of what the node holds; called once when it ends."""
+
+
+def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
+    """Run a node until it is told to stop (SIGINT, SIGTERM, shutdown of the context).
+
+    Returns:
+        Exit status: 0, or 1 after one line on the standard error stream if the node could not start.
+    """
+    rclpy.init(args=arguments)
+    node = None
+    try:
+        node = kind()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except RobotCellError as error:
+        print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
+        return 1
+    finally:
+        if node is not None:
+            node.close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
