@@ -119,12 +119,18 @@ Rgba = tuple[float, float, float, float]
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A geometry at a pose in its link or body; rgba: colour, each 0 to 1, for those who look."""
+    """A geometry at a pose in its link or body.
+
+    For those who look: rgba: colour, each 0 to 1. material: name of the material. texture: URI of an image, as the
+    author wrote it.
+    """
 
     geometry: Geometry
     pose: Pose = IDENTITY
     name: str = ""
     rgba: Rgba | None = None
+    material: str = ""
+    texture: str = ""
 
     def __post_init__(self) -> None:
         if self.rgba is not None and not all(0.0 <= value <= 1.0 for value in self.rgba):

@@ -69,12 +69,17 @@ class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JointExtras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What URDF says of a joint beyond kinematics: damping and friction, calibration, safety_controller attributes."""
+    """What URDF says of a joint beyond kinematics.
+
+    damping [N s/m or Nm s/rad], friction [N or Nm]; calibration, safety_controller: their attributes. blocks: any other
+    element inside the joint, as XML text.
+    """
 
     damping: float = 0.0
     friction: float = 0.0
     calibration: frozendict[str, float] = frozendict()
     safety_controller: frozendict[str, float] = frozendict()
+    blocks: tuple[str, ...] = ()
 
 
 class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,12 +127,16 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rigid part with what it looks like, what it collides with, and its mass if known."""
+    """A rigid part with what it looks like, what it collides with, and its mass if known.
+
+    blocks: elements inside the link that mean nothing here (sensor, contact, ...), as XML text.
+    """
 
     name: str
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     inertial: Inertial | None = None
+    blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "link")
@@ -146,6 +155,9 @@ class Variable(msgspec.Struct, frozen=True):
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
     """A tree of links and joints, in the order of the file.
 
+    blocks: elements of the description that mean nothing here (transmission, ros2_control, gazebo, sensor, ...), as XML
+    text, with the names that the file gives.
+
     Raises:
         ModelError: double or missing names, several roots, a loop, or a chain of mimicking joints that never ends.
     """
@@ -153,6 +165,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     name: str
     links: frozendict[str, Link]
     joints: frozendict[str, Joint]
+    blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         children: dict[str, str] = {}

@@ -9,6 +9,7 @@ from frozendict import frozendict
 
 from ..errors import ModelError, NotSupportedError, UnknownNameError
 from .mechanism import Mechanism, Variable
+from .sources import ModelSources
 from .suggestions import unknown_name
 from .value import check_name
 
@@ -40,19 +41,10 @@ class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-class RobotSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The texts a robot was read from. folder: where relative URIs start. limits: text of the limits file."""
-
-    urdf: str
-    srdf: str = ""
-    limits: str = ""
-    folder: str = ""
-
-
 class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
     """A robot. All its link, joint and group names carry `prefix` already, so that several fit in one cell.
 
-    named_states: by "group/state", values by variable. end_effectors: SRDF end effectors as group -> parent link.
+    named_states: by "group/state", values by variable.
     """
 
     name: str
@@ -61,7 +53,7 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
     named_states: frozendict[str, frozendict[str, float]] = frozendict()
     disabled_pairs: tuple[DisabledPair, ...] = ()
     prefix: str = ""
-    sources: RobotSources = RobotSources("")
+    sources: ModelSources = ModelSources()
 
     def __post_init__(self) -> None:
         check_name(self.name, "robot")

@@ -9,6 +9,7 @@ from ..errors import ModelError
 from .geometry import Shape
 from .mechanism import Inertial, Link, Mechanism
 from .pose import IDENTITY, Pose
+from .sources import ModelSources
 from .suggestions import unknown_name
 from .value import WORLD, check_name
 
@@ -26,8 +27,7 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mechanism: Mechanism
     tcp: Pose = IDENTITY
     tcp_link: str = ""
-    urdf: str = ""
-    folder: str = ""
+    sources: ModelSources = ModelSources()
 
     def __post_init__(self) -> None:
         check_name(self.name, "tool")
