@@ -92,6 +92,22 @@ class Add(msgspec.Struct, frozen=True):
         return Scene(merged, state)
 
 
+class AddFrame(msgspec.Struct, frozen=True):
+    """A new named frame that moves with `attached_to`; pose: seen from `relative_to` at this moment."""
+
+    name: str
+    attached_to: str
+    pose: Pose
+    relative_to: str
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        tree = FrameTree(scene.cell, scene.state)
+        carrier, reference = tree.check(self.attached_to or WORLD), tree.check(self.relative_to or WORLD)
+        frame = NamedFrame(self.name, carrier, _rewritten(scene, world_pose, carrier, reference, self.pose))
+        frames = _merged(scene.cell.frames, {self.name: frame}, "frame")
+        return replace(scene, cell=replace(scene.cell, frames=frames))
+
+
 class Replace(msgspec.Struct, frozen=True):
     """Models take the place of those of the same name; where things are stays, as far as their joints still exist."""
 

@@ -1,0 +1,211 @@
+"""Conversions of scene changes and updates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+
+from geometry_msgs.msg import Pose as PoseMessage
+
+from robot_cell_planner.msg import RobotCell as CellMessage
+from robot_cell_planner.msg import SceneChange, SceneUpdate
+
+from ...cell import changes as core
+from ...cell.cell import RobotCell
+from ...cell.difference import SceneDifference
+from ...cell.pose import Quaternion
+from ...cell.value import WORLD, Vector3
+from ...errors import InvalidRequestError, LimitExceededError, Value
+from .basic import configuration_from_message, names_from_message, pose_from_message
+from .models import ModelReader, cell_to_message
+from .states import state_from_message, state_to_message
+
+O = SceneChange  # noqa: E741 - the constants of the operations
+FIELDS_OF = {
+    O.ADD: ("models", "states"),
+    O.REPLACE: ("models",),
+    O.REMOVE: ("name",),
+    O.MOVE: ("name", "pose", "relative_to"),
+    O.ATTACH: ("name", "attach_to", "pose", "relative_to", "touch_links", "touch_bodies"),
+    O.GRIP: ("name", "attach_to", "touch_links", "touch_bodies"),
+    O.DETACH: ("name", "touch_links", "touch_bodies"),
+    O.HIDE: ("name",),
+    O.SHOW: ("name",),
+    O.SET_TOUCH: ("name", "touch_links", "touch_bodies"),
+    O.SET_JOINTS: ("configuration",),
+    O.SET_BASE_POSE: ("name", "pose", "relative_to"),
+    O.SET_COLLISION: ("models",),
+    O.SET_STATE: ("states",),
+}
+NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.GRIP, O.DETACH, O.HIDE, O.SHOW, O.SET_TOUCH)
+
+
+def changes_from_message(
+    messages: Sequence[SceneChange], models: ModelReader, field: str, most: int
+) -> tuple[core.Change, ...]:
+    """The operations, in order.
+
+    Raises:
+        LimitExceededError: more than `most` of them.
+        RobotCellError: a malformed one; its message begins with the field and the place in the list.
+    """
+    if len(messages) > most:
+        raise LimitExceededError(
+            f"{field} has {len(messages)} changes", subjects=(field,), values=(Value("changes", len(messages), most),)
+        )
+    result: list[core.Change] = []
+    for index, message in enumerate(messages):
+        result.extend(_operations(message, models, f"{field}[{index}]"))
+    return tuple(result)
+
+
+def _operations(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    if message.operation not in FIELDS_OF:
+        text = f"{field}: operation {message.operation} is none of 0 to {max(FIELDS_OF)}"
+        raise InvalidRequestError(text, subjects=(field,))
+    _refuse_surplus(message, field)
+    if message.operation in NEEDS_NAME and not message.name:
+        raise InvalidRequestError(f"{field}: name is empty", subjects=(field,))
+    return _READERS[message.operation](message, models, field)
+
+
+def _refuse_surplus(message: SceneChange, field: str) -> None:
+    """Fields that an operation does not read must be empty: they hint at a mistake of the caller."""
+    used = FIELDS_OF[message.operation]
+    filled = {
+        "name": bool(message.name),
+        "attach_to": bool(message.attach_to),
+        "relative_to": bool(message.relative_to),
+        "touch_links": bool(message.touch_links),
+        "touch_bodies": bool(message.touch_bodies),
+        "configuration": bool(message.configuration.joint_names),
+        "models": message.models != CellMessage(name=message.models.name),
+    }
+    surplus = [name for name, is_filled in filled.items() if is_filled and name not in used]
+    if surplus:
+        text = f"{field}: {', '.join(surplus)} has no meaning for this operation"
+        raise InvalidRequestError(text, subjects=(field, *surplus))
+
+
+def _touch(message: SceneChange, field: str) -> dict[str, tuple[str, ...]]:
+    return {
+        "touch_links": names_from_message(message.touch_links, f"{field}.touch_links"),
+        "touch_bodies": names_from_message(message.touch_bodies, f"{field}.touch_bodies"),
+    }
+
+
+def _pose_update(message: SceneChange, field: str) -> tuple[Vector3, Quaternion | None]:
+    """Position with NaN for what stays, and orientation, None if it stays."""
+    position, turn = message.pose.position, message.pose.orientation
+    raw = (turn.x, turn.y, turn.z, turn.w)
+    quaternion = None
+    if not all(map(math.isnan, raw)):
+        quaternion = pose_from_message(PoseMessage(orientation=turn), f"{field}.pose").quaternion
+    values = (position.x, position.y, position.z)
+    if any(map(math.isinf, values)):
+        raise InvalidRequestError(f"{field}.pose: position is infinite", subjects=(field,))
+    return values, quaternion
+
+
+def _add(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    cell = models.cell(message.models, f"{field}.models")
+    state = state_from_message(message.states, f"{field}.states")
+    plain, frames = models.split_frames(message.models, cell)
+    return [core.Add(plain, state), *frames, *_collision(cell)]
+
+
+def _replace(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    return [core.Replace(models.cell(message.models, f"{field}.models"))]
+
+
+def _attach(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    pose = pose_from_message(message.pose, f"{field}.pose")
+    if not message.attach_to:
+        position, quaternion = pose.position, pose.quaternion
+        detach = core.Detach(message.name, **_touch(message, field))
+        return [detach, core.Move(message.name, position, quaternion, message.relative_to or WORLD)]
+    return [core.Attach(message.name, message.attach_to, pose, message.relative_to, **_touch(message, field))]
+
+
+def _grip(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    if not message.attach_to:
+        return [core.Detach(message.name, **_touch(message, field))]
+    return [core.Attach(message.name, message.attach_to, **_touch(message, field))]
+
+
+def _move(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    position, quaternion = _pose_update(message, field)
+    return [core.Move(message.name, position, quaternion, message.relative_to or WORLD)]
+
+
+def _set_base_pose(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    position, quaternion = _pose_update(message, field)
+    return [core.SetBasePose(message.name, position, quaternion, message.relative_to or WORLD)]
+
+
+def _set_joints(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    values = configuration_from_message(message.configuration, f"{field}.configuration", nan_allowed=True)
+    return [core.SetJoints(values)]
+
+
+def _set_collision(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+    changes: list[core.Change] = [
+        core.SetIgnoreGroup(group.name, names_from_message(group.members, f"{field}.models.collision.{group.name}"))
+        for group in message.models.collision.ignore_groups
+    ]
+    for entry in message.models.collision.margins:
+        margin = None if math.isnan(entry.margin) else entry.margin
+        changes.append(core.SetMargin(entry.name or "*", margin, entry.other))
+    return changes
+
+
+def _collision(cell: RobotCell) -> list[core.Change]:
+    rules = cell.collision
+    changes: list[core.Change] = [core.SetIgnoreGroup(name, members) for name, members in rules.ignore_groups.items()]
+    changes += [core.SetMargin(name, margin) for name, margin in rules.margins.items()]
+    changes += [core.SetMargin(pair.first, pair.margin, pair.second) for pair in rules.pair_margins]
+    return changes
+
+
+_Reader = Callable[[SceneChange, ModelReader, str], "list[core.Change]"]
+_READERS: dict[int, _Reader] = {
+    O.ADD: _add,
+    O.REPLACE: _replace,
+    O.REMOVE: lambda message, models, field: [core.Remove(message.name)],
+    O.MOVE: _move,
+    O.ATTACH: _attach,
+    O.GRIP: _grip,
+    O.DETACH: lambda message, models, field: [core.Detach(message.name, **_touch(message, field))],
+    O.HIDE: lambda message, models, field: [core.SetHidden(message.name, True)],
+    O.SHOW: lambda message, models, field: [core.SetHidden(message.name, False)],
+    O.SET_TOUCH: lambda message, models, field: [core.SetTouch(message.name, **_touch(message, field))],
+    O.SET_JOINTS: _set_joints,
+    O.SET_BASE_POSE: _set_base_pose,
+    O.SET_COLLISION: _set_collision,
+    O.SET_STATE: lambda message, models, field: [core.SetState(state_from_message(message.states, f"{field}.states"))],
+}
+
+
+def update_to_message(change: SceneDifference, previous: int, revision: int, digest: str) -> SceneUpdate:
+    """The update without its stamp."""
+    return SceneUpdate(
+        previous_revision=previous,
+        revision=revision,
+        removed=list(change.removed),
+        models=cell_to_message(change.models),
+        collision_changed=change.collision is not None,
+        states=state_to_message(change.state),
+        digest=digest,
+    )
+
+
+def update_from_message(message: SceneUpdate, models: ModelReader) -> SceneDifference:
+    """The difference that an update carries."""
+    cell = models.cell(message.models, "models")
+    return SceneDifference(
+        removed=tuple(message.removed),
+        models=cell,
+        collision=cell.collision if message.collision_changed else None,
+        state=state_from_message(message.states, "states"),
+    )

@@ -1,0 +1,41 @@
+"""Waiting in coroutines: futures that a deadline wakes."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+
+class Deadline:
+    """A point in time on the steady clock that wakes whoever awaits a future, so that no wait is for ever."""
+
+    def __init__(self, node: Node, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._node = node
+        self._future: Future | None = None
+        self._timer = None
+
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self._end
+
+    def wakes(self, future: Future) -> None:
+        """Wake this future when the time has come, if nothing else has done so before."""
+        self._future = future
+        if self._timer is None:
+            left = max(self._end - time.monotonic(), 1e-4)
+            self._timer = self._node.create_timer(left, self._fire, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _fire(self) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    def end(self) -> None:
+        """Take the timer away."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
