@@ -8,6 +8,7 @@ import msgspec
 from frozendict import frozendict
 
 from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
+from .digest import digest_of
 from .mechanism import Variable
 from .pose import IDENTITY, Pose
 from .robot import PlanningGroup, Robot
@@ -58,6 +59,14 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         if len(self.robots) != 1:
             raise NotSupportedError(f"cell {self.name} has {len(self.robots)} robots, expected one")
         return next(iter(self.robots.values()))
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell cells apart in any process."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest_of(self)
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:

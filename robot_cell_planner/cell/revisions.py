@@ -91,6 +91,20 @@ class RevisionedScene:
             return self._step(scene)
         return self._accept(scene, self.revision)
 
+    def load_state(self, state: RobotCellState, expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
+        """Replace the state; the cell stays.
+
+        Raises:
+            RevisionConflictError: `expected` is not 0 and not the current revision.
+            RobotCellError: the state does not fit the cell.
+        """
+        self._check_expected(expected)
+        cell = self.scene.cell
+        cell.check_state(state)
+        if dry_run:
+            return self._step(Scene(cell, state))
+        return self._accept(Scene(cell, state), self.revision)
+
     def undo(self, count: int = 1, expected: int = 0) -> AcceptedChange:
         """Go back by that many changes, as a new revision; undoing again goes further back.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 
 import msgspec
 from frozendict import frozendict
 
+from .digest import digest_of
 from .pose import IDENTITY, Pose
 from .value import with_item
 
@@ -91,12 +91,5 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ca
         return msgspec.structs.replace(self, bodies=with_item(self.bodies, name, body))
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that tell states apart in any process: sha256 of the canonical JSON."""
-        text = msgspec.json.encode(self, enc_hook=_plain, order="sorted")
-        return hashlib.sha256(text).hexdigest()[:16]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, frozendict):
-        return dict(value)
-    raise TypeError(f"cannot serialise {type(value).__name__}")
+        """Sixteen hexadecimal digits that tell states apart in any process."""
+        return digest_of(self)

@@ -70,6 +70,10 @@ class MeasuredJoints:
             return min(self._stamps.get(self._aliases.get(name, name), 0) for name in names)
         return min(self._stamps.values(), default=0)
 
+    def newest(self) -> int:
+        """Newest stamp [ns] of all; 0 if none was measured."""
+        return max(self._stamps.values(), default=0)
+
     def behind(self, names: Sequence[str], stamp: int) -> tuple[str, ...]:
         """Those of the joints that were not measured at `stamp` [ns] or later."""
         return tuple(name for name in names if self._stamps.get(self._aliases.get(name, name), 0) < stamp)

@@ -57,11 +57,11 @@ class CellNode(Node):
             try:
                 await handler(request, response)
             except RobotCellError as error:
-                response = kind.Response(error=error_to_message(error))
+                response.error = error_to_message(error)
                 self.get_logger().info(f"{name}: {error}")
             except Exception as error:
                 # The last fence: a fault of ours must not take the node down; it is reported whole in the log.
-                response = kind.Response(error=error_to_message(unexpected(error, name)))
+                response.error = error_to_message(unexpected(error, name))
                 self.get_logger().error(f"{name}: {traceback.format_exc()}")
             return response
 

@@ -1,0 +1,36 @@
+"""Diagnostics that every node publishes about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from .node import CellNode, reliable
+from .parameters import Parameter
+
+DIAGNOSTIC_PARAMETERS = (Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),)
+
+Check = Callable[[], "tuple[bytes, str, Mapping[str, object]]"]
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+class Diagnostics:
+    """Publishes one status at a steady period. check: gives its level, message and values."""
+
+    def __init__(self, node: CellNode, name: str, check: Check) -> None:
+        self._node = node
+        self._name = f"{node.get_namespace().strip('/')}/{name}".strip("/")
+        self._check = check
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", reliable(10))
+        node.create_timer(node.parameters["diagnostics_period"], self._publish)
+
+    def _publish(self) -> None:
+        level, message, values = self._check()
+        pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        status = DiagnosticStatus(
+            level=level, name=self._name, message=message, hardware_id="robot_cell_planner", values=pairs
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)

@@ -1,0 +1,266 @@
+"""The scene node: the one owner of the cell and its state."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
+
+from robot_cell_planner import srv
+from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
+
+from ..cell.cell_file import load_cell, load_state, save_cell, save_state
+from ..cell.changes import Scene
+from ..cell.journal import Journal
+from ..cell.revisions import AcceptedChange, RevisionedScene
+from ..errors import InvalidRequestError
+from ..kinematics.transforms import world_pose
+from .conversions.basic import duration_from_message, time_from_message, time_to_message
+from .conversions.changes import changes_from_message, update_to_message
+from .conversions.models import ModelReader, cell_to_message
+from .conversions.states import state_to_message
+from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from .frames_publisher import FramesPublisher
+from .markers import scene_markers
+from .node import LATCHED, CellNode, reliable, run
+from .parameters import Parameter
+from .replica import UPDATES_KEPT
+from .resource_roots import RESOURCE_PARAMETERS, resource_roots
+from .scene_view import MOST_CHANGES, SceneView
+
+PARAMETERS = (
+    Parameter("cell_file", "", 'Cell file to load at start; "" waits for load_cell.'),
+    Parameter("journal_file", "", 'File that keeps every accepted change; "" keeps nothing over a restart.'),
+    Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
+    Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
+    Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
+    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0, running=True),
+    Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
+    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    Parameter("most_models", 20_000, "Largest number of tools, bodies or frames in a message.", 1, 1_000_000),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class SceneNode(CellNode):
+    """Owns cell and state; every accepted change gets the next revision, and is in the journal before the reply."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("scene_node")
+        cell_file = self.parameters["cell_file"]
+        self._roots = resource_roots(self.parameters, cell_file)
+        self._models = ModelReader(self._roots, most_models=self.parameters["most_models"])
+        journal_file = self.parameters["journal_file"]
+        self._journal = Journal(journal_file, fsync=self.parameters["journal_fsync"]) if journal_file else None
+        self._owned = RevisionedScene(world_pose, self._journal, kept=self.parameters["revisions_kept"])
+        self._view = SceneView(self, self._models, self.parameters["wait_timeout"])
+        self._frames = FramesPublisher(self, self.parameters["frame_prefix"])
+        self._view_is_old = False
+        self._joints_are_new = False
+        self._tf_sent = 0
+        self._make_publishers()
+        self._serve_all()
+        self._view.on_joints(self._on_joints)
+        self.create_timer(1.0 / self.parameters["view_rate"], self._publish_view)
+        self._diagnostics = Diagnostics(self, "scene", self._check)
+        self._start(cell_file)
+
+    def _make_publishers(self) -> None:
+        self._snapshots = self.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
+        self._updates = self.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT))
+        self._states = self.create_publisher(StateSnapshot, "scene/state", LATCHED)
+        self._descriptions = self.create_publisher(String, "robot_description", LATCHED)
+        self._semantics = self.create_publisher(String, "robot_description_semantic", LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "scene/markers", LATCHED)
+
+    def _serve_all(self) -> None:
+        self.serve(srv.LoadCell, "scene/load_cell", self._load_cell)
+        self.serve(srv.GetCell, "scene/get_cell", self._get_cell)
+        self.serve(srv.GetState, "scene/get_state", self._get_state)
+        self.serve(srv.ApplyChanges, "scene/apply_changes", self._apply_changes)
+        self.serve(srv.SaveCell, "scene/save_cell", self._save_cell)
+        self.serve(srv.LoadState, "scene/load_state", self._load_state)
+        self.serve(srv.UndoChanges, "scene/undo", self._undo)
+        self.serve(srv.WaitForState, "scene/wait_for_state", self._wait_for_state)
+
+    def _start(self, cell_file: str) -> None:
+        restored = self._journal.restored if self._journal is not None else None
+        if restored is not None:
+            self._owned.restore(restored.scene, restored.revision, restored.cell_revision)
+            self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} is back")
+            self._tell_whole()
+        elif cell_file:
+            cell, state = load_cell(cell_file, self._roots)
+            self._owned.load(cell, state)
+            self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._owned.revision}")
+            self._tell_whole()
+
+    # What others are told.
+
+    def _tell(self, change: AcceptedChange) -> SceneUpdate:
+        """Publish an accepted change, and the whole scene where models changed."""
+        update = self._update(change)
+        self._view.take(self._owned.scene, self._owned.revision)
+        self._updates.publish(update)
+        self._view_is_old = True
+        if change.difference.models.robots:
+            self._publish_descriptions()
+        return update
+
+    def _tell_whole(self) -> None:
+        self._view.take(self._owned.scene, self._owned.revision)
+        self._snapshots.publish(self._snapshot())
+        self._publish_descriptions()
+        self._view_is_old = True
+        self._publish_view()
+
+    def _update(self, change: AcceptedChange) -> SceneUpdate:
+        update = update_to_message(change.difference, change.previous, change.revision, change.digest)
+        update.stamp = self._now()
+        return update
+
+    def _now(self) -> Any:
+        return time_to_message(self.get_clock().now().nanoseconds)
+
+    def _snapshot(self) -> SceneSnapshot:
+        cell = self._owned.scene.cell
+        return SceneSnapshot(
+            stamp=self._now(),
+            cell_revision=self._owned.cell_revision,
+            cell_digest=cell.digest(),
+            cell=cell_to_message(cell),
+            state=self._state_snapshot(),
+        )
+
+    def _state_snapshot(self) -> StateSnapshot:
+        scene = self._owned.scene
+        return StateSnapshot(
+            revision=self._owned.revision,
+            joint_stamp=time_to_message(self._view.measured.oldest()),
+            digest=scene.state.digest(),
+            state=state_to_message(self._view.current_state()),
+        )
+
+    def _publish_descriptions(self) -> None:
+        robots = list(self._owned.scene.cell.robots.values())
+        if len(robots) == 1:
+            self._descriptions.publish(String(data=robots[0].sources.urdf))
+            self._semantics.publish(String(data=robots[0].sources.srdf))
+
+    def _publish_view(self) -> None:
+        """What people look at, and late joiners start from: at a bounded rate, however many changes there were."""
+        if self._view_is_old:
+            self._view_is_old = False
+            scene = self._owned.scene
+            self._frames.publish_static(scene)
+            self._markers.publish(scene_markers(scene, self._now(), self.parameters["frame_prefix"]))
+            self._snapshots.publish(self._snapshot())
+            self._joints_are_new = True
+        if self._joints_are_new:
+            self._joints_are_new = False
+            self._states.publish(self._state_snapshot())
+            self._publish_moving()
+
+    def _on_joints(self, stamp: int) -> None:
+        self._joints_are_new = True
+        if stamp - self._tf_sent >= 0.99e9 / self.parameters["tf_rate"] or stamp < self._tf_sent:
+            self._publish_moving()
+
+    def _publish_moving(self) -> None:
+        stamp = self._view.measured.newest() or self.get_clock().now().nanoseconds
+        self._tf_sent = stamp
+        self._frames.publish_moving(self._owned.scene, self._view.current_state(), stamp)
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        if not self._owned.revision:
+            return WARN, "no cell is loaded", {}
+        oldest = self._view.measured.oldest()
+        age = (self.get_clock().now().nanoseconds - oldest) * 1e-9 if oldest else float("inf")
+        values = {
+            "revision": self._owned.revision,
+            "age of the oldest joint value [s]": f"{age:.3f}",
+            "joint values passed over": self._view.measured.passed_over,
+        }
+        return OK, "no joint was measured yet" if not oldest else "follows joint_states", values
+
+    # Services.
+
+    async def _load_cell(self, request: Any, response: Any) -> None:
+        if request.uri:
+            cell, state = load_cell(request.uri, self._roots)
+        else:
+            cell = self._models.cell(request.cell, "cell")
+            state = cell.default_state()
+        if request.mode == srv.LoadCell.Request.REPLACE:
+            if not request.dry_run:
+                change = self._owned.load(cell, state, request.expected_revision)
+                self._tell(change)
+                self._tell_whole()
+        else:
+            raise InvalidRequestError(f"mode {request.mode} is none that this node knows", subjects=("mode",))
+        response.revision = self._owned.revision
+        response.names = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
+
+    async def _get_cell(self, request: Any, response: Any) -> None:
+        response.scene = self._snapshot()
+
+    async def _get_state(self, request: Any, response: Any) -> None:
+        change = self._owned.since(request.since_revision) if request.since_revision else None
+        self._owned.scene  # noqa: B018 - an error without a cell
+        response.is_update = change is not None
+        if change is None:
+            response.state = self._state_snapshot()
+        else:
+            response.update = self._update(change)
+            response.state = StateSnapshot(revision=change.revision, digest=change.digest)
+
+    async def _apply_changes(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        changes = changes_from_message(request.changes, self._models, "changes", MOST_CHANGES)
+        change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _save_cell(self, request: Any, response: Any) -> None:
+        scene = Scene(self._owned.scene.cell, self._view.current_state())
+        kinds = srv.SaveCell.Request
+        if request.content == kinds.STATE:
+            response.text = save_state(request.uri, scene.state, self._roots, overwrite=request.overwrite)
+        elif request.content in (kinds.CELL, kinds.CELL_AND_STATE):
+            state = scene.state if request.content == kinds.CELL_AND_STATE else None
+            response.text = save_cell(request.uri, scene.cell, state, self._roots, overwrite=request.overwrite)
+        else:
+            raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
+        response.revision = self._owned.revision
+
+    async def _load_state(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        state = load_state(request.uri, self._roots)
+        self._owned.scene.cell.check_state(state)
+        change = self._owned.load_state(state, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _undo(self, request: Any, response: Any) -> None:
+        change = self._owned.undo(request.steps or 1, request.expected_revision)
+        response.update = self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _wait_for_state(self, request: Any, response: Any) -> None:
+        stamp, timeout = time_from_message(request.min_joint_stamp), duration_from_message(request.timeout)
+        await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
+        response.state = self._state_snapshot()
+
+    def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    sys.exit(run(SceneNode, "scene_node"))

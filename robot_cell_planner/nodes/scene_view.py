@@ -1,0 +1,193 @@
+"""The scene as a node knows it: always some whole revision of it, with measured joints, and waits for newer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner.msg import StateRef, StateUsed
+
+from ..cell.changes import Change, Scene, SetJoints, apply_changes
+from ..cell.state import RobotCellState
+from ..errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, Value
+from ..kinematics.transforms import world_pose
+from .conversions.basic import configuration_from_message, duration_from_message, time_from_message, time_to_message
+from .conversions.changes import changes_from_message
+from .conversions.models import ModelReader
+from .conversions.states import state_from_message
+from .measured_joints import MeasuredJoints
+from .node import CellNode, sensor
+from .waiting import Deadline
+
+MOST_CHANGES = 10_000
+JOINT_STATES_DEPTH = 50
+
+
+@dataclass(frozen=True)
+class ResolvedState:
+    """The state that a request is answered for.
+
+    revision: of the scene. joint_stamp: oldest stamp of the measured joints in it [ns], 0 without any.
+    """
+
+    scene: Scene
+    revision: int
+    joint_stamp: int
+
+    @property
+    def used(self) -> StateUsed:
+        """What the reply says of it."""
+        return StateUsed(
+            revision=self.revision,
+            joint_stamp=time_to_message(self.joint_stamp),
+            cell_digest=self.scene.cell.digest(),
+            state_digest=self.scene.state.digest(),
+        )
+
+
+class SceneView:
+    """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`."""
+
+    def __init__(self, node: CellNode, models: ModelReader, default_timeout: float = 5.0) -> None:
+        self._node = node
+        self._models = models
+        self._default_timeout = default_timeout
+        self._scene: Scene | None = None
+        self._measured: MeasuredJoints | None = None
+        self._waiting: list[Future] = []
+        self._scene_listeners: list[Callable[[], None]] = []
+        self._joint_listeners: list[Callable[[int], None]] = []
+        self.revision = 0
+        node.create_subscription(JointState, "joint_states", self._on_joint_states, sensor(JOINT_STATES_DEPTH))
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener()` whenever there is a new revision."""
+        self._scene_listeners.append(listener)
+
+    def on_joints(self, listener: Callable[[int], None]) -> None:
+        """Call `listener(stamp)` whenever measured joints were taken over; stamp in nanoseconds."""
+        self._joint_listeners.append(listener)
+
+    @property
+    def scene(self) -> Scene:
+        """The latest scene, without measured joints.
+
+        Raises:
+            NoCellError: there is none yet.
+        """
+        if self._scene is None:
+            raise NoCellError("no cell has come from the scene node yet; does it run, in this namespace, with a cell?")
+        return self._scene
+
+    @property
+    def measured(self) -> MeasuredJoints:
+        """What `joint_states` says.
+
+        Raises:
+            NoCellError: there is no cell yet.
+        """
+        if self._measured is None:
+            raise NoCellError("joints cannot be followed before a cell has come")
+        return self._measured
+
+    def current_state(self) -> RobotCellState:
+        """The latest state with measured joints in it."""
+        return self.measured.applied_to(self.scene.state)
+
+    def take(self, scene: Scene, revision: int) -> None:
+        """Go to another revision."""
+        if self._measured is None:
+            self._measured = MeasuredJoints(scene.cell)
+        elif self._scene is None or self._scene.cell is not scene.cell:
+            self._measured.set_cell(scene.cell)
+        self._scene, self.revision = scene, revision
+        for listener in self._scene_listeners:
+            listener()
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            future.set_result(None)
+
+    def _on_joint_states(self, message: JointState) -> None:
+        if self._measured is None:
+            return
+        stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
+        if not self._measured.update(message.name, message.position, stamp):
+            return
+        for listener in self._joint_listeners:
+            listener(stamp)
+        if self._waiting:
+            self._wake()
+
+    async def wait_for(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
+        """Wait until the scene has at least a revision and the joints at least a stamp [ns]; 0 for no wait.
+
+        joints: "()" for all of the robots. timeout [s]: 0 for the default.
+
+        Raises:
+            StaleStateError, NoCellError: it took longer than that.
+        """
+        deadline = Deadline(self._node, timeout or self._default_timeout)
+        try:
+            while not self._is_new_enough(revision, joint_stamp, joints):
+                if deadline.passed:
+                    raise self._stale(revision, joint_stamp, joints, deadline.seconds)
+                future: Future = Future()
+                self._waiting.append(future)
+                deadline.wakes(future)
+                await future
+        finally:
+            deadline.end()
+
+    def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
+        return joints or tuple(self.scene.cell.variables)
+
+    def _is_new_enough(self, revision: int, joint_stamp: int, joints: tuple[str, ...]) -> bool:
+        if self._scene is None or self.revision < revision:
+            return False
+        return not joint_stamp or not self.measured.behind(self._followed(joints), joint_stamp)
+
+    def _stale(self, revision: int, joint_stamp: int, joints: tuple[str, ...], waited: float) -> RobotCellError:
+        if self._scene is None:
+            return NoCellError(f"no cell came from the scene node within {waited:g} s; does it run, with a cell?")
+        if self.revision < revision:
+            numbers = (Value("revision", self.revision, revision),)
+            return StaleStateError(f"the scene is not that new after {waited:g} s", values=numbers)
+        behind = self.measured.behind(self._followed(joints), joint_stamp)
+        age = (joint_stamp - self.measured.oldest(behind)) * 1e-9
+        numbers = (Value("behind by", age, unit="s"),)
+        text = f"measured joints {', '.join(behind[:6])} are not that new after {waited:g} s"
+        return StaleStateError(text, subjects=behind, values=numbers)
+
+    async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:
+        """The state that a request means.
+
+        Raises:
+            StaleStateError, NoCellError: the scene did not get new enough in time.
+            RobotCellError: its own state, configuration or changes are malformed or do not fit the cell.
+        """
+        stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
+        await self.wait_for(reference.min_revision, stamp, (), duration_from_message(reference.timeout))
+        scene, joint_stamp, revision = self.scene, self.measured.oldest(), self.revision
+        if len(reference.own_state) > 1:
+            raise InvalidRequestError(f"{field}.own_state has {len(reference.own_state)} states, expected 0 or 1")
+        if reference.own_state:
+            state = state_from_message(reference.own_state[0], f"{field}.own_state")
+            scene.cell.check_state(state)
+            joint_stamp = 0
+        else:
+            state = self.measured.applied_to(scene.state)
+        changes: list[Change] = []
+        values = configuration_from_message(reference.configuration, f"{field}.configuration")
+        if values:
+            changes.append(SetJoints(values))
+        changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MOST_CHANGES)
+        scene = Scene(scene.cell, state)
+        if changes:
+            scene = apply_changes(scene, changes, world_pose)
+        return ResolvedState(scene, revision, joint_stamp)
