@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from rclpy.task import Future
 
 from robot_cell_planner.msg import ErrorReport, SceneSnapshot, SceneUpdate
@@ -17,7 +19,7 @@ from .conversions.states import state_from_message
 from .node import LATCHED, CellNode, reliable
 from .scene_view import SceneView
 
-UPDATES_KEPT = 1000
+UPDATES_KEPT = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
 
 
 class SceneReplica(SceneView):
@@ -32,8 +34,9 @@ class SceneReplica(SceneView):
         super().__init__(node, models, default_timeout)
         self._fetching = False
         self._snapshot_stamp = 0
+        self._early: deque[SceneUpdate] = deque(maxlen=UPDATES_KEPT)
         node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
-        node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(UPDATES_KEPT))
+        node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(UPDATES_KEPT, latched=True))
         self._client = node.create_client(GetCell, "scene/get_cell", callback_group=node.concurrent)
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
@@ -49,10 +52,16 @@ class SceneReplica(SceneView):
             return
         self._snapshot_stamp = stamp
         self.take(Scene(cell, state), revision)
+        early, self._early = list(self._early), deque(maxlen=UPDATES_KEPT)
+        for update in early:
+            self._on_update(update)
 
     def _on_update(self, message: SceneUpdate) -> None:
         stamp = time_from_message(message.stamp)
-        if self._scene is None or (message.revision <= self.revision and stamp <= self._snapshot_stamp):
+        if self._scene is None:
+            self._early.append(message)
+            return
+        if message.revision <= self.revision and stamp <= self._snapshot_stamp:
             return
         if message.previous_revision != self.revision:
             self._fetch(f"revision {self.revision} is followed by {message.revision}")

@@ -63,6 +63,7 @@ class SceneNode(CellNode):
         self._view_is_old = False
         self._joints_are_new = False
         self._tf_sent = 0
+        self._snapshot_revision = 0
         self._make_publishers()
         self._serve_all()
         self._view.on_joints(self._on_joints)
@@ -72,7 +73,7 @@ class SceneNode(CellNode):
 
     def _make_publishers(self) -> None:
         self._snapshots = self.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
-        self._updates = self.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT))
+        self._updates = self.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT, latched=True))
         self._states = self.create_publisher(StateSnapshot, "scene/state", LATCHED)
         self._descriptions = self.create_publisher(String, "robot_description", LATCHED)
         self._semantics = self.create_publisher(String, "robot_description_semantic", LATCHED)
@@ -110,14 +111,20 @@ class SceneNode(CellNode):
         self._view_is_old = True
         if change.difference.models.robots:
             self._publish_descriptions()
+        if self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
+            self._publish_snapshot()
         return update
 
     def _tell_whole(self) -> None:
         self._view.take(self._owned.scene, self._owned.revision)
-        self._snapshots.publish(self._snapshot())
+        self._publish_snapshot()
         self._publish_descriptions()
         self._view_is_old = True
         self._publish_view()
+
+    def _publish_snapshot(self) -> None:
+        self._snapshot_revision = self._owned.revision
+        self._snapshots.publish(self._snapshot())
 
     def _update(self, change: AcceptedChange) -> SceneUpdate:
         update = update_to_message(change.difference, change.previous, change.revision, change.digest)
@@ -159,7 +166,6 @@ class SceneNode(CellNode):
             scene = self._owned.scene
             self._frames.publish_static(scene)
             self._markers.publish(scene_markers(scene, self._now(), self.parameters["frame_prefix"]))
-            self._snapshots.publish(self._snapshot())
             self._joints_are_new = True
         if self._joints_are_new:
             self._joints_are_new = False
