@@ -34,7 +34,7 @@ COMPOUND_SUFFIXES: Mapping[JointKind, tuple[str, ...]] = frozendict(
 )
 
 
-class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Limits of one variable: position [rad or m], velocity, acceleration, jerk (per s, s2, s3), effort [Nm or N].
 
     None: not known; infinite position limits: none. `defaulted` names those that no file gave.
@@ -49,8 +49,9 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     defaulted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise ValueError(f"lower limit {self.lower} is above upper limit {self.upper}")
+        # Infinite limits are the defaults and left out of files, because JSON has no number for them.
+        if not (self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf):
+            raise ValueError(f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one")
         for name in ("velocity", "acceleration", "jerk", "effort"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):

@@ -1,0 +1,196 @@
+"""Meshes: files checked when they are named, read when they are needed, and kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError, GeometryError
+from .geometry import Mesh, MeshUse, Triangles
+from .mesh_cache import read_cached, write_cached
+from .resources import NO_ROOTS, ResourceRoots, read_bytes, resolve
+from .value import Vector3
+
+STAGE = "read mesh"
+MAX_MESH_BYTES = 256 * 1024 * 1024
+MAX_VERTICES = 4_000_000
+MAX_EXTENT = 1e5  # [m]
+# File endings by the format that trimesh knows.
+FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "ply"}
+ENTITY = re.compile(rb"<!ENTITY\b")
+
+Vertices = NDArray[np.float64]
+Faces = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshData:
+    """Numbers of a mesh. vertices: (n, 3) [m], faces: (m, 3) indices, counter-clockwise from outside; read-only."""
+
+    vertices: Vertices
+    faces: Faces
+
+    def __post_init__(self) -> None:
+        self.vertices.setflags(write=False)
+        self.faces.setflags(write=False)
+
+
+def mesh_reference(
+    uri: str,
+    folder: str = "",
+    roots: ResourceRoots = NO_ROOTS,
+    scale: Vector3 = (1.0, 1.0, 1.0),
+    use: MeshUse = MeshUse.HULL,
+) -> Mesh:
+    """The mesh that a URI leads to. The content is hashed but not parsed; `load_mesh` does that when it is needed.
+
+    Raises:
+        ResourceError: it does not exist or is outside of the roots.
+        GeometryError: no format that is read (STL, OBJ, DAE, GLB, PLY).
+        FileError, LimitExceededError: not readable, or too large.
+        ValueError: a scale that is zero or not finite.
+    """
+    path = resolve(uri, folder, roots)
+    _format(path)
+    return Mesh(uri, str(path), _digest(path), scale, use)
+
+
+def _format(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        text = f"{path} ends in {ending or 'nothing'}, expected one of {', '.join(sorted(FORMATS))}"
+        raise GeometryError(text, stage=STAGE, subjects=(str(path),))
+    return FORMATS[ending]
+
+
+def _digest(path: Path) -> str:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise FileError(f"{path}: {os.strerror(error.errno or 0)}", stage=STAGE, subjects=(str(path),)) from error
+    return _digest_of_version(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=20_000)
+def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> str:
+    return hashlib.sha256(read_bytes(path, STAGE, MAX_MESH_BYTES)).hexdigest()
+
+
+def load_mesh(mesh: Mesh | Triangles) -> MeshData:
+    """Vertices and faces of a mesh, scaled to metres; the same object for the same mesh while it is in the cache.
+
+    Materials and textures are left aside; nodes of a scene (DAE, GLB) are placed and joined; identical vertices are
+    merged. The unit of a DAE file counts, its up axis does not, as in RViz and other readers of URDF. A negative
+    determinant of the scale turns the faces round, so that they still look outwards.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite, too large, or changed since the cell was read.
+    """
+    if isinstance(mesh, Triangles):
+        return _from_triangles(mesh)
+    return _scaled(mesh.path, mesh.digest, mesh.scale)
+
+
+@lru_cache(maxsize=64)
+def _from_triangles(mesh: Triangles) -> MeshData:
+    return MeshData(np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int32))
+
+
+@lru_cache(maxsize=512)
+def _scaled(path: str, digest: str, scale: Vector3) -> MeshData:
+    data = _from_file(path, digest)
+    if scale == (1.0, 1.0, 1.0):
+        return data
+    vertices = data.vertices * np.array(scale)
+    if float(np.abs(vertices).max()) > MAX_EXTENT:
+        raise GeometryError(f"{path} scaled by {list(scale)} is larger than {MAX_EXTENT:g} m", subjects=(path,))
+    faces = data.faces if math.prod(scale) > 0.0 else np.ascontiguousarray(data.faces[:, ::-1])
+    return MeshData(vertices, faces)
+
+
+@lru_cache(maxsize=512)
+def _from_file(path: str, digest: str) -> MeshData:
+    cached = read_cached(digest, "mesh")
+    if cached is not None:
+        return MeshData(*cached)
+    content = read_bytes(path, STAGE, MAX_MESH_BYTES)
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        raise GeometryError(f"{path} has changed since the cell was read; load the cell again", subjects=(path,))
+    data = _parse(content, _format(Path(path)), path)
+    write_cached(digest, "mesh", data.vertices, data.faces)
+    return data
+
+
+def _parse(content: bytes, kind: str, path: str) -> MeshData:
+    if kind == "dae" and ENTITY.search(content):
+        raise GeometryError(f"{path} declares an XML entity, which is refused", stage=STAGE, subjects=(path,))
+    import trimesh  # takes seconds, and is needed for files that are not in the cache only
+
+    try:
+        # Without a resolver nothing but the content is read: no materials, textures or buffers of other files.
+        scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False)
+        mesh = scene.to_mesh()
+        vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
+    except Exception as error:  # a parser of a third party on hostile input: anything can come, all of it means this
+        text = f"{path} is not a readable {kind.upper()} mesh: {type(error).__name__}: {str(error)[:200]}"
+        raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
+    return _checked(vertices, faces, path)
+
+
+def _checked(vertices: Vertices, faces: NDArray[np.int64], path: str) -> MeshData:
+    def refused(text: str) -> GeometryError:
+        return GeometryError(f"{path} {text}", stage=STAGE, subjects=(path,))
+
+    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
+        raise refused(f"has vertices of shape {vertices.shape} and faces of shape {faces.shape}")
+    if not len(faces):
+        raise refused("has no triangles")
+    if len(vertices) > MAX_VERTICES or len(faces) > MAX_VERTICES:
+        raise refused(f"has {len(vertices)} vertices and {len(faces)} faces, expected at most {MAX_VERTICES}")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise refused(f"has faces of vertices {faces.min()} to {faces.max()}, expected 0 to {len(vertices) - 1}")
+    used = vertices[np.unique(faces)]
+    if not np.isfinite(used).all():
+        raise refused("has vertices that are not finite")
+    unique, inverse = np.unique(vertices[faces.ravel()], axis=0, return_inverse=True)
+    merged = inverse.reshape(-1, 3).astype(np.int32)
+    whole = (merged[:, 0] != merged[:, 1]) & (merged[:, 1] != merged[:, 2]) & (merged[:, 2] != merged[:, 0])
+    if not whole.any():
+        raise refused("has only triangles without area")
+    return MeshData(unique, np.ascontiguousarray(merged[whole]))
+
+
+@lru_cache(maxsize=512)
+def hull(mesh: Mesh | Triangles) -> MeshData:
+    """Convex hull of a mesh, its faces looking outwards (Barber et al., Quickhull, 1996).
+
+    Raises:
+        GeometryError: the mesh is flat or has too few points.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    data = load_mesh(mesh)
+    name = mesh.uri if isinstance(mesh, Mesh) else "a mesh"
+    try:
+        result = ConvexHull(data.vertices)
+    except QhullError as error:
+        text = f"{name} is flat or too small for a convex hull; use its triangles (use: exact)"
+        raise GeometryError(text, stage="convex hull", subjects=(name,)) from error
+    points = data.vertices[result.vertices]
+    faces = np.searchsorted(result.vertices, result.simplices, sorter=np.argsort(result.vertices))
+    faces = np.argsort(result.vertices)[faces]
+    corners = points[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inwards = np.einsum("ij,ij->i", normals, result.equations[:, :3]) < 0.0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return MeshData(np.ascontiguousarray(points), np.ascontiguousarray(faces, dtype=np.int32))

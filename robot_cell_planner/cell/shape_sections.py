@@ -1,0 +1,150 @@
+"""Poses, shapes and masses as the cell file writes them."""
+
+from __future__ import annotations
+
+from ..errors import GeometryError, ResourceError
+from .geometry import Box, Capsule, Cone, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere, Triangles
+from .mass import uniform_inertial
+from .mechanism import Inertial
+from .meshes import mesh_reference
+from .pose import IDENTITY, Pose
+from .resources import ResourceRoots
+from .sections import Section
+from .value import Vector3
+
+KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "mesh", "triangles")
+ZERO: Vector3 = (0.0, 0.0, 0.0)
+
+
+def read_pose(parent: Section, key: str = "pose") -> Pose:
+    """A pose of `position` [m] and either `quaternion` (x, y, z, w) or `rpy` [rad]; identity without the key.
+
+    Raises:
+        FileError: malformed, or both orientations.
+    """
+    if not parent.has(key):
+        return IDENTITY
+    section = parent.section(key)
+    position = section.vector("position", ZERO)
+    try:
+        pose = _oriented(section, position)
+    except ValueError as error:
+        raise section.error(str(error)) from error
+    section.finish()
+    return pose
+
+
+def _oriented(section: Section, position: Vector3) -> Pose:
+    turned, quaternion = section.has("rpy"), section.has("quaternion")
+    if turned and quaternion:
+        raise section.error("has both rpy and quaternion, expected one of them")
+    if turned:
+        return Pose.from_rpy(position, section.vector("rpy"))
+    if quaternion:
+        x, y, z, w = section.numbers("quaternion", 4)
+        return Pose(position, (x, y, z, w))
+    return Pose(position)
+
+
+def read_shapes(parent: Section, key: str, folder: str, roots: ResourceRoots) -> tuple[Shape, ...]:
+    """The shapes in a list; none without the key.
+
+    Raises:
+        FileError: malformed.
+        ResourceError, GeometryError: a mesh cannot be found or is none.
+    """
+    return tuple(_shape(section, folder, roots) for section in parent.listed_sections(key))
+
+
+def _shape(section: Section, folder: str, roots: ResourceRoots) -> Shape:
+    try:
+        geometry = _geometry(section, folder, roots)
+        rgba: Rgba | None = None
+        if section.has("rgba"):
+            r, g, b, a = section.numbers("rgba", 4)
+            rgba = (r, g, b, a)
+        shape = Shape(
+            geometry,
+            read_pose(section),
+            section.text("name", ""),
+            rgba,
+            section.text("material", ""),
+            section.text("texture", ""),
+        )
+    except ValueError as error:
+        raise section.error(str(error)) from error
+    section.finish()
+    return shape
+
+
+def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
+    kind = section.text("type")
+    if kind == "box":
+        return Box(section.vector("size"))
+    if kind == "sphere":
+        return Sphere(section.number("radius"))
+    if kind == "cylinder":
+        return Cylinder(section.number("radius"), section.number("length"))
+    if kind == "capsule":
+        return Capsule(section.number("radius"), section.number("length"))
+    if kind == "cone":
+        return Cone(section.number("radius"), section.number("length"))
+    if kind == "triangles":
+        return _triangles(section)
+    if kind != "mesh":
+        raise section.error(f"is {kind!r}, expected one of {', '.join(KINDS)}", "type")
+    use = section.choice("use", MeshUse, MeshUse.HULL)
+    try:
+        return mesh_reference(section.text("uri"), folder, roots, _scale(section), use)
+    except (ResourceError, GeometryError) as error:
+        place = section.error("", "uri").message
+        raise type(error)(place + error.message, stage=error.stage, subjects=error.subjects) from error
+
+
+def _scale(section: Section) -> Vector3:
+    """One factor for all axes, or three."""
+    if isinstance(section.values.get("scale"), list):
+        return section.vector("scale")
+    factor = section.number("scale", 1.0)
+    return (factor, factor, factor)
+
+
+def _triangles(section: Section) -> Triangles:
+    vertices = section.rows("vertices", 3)
+    faces = section.rows("faces", 3)
+    for index, face in enumerate(faces):
+        if any(value != int(value) for value in face):
+            raise section.error("has numbers with a fraction, expected indices of vertices", "faces", index)
+    return Triangles(
+        tuple((x, y, z) for x, y, z in vertices),
+        tuple((int(a), int(b), int(c)) for a, b, c in faces),
+        section.choice("use", MeshUse, MeshUse.HULL),
+    )
+
+
+def read_inertial(section: Section, shapes: tuple[Shape, ...]) -> Inertial | None:
+    """Mass and inertia: given as `inertial`, or spread evenly over the shapes from `mass` [kg] or `density` [kg/m3].
+
+    Raises:
+        FileError: malformed, or more than one of the three.
+        GeometryError: a mesh has no volume.
+    """
+    given = [key for key in ("inertial", "mass", "density") if section.has(key)]
+    if len(given) > 1:
+        raise section.error(f"has {' and '.join(given)}, expected one of them")
+    if not given:
+        return None
+    try:
+        if given == ["inertial"]:
+            return _inertial(section.section("inertial"))
+        value = section.number(given[0])
+        return uniform_inertial(shapes, **{given[0]: value})
+    except ValueError as error:
+        raise section.error(str(error), given[0]) from error
+
+
+def _inertial(section: Section) -> Inertial:
+    ixx, ixy, ixz, iyy, iyz, izz = section.numbers("inertia", 6) if section.has("inertia") else (0.0,) * 6
+    result = Inertial(section.number("mass"), read_pose(section), (ixx, ixy, ixz, iyy, iyz, izz))
+    section.finish()
+    return result
