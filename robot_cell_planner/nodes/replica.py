@@ -32,6 +32,7 @@ class SceneReplica(SceneView):
 
     def __init__(self, node: CellNode, models: ModelReader, default_timeout: float = 5.0) -> None:
         super().__init__(node, models, default_timeout)
+        self._owner_models = models.trusting()
         self._fetching = False
         self._snapshot_stamp = 0
         self._early: deque[SceneUpdate] = deque(maxlen=UPDATES_KEPT)
@@ -44,7 +45,7 @@ class SceneReplica(SceneView):
         if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
             return
         try:
-            cell = self._models.cell(message.cell, "cell")
+            cell = self._owner_models.cell(message.cell, "cell")
             state = state_from_message(message.state.state, "state")
             cell.check_state(state)
         except RobotCellError as error:
@@ -67,7 +68,7 @@ class SceneReplica(SceneView):
             self._fetch(f"revision {self.revision} is followed by {message.revision}")
             return
         try:
-            scene = apply_difference(self._scene, update_from_message(message, self._models))
+            scene = apply_difference(self._scene, update_from_message(message, self._owner_models))
             if scene.state.digest() != message.digest:
                 raise RobotCellError("the state has another digest than the owner's", stage="replica")
         except RobotCellError as error:

@@ -25,11 +25,12 @@ from ...cell import things
 from ...cell.cell import RobotCell
 from ...cell.changes import AddFrame
 from ...cell.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
+from ...cell.mass import uniform_inertial
 from ...cell.mechanism import Inertial
 from ...cell.meshes import mesh_reference
 from ...cell.resources import ResourceRoots
 from ...cell.robot import Robot
-from ...cell.robot_files import model_sources, robot_from_sources, tool_from_sources
+from ...cell.robot_files import read_sources, robot_from_sources, sources_roots, tool_from_sources
 from ...cell.sources import ModelSources
 from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
@@ -59,12 +60,22 @@ N = TypeVar("N", bound=_Named)
 
 
 class ModelReader:
-    """Reads models from messages, with the folders it may read files from and the sizes it accepts."""
+    """Reads models from messages, with the folders it may read files from and the sizes it accepts.
 
-    def __init__(self, roots: ResourceRoots, most_models: int = 20_000, most_shapes: int = 10_000) -> None:
+    owner: the messages come from the scene node, which has checked every file and names it by path and digest.
+    """
+
+    def __init__(
+        self, roots: ResourceRoots, most_models: int = 20_000, most_shapes: int = 10_000, *, owner: bool = False
+    ) -> None:
         self._roots = roots
+        self._trusting = owner
         self._most_models = most_models
         self._most_shapes = most_shapes
+
+    def trusting(self) -> ModelReader:
+        """The same reader for messages of the scene node."""
+        return ModelReader(self._roots, self._most_models, self._most_shapes, owner=True)
 
     def cell(self, message: CellMessage, field: str) -> RobotCell:
         """The cell; frames that are written relative to another frame are refused here (see `split_frames`).
@@ -122,58 +133,66 @@ class ModelReader:
     def _robot(self, message: RobotModel, field: str) -> Robot:
         place = f"{field}[{message.name}]"
         sources = self._sources(message.urdf, message.srdf, message.limits, place)
-        return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, self._roots))
+        return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, self._roots_of(sources)))
 
     def _tool(self, message: ToolModel, field: str) -> things.Tool:
         place = f"{field}[{message.name}]"
         tcp = pose_from_message(message.tcp, f"{place}.tcp")
         if not (message.urdf.text or message.urdf.uri):
-            collisions = self._shapes(message.collision, f"{place}.collision", visual=False)
-            visuals = self._shapes(message.visual, f"{place}.visual", visual=True)
+            collisions = self._shapes(message.collision, f"{place}.collision")
+            visuals = self._shapes(message.visual, f"{place}.visual")
             inertial = self._inertial(message, f"{place}.inertial", collisions)
             return _placed(place, lambda: things.rigid_tool(message.name, collisions, visuals, inertial, tcp))
         if message.visual or message.collision or message.inertial:
             raise InvalidRequestError(f"{place} has a URDF, so it takes no shapes and no inertial", subjects=(place,))
         sources = self._sources(message.urdf, ModelFile(), message.limits, place)
         return _placed(
-            place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, roots=self._roots)
+            place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, self._roots_of(sources))
         )
 
     def _body(self, message: BodyModel, field: str) -> things.RigidBody:
         place = f"{field}[{message.name}]"
-        collisions = self._shapes(message.collision, f"{place}.collision", visual=False)
-        visuals = self._shapes(message.visual, f"{place}.visual", visual=True)
+        collisions = self._shapes(message.collision, f"{place}.collision")
+        visuals = self._shapes(message.visual, f"{place}.visual")
         inertial = self._inertial(message, f"{place}.inertial", collisions)
         return _placed(place, lambda: things.RigidBody(message.name, collisions, visuals, inertial))
 
     def _sources(self, urdf: ModelFile, srdf: ModelFile, limits: ModelFile, place: str) -> ModelSources:
-        return _placed(
-            place,
-            lambda: model_sources(
-                urdf=urdf.text,
-                urdf_uri=urdf.uri,
-                srdf=srdf.text,
-                srdf_uri=srdf.uri,
-                limits=limits.text,
-                limits_uri=limits.uri,
-                folder=urdf.folder,
-                xacro_arguments={entry.key: entry.value for entry in urdf.xacro_arguments},
-                roots=self._roots,
-            ),
+        """Texts that are given, and those that must be read."""
+        arguments = frozendict((entry.key, entry.value) for entry in urdf.xacro_arguments)
+        read = ModelSources()
+        if not urdf.text:
+            read = _placed(
+                place, lambda: read_sources(urdf.uri, srdf.uri, limits.uri, arguments, urdf.folder, self._roots)
+            )
+        elif (srdf.uri and not srdf.text) or (limits.uri and not limits.text):
+            raise InvalidRequestError(f"{place}: the URDF is a text, so SRDF and limits must be texts too")
+        return ModelSources(
+            urdf=urdf.text or read.urdf,
+            srdf=srdf.text or read.srdf,
+            limits=limits.text or read.limits,
+            folder=urdf.folder or read.folder,
+            urdf_uri=urdf.uri if urdf.text else read.urdf_uri,
+            srdf_uri=srdf.uri if srdf.text else read.srdf_uri,
+            limits_uri=limits.uri if limits.text else read.limits_uri,
+            xacro_arguments=arguments,
         )
 
-    def _shapes(self, messages: list[ShapeMessage], field: str, *, visual: bool) -> tuple[Shape, ...]:
-        self._check_count(len(messages), self._most_shapes, field)
-        return tuple(self._shape(message, f"{field}[{index}]", visual) for index, message in enumerate(messages))
+    def _roots_of(self, sources: ModelSources) -> ResourceRoots:
+        return sources_roots(sources, self._roots) if self._trusting and sources.folder else self._roots
 
-    def _shape(self, message: ShapeMessage, field: str, visual: bool) -> Shape:
-        geometry = _placed(field, lambda: self._geometry(message.geometry, visual))
+    def _shapes(self, messages: list[ShapeMessage], field: str) -> tuple[Shape, ...]:
+        self._check_count(len(messages), self._most_shapes, field)
+        return tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
+
+    def _shape(self, message: ShapeMessage, field: str) -> Shape:
+        geometry = _placed(field, lambda: self._geometry(message.geometry))
         color = (message.rgba.r, message.rgba.g, message.rgba.b, message.rgba.a)
         pose = pose_from_message(message.pose, f"{field}.pose")
         rgba = tuple(_short(value) for value in color) if any(color) else None
         return _placed(field, lambda: Shape(geometry, pose, message.name, rgba))
 
-    def _geometry(self, message: GeometryMessage, visual: bool) -> Geometry:
+    def _geometry(self, message: GeometryMessage) -> Geometry:
         size = tuple(message.dimensions)
         if message.type == GeometryMessage.MESH:
             return self._mesh(message)
@@ -200,11 +219,10 @@ class ModelReader:
             return Triangles(vertices, faces, use)  # type: ignore[arg-type]
         scale = position_from_message(message.mesh_scale)
         scale = scale if any(scale) else (1.0, 1.0, 1.0)
-        if message.mesh_path and message.mesh_digest:
-            mesh = mesh_reference(f"file://{message.mesh_path}", "", self._roots, scale, use)
-            mesh = Mesh(message.mesh_uri, mesh.path, mesh.digest, mesh.scale, mesh.use)
-        else:
-            mesh = mesh_reference(message.mesh_uri, "", self._roots, scale, use)
+        if self._trusting:
+            return Mesh(message.mesh_uri, message.mesh_path, message.mesh_digest, scale, use)
+        mesh = mesh_reference(message.mesh_path or message.mesh_uri, "", self._roots, scale, use)
+        mesh = Mesh(message.mesh_uri, mesh.path, mesh.digest, mesh.scale, mesh.use)
         if message.mesh_digest and mesh.digest != message.mesh_digest:
             text = f"mesh {mesh.uri} has another content than the one that was meant"
             raise InvalidRequestError(text, subjects=(mesh.uri, mesh.path))
@@ -221,9 +239,7 @@ class ModelReader:
             raise InvalidRequestError(f"{field}: density is {message.density}, expected 0 or more", subjects=(field,))
         if message.density == 0.0:
             return None
-        from ...cell.masses import inertial_of_shapes
-
-        return _placed(field, lambda: inertial_of_shapes(shapes, density=message.density))
+        return _placed(field, lambda: uniform_inertial(shapes, density=message.density))
 
     def _settings(self, message: SettingsMessage, field: str) -> things.CollisionSettings:
         groups = {g.name: names_from_message(g.members, f"{field}.ignore_groups") for g in message.ignore_groups}

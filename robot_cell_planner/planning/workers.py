@@ -1,0 +1,247 @@
+"""Worker processes for requests that take long: one request blocks no other, and a crash costs only its own.
+
+A worker holds the cells that it has seen, so that only states travel with most requests. It is forked from a server
+process that has imported everything already, which makes a replacement quick. The limit in time and a cancellation are
+kept whatever the task does: a task that does not end by itself within a grace period is killed with its worker.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import queue
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from multiprocessing.context import BaseContext
+from typing import Any
+
+from ..cell.cell import RobotCell
+from ..cell.changes import Scene
+from ..cell.state import RobotCellState
+from ..errors import CancelledError, InternalError, RobotCellError, TimedOutError, Value, WorkerCrashedError
+
+GRACE = 0.03  # [s] how long a task may take to notice that it should end
+CELLS_KEPT = 4
+
+
+class TaskControl:
+    """What a running task has of the outside: it says how far it is, and asks whether to go on."""
+
+    def __init__(self, report: Callable[[Any], None], is_cancelled: Callable[[], bool]) -> None:
+        self.progress = report
+        self.cancelled = is_cancelled
+
+
+Task = Callable[[Scene, Any, TaskControl], Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request to run. task: "module:function" of a `Task`. time_limit [s]: 0 for none."""
+
+    task: str
+    scene: Scene
+    request: Any
+    time_limit: float
+    on_progress: Callable[[Any], None]
+    on_done: Callable[[Any, RobotCellError | None], None]
+    ended: threading.Event = field(default_factory=threading.Event)
+    wake: tuple[Any, Any] = field(default_factory=lambda: multiprocessing.Pipe(duplex=False))
+
+    def cancel(self) -> None:
+        """Ask the job to end; its `on_done` gets a CancelledError unless it is done already."""
+        if not self.ended.is_set():
+            self.wake[1].send_bytes(b"c")
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Any
+    flag: Any
+    cells: list[str] = field(default_factory=list)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class WorkerPool:
+    """A fixed number of worker processes and a queue of jobs before them.
+
+    preload: modules that the workers are to have imported. niceness: added to that of the process, so that planning
+    gives way to whatever streams or simulates. Callbacks of jobs run in threads of the pool.
+    """
+
+    def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0) -> None:
+        self._context: BaseContext = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(preload))
+        self._niceness = niceness
+        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._closing = False
+        self._idle = size
+        self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(
+        self,
+        task: str,
+        scene: Scene,
+        request: Any,
+        *,
+        time_limit: float,
+        on_done: Callable[[Any, RobotCellError | None], None],
+        on_progress: Callable[[Any], None] = lambda progress: None,
+    ) -> Job:
+        """Queue a job; the clock of its time limit starts when a worker takes it."""
+        job = Job(task, scene, request, time_limit, on_progress, on_done)
+        self._jobs.put(job)
+        return job
+
+    def run(self, task: str, scene: Scene, request: Any, time_limit: float = 0.0) -> Any:
+        """Submit a job and wait for its result; raises its error."""
+        done: queue.Queue[tuple[Any, RobotCellError | None]] = queue.Queue()
+        self.submit(task, scene, request, time_limit=time_limit, on_done=lambda *end: done.put(end))
+        result, error = done.get()
+        if error is not None:
+            raise error
+        return result
+
+    def close(self) -> None:
+        """End all workers; jobs that run or wait end as cancelled."""
+        self._closing = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        flag = self._context.RawValue("b", 0)  # type: ignore[attr-defined]
+        process = self._context.Process(
+            target=_work, args=(theirs, flag, self._niceness), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Worker(process, ours, flag)
+
+    def _serve(self) -> None:
+        worker = self._start()
+        while True:
+            job = self._jobs.get()
+            if job is None or self._closing:
+                if job is not None:
+                    _finish(job, None, CancelledError("the pool of workers is closing"))
+                break
+            if not worker.process.is_alive():
+                worker.end()
+                worker = self._start()
+            worker = self._run(worker, job)
+        worker.end()
+
+    def _run(self, worker: _Worker, job: Job) -> _Worker:
+        """Run a job to its end; returns the worker that is there afterwards, which may be a new one."""
+        worker.flag.value = 0
+        ending: RobotCellError | None = None
+        started = time.monotonic()
+        deadline = started + job.time_limit if job.time_limit else float("inf")
+        try:
+            _send(worker, job)
+            while True:
+                left = deadline - time.monotonic()
+                ready = connection.wait([worker.pipe, job.wake[0]], None if left == float("inf") else max(left, 0.0))
+                if worker.pipe in ready:
+                    kind, content = worker.pipe.recv()
+                    if kind == "progress":
+                        job.on_progress(content)
+                        continue
+                    result, error = (content, None) if kind == "result" else (None, ending or content)
+                    if ending is not None:
+                        result, error = None, _with_partial(ending, content)
+                    _finish(job, result, error)
+                    return worker
+                if ending is not None and not ready:
+                    break
+                if job.wake[0] in ready:
+                    job.wake[0].recv_bytes()
+                    ending = ending or CancelledError("the request was cancelled")
+                else:
+                    numbers = (Value("time", time.monotonic() - started, job.time_limit, "s"),)
+                    ending = TimedOutError("the time limit of the request ended it", values=numbers)
+                worker.flag.value = 1
+                deadline = time.monotonic() + GRACE
+        except (EOFError, OSError) as error:
+            worker.process.join(timeout=1.0)
+            status = worker.process.exitcode
+            ending = ending or WorkerCrashedError(
+                f"the worker that ran {job.task} ended with status {status}", subjects=(job.task,)
+            )
+            ending.__cause__ = error
+        worker.end()
+        _finish(job, None, ending)
+        return self._start()
+
+
+def _with_partial(ending: RobotCellError, content: Any) -> RobotCellError:
+    if isinstance(content, RobotCellError):
+        ending.partial = content.partial
+    return ending
+
+
+def _finish(job: Job, result: Any, error: RobotCellError | None) -> None:
+    job.ended.set()
+    job.on_done(result, error)
+
+
+def _send(worker: _Worker, job: Job) -> None:
+    digest = job.scene.cell.digest()
+    known = digest in worker.cells
+    if not known:
+        worker.cells = [*worker.cells[1 - CELLS_KEPT :], digest]
+    worker.pipe.send((job.task, digest, None if known else job.scene.cell, job.scene.state, job.request))
+
+
+# What follows runs in the worker.
+
+
+def _work(pipe: Any, flag: Any, niceness: int) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(niceness)
+    cells: OrderedDict[str, RobotCell] = OrderedDict()
+    while True:
+        try:
+            task, digest, cell, state, request = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if cell is not None:
+            cells[digest] = cell
+            if len(cells) > CELLS_KEPT:
+                cells.popitem(last=False)
+        pipe.send(_answer(task, cells[digest], state, request, pipe, flag))
+
+
+def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:
+    control = TaskControl(lambda progress: pipe.send(("progress", progress)), lambda: bool(flag.value))
+    try:
+        module, _, function = task.partition(":")
+        run: Task = getattr(importlib.import_module(module), function)
+        return "result", run(Scene(cell, state), request, control)
+    except RobotCellError as error:
+        return "error", error
+    except Exception as error:
+        # The last fence: whatever a task raises costs that request alone, and is told in full.
+        return "error", InternalError(f"{type(error).__name__}: {error}", stage=task)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
