@@ -1,0 +1,116 @@
+"""The journal gives back what was acknowledged, survives a torn end, and refuses other damage."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reference import reference_world_pose, small_cell
+
+from robot_cell_planner.cell.changes import Move, Remove
+from robot_cell_planner.cell.journal import Journal
+from robot_cell_planner.cell.revisions import RevisionedScene
+from robot_cell_planner.errors import JournalError
+
+KILLS = 12
+
+
+def owned(path, compact_after=1000):
+    journal = Journal(path, compact_after=compact_after)
+    owner = RevisionedScene(reference_world_pose, journal)
+    if journal.restored is None:
+        owner.load(*small_cell())
+    else:
+        owner.restore(journal.restored.scene, journal.restored.revision, journal.restored.cell_revision)
+    return owner, journal
+
+
+@pytest.mark.parametrize("compact_after", [3, 4, 1000])
+def test_a_journal_gives_back_scene_and_revision(tmp_path, compact_after):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path, compact_after)
+    for step in range(10):
+        owner.apply([Move("part", (0.1 * step, 1.0 / 3.0, 0.0))])
+    owner.apply([Remove("table")])
+    owner.undo(3)
+    journal.close()
+    again, journal = owned(path, compact_after)
+    assert (again.scene, again.revision, again.cell_revision) == (owner.scene, owner.revision, owner.cell_revision)
+    journal.close()
+
+
+def test_every_cut_of_the_end_gives_back_a_whole_revision(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path)
+    scenes = {1: owner.scene}
+    for step in range(3):
+        owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+        scenes[owner.revision] = owner.scene
+    journal.close()
+    content = path.read_bytes()
+    start = len(content.splitlines(keepends=True)[0])
+    for cut in range(start, len(content), 7):
+        path.write_bytes(content[:cut])
+        with Journal(path) as torn:
+            assert torn.restored.scene == scenes[torn.restored.revision]
+            assert torn.restored.revision == content[:cut].count(b"\n")
+        assert path.stat().st_size <= cut
+
+
+def test_damage_before_the_end_is_named(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path)
+    owner.apply([Move("part", (0.1, 0.0, 0.0))])
+    owner.apply([Move("part", (0.2, 0.0, 0.0))])
+    journal.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    for number, line in enumerate(lines[:-1], start=1):
+        damaged = [*lines]
+        damaged[number - 1] = line.replace(b"part", b"port", 1)
+        path.write_bytes(b"".join(damaged))
+        with pytest.raises(JournalError, match=f"line {number}: damaged"):
+            Journal(path)
+    path.write_bytes(lines[0] + lines[2])
+    with pytest.raises(JournalError, match="line 2: revision 3 follows 2, but the file has revision 1"):
+        Journal(path)
+
+
+def test_a_journal_that_cannot_be_opened_is_named(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(JournalError, match="folder"):
+        Journal(tmp_path / "folder")
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from test_journal import owned
+from robot_cell_planner.cell.changes import Move
+owner, journal = owned(sys.argv[1], compact_after=5)
+print(owner.revision, flush=True)
+while True:
+    owner.apply([Move("part", (float(owner.revision), 0.0, 0.0))])
+    print(owner.revision, flush=True)
+"""
+
+
+def test_a_kill_at_any_moment_loses_no_acknowledged_change(tmp_path):
+    path, rng = tmp_path / "scene.journal", random.Random(4)
+    for _ in range(KILLS):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
+        )
+        acknowledged = 0
+        for _ in range(rng.randint(2, 40)):
+            acknowledged = int(writer.stdout.readline())
+        os.kill(writer.pid, signal.SIGKILL)
+        rest = writer.stdout.read().splitlines()
+        acknowledged = int(rest[-1]) if rest and rest[-1].isdigit() else acknowledged
+        writer.wait()
+        with Journal(path, compact_after=5) as journal:
+            assert journal.restored.revision >= acknowledged
+            x = journal.restored.scene.state.bodies["part"].pose.position[0]
+            assert x == max(journal.restored.revision - 1, 0) or journal.restored.revision == 1

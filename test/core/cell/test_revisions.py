@@ -1,0 +1,92 @@
+"""Revisions are gapless, a dry run changes nothing, undo goes back, and whoever asks learns what changed."""
+
+import pytest
+from reference import reference_world_pose, small_cell
+
+from robot_cell_planner.cell.changes import Detach, Move, Remove
+from robot_cell_planner.cell.difference import apply_difference
+from robot_cell_planner.cell.revisions import RevisionedScene
+from robot_cell_planner.errors import InvalidRequestError, NoCellError, RevisionConflictError, RobotCellError
+
+
+def owned(kept=200):
+    owner = RevisionedScene(reference_world_pose, kept=kept)
+    owner.load(*small_cell())
+    return owner
+
+
+def move(x):
+    return [Move("part", (x, 0.0, 0.0))]
+
+
+def test_each_accepted_change_gets_the_next_revision():
+    owner = owned()
+    changes = [owner.apply(move(x)) for x in (0.1, 0.2, 0.3)]
+    assert [(c.previous, c.revision) for c in changes] == [(1, 2), (2, 3), (3, 4)]
+    assert owner.cell_revision == 1
+    owner.apply([Remove("table")])
+    assert owner.cell_revision == 5
+
+
+def test_a_refused_change_leaves_everything_as_it_was():
+    owner = owned()
+    before = owner.scene
+    with pytest.raises(RobotCellError):
+        owner.apply([*move(0.5), Detach("part")])
+    assert (owner.scene, owner.revision) == (before, 1)
+    with pytest.raises(InvalidRequestError):
+        owner.apply([])
+
+
+def test_a_dry_run_tells_but_does_not_do():
+    owner = owned()
+    before = owner.scene
+    told = owner.apply(move(0.5), dry_run=True)
+    assert (owner.scene, owner.revision) == (before, 1)
+    assert told == owner.apply(move(0.5))
+
+
+def test_an_expected_revision_must_be_the_current_one():
+    owner = owned()
+    owner.apply(move(0.1), expected=1)
+    with pytest.raises(RevisionConflictError) as caught:
+        owner.apply(move(0.2), expected=1)
+    assert (caught.value.values[0].value, caught.value.values[0].limit) == (1, 2)
+
+
+def test_undo_goes_further_back_each_time():
+    owner = owned()
+    scenes = [owner.scene]
+    for x in (0.1, 0.2, 0.3):
+        owner.apply(move(x))
+        scenes.append(owner.scene)
+    owner.undo()
+    assert owner.scene == scenes[2]
+    owner.undo()
+    assert owner.scene == scenes[1]
+    assert owner.revision == 6
+    owner.apply(move(0.9))
+    owner.undo()
+    assert owner.scene == scenes[1]
+    owner.undo()
+    assert owner.scene == scenes[0]
+    with pytest.raises(InvalidRequestError, match="not remembered"):
+        owner.undo()
+
+
+def test_what_changed_since_a_revision():
+    owner = owned(kept=3)
+    first = owner.scene
+    owner.apply(move(0.1))
+    owner.apply(move(0.2))
+    step = owner.since(1)
+    assert (step.previous, step.revision) == (1, 3)
+    assert apply_difference(first, step.difference) == owner.scene
+    owner.apply(move(0.3))
+    assert owner.since(1) is None
+    assert owner.since(7) is None
+
+
+def test_nothing_is_there_before_a_cell_is_loaded():
+    with pytest.raises(NoCellError, match="load_cell"):
+        RevisionedScene(reference_world_pose).apply(move(0.1))
