@@ -54,6 +54,15 @@ def test_every_type_is_documented(path: Path) -> None:
     assert entry in DOCUMENT
 
 
+def test_every_name_that_a_node_uses_is_documented() -> None:
+    uses = re.compile(
+        r"(?:serve|create_service|create_publisher|create_subscription|ActionServer)\(\s*[^\"()]*?\"([\w/]+)\""
+    )
+    for path in sorted((ROOT / "robot_cell_planner" / "nodes").rglob("*.py")):
+        for name in uses.findall(path.read_text(encoding="utf-8")):
+            assert f"| `{name}` |" in DOCUMENT, f"{path.name}: {name}"
+
+
 def test_documentation_links_lead_somewhere() -> None:
     for link in re.findall(r"\]\(\.\./([^)]+)\)", DOCUMENT):
         assert (ROOT / link).is_file(), link
