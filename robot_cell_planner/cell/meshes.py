@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import re
 from dataclasses import dataclass
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +15,12 @@ from numpy.typing import NDArray
 from ..errors import FileError, GeometryError
 from .geometry import Mesh, MeshUse, Triangles
 from .mesh_cache import read_cached, write_cached
+from .mesh_formats import FORMATS, STAGE, parse_mesh
 from .resources import NO_ROOTS, ResourceRoots, read_bytes, resolve
 from .value import Vector3
 
-STAGE = "read mesh"
 MAX_MESH_BYTES = 256 * 1024 * 1024
-MAX_VERTICES = 4_000_000
 MAX_EXTENT = 1e5  # [m]
-# File endings by the format that trimesh knows.
-FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "ply"}
-ENTITY = re.compile(rb"<!ENTITY\b")
 
 Vertices = NDArray[np.float64]
 Faces = NDArray[np.int32]
@@ -88,9 +82,8 @@ def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> st
 def load_mesh(mesh: Mesh | Triangles) -> MeshData:
     """Vertices and faces of a mesh, scaled to metres; the same object for the same mesh while it is in the cache.
 
-    Materials and textures are left aside; nodes of a scene (DAE, GLB) are placed and joined; identical vertices are
-    merged. The unit of a DAE file counts, its up axis does not, as in RViz and other readers of URDF. A negative
-    determinant of the scale turns the faces round, so that they still look outwards.
+    See `mesh_formats.parse_mesh` for what counts in a file. A scale that mirrors turns the faces round, so that they
+    still look outwards.
 
     Raises:
         GeometryError: not parseable, empty, not finite, too large, or changed since the cell was read.
@@ -126,48 +119,9 @@ def _from_file(path: str, digest: str) -> MeshData:
     found = hashlib.sha256(content).hexdigest()
     if found != digest:
         raise GeometryError(f"{path} has changed since the cell was read; load the cell again", subjects=(path,))
-    data = _parse(content, _format(Path(path)), path)
+    data = MeshData(*parse_mesh(content, _format(Path(path)), path))
     write_cached(digest, "mesh", data.vertices, data.faces)
     return data
-
-
-def _parse(content: bytes, kind: str, path: str) -> MeshData:
-    if kind == "dae" and ENTITY.search(content):
-        raise GeometryError(f"{path} declares an XML entity, which is refused", stage=STAGE, subjects=(path,))
-    import trimesh  # takes seconds, and is needed for files that are not in the cache only
-
-    try:
-        # Without a resolver nothing but the content is read: no materials, textures or buffers of other files.
-        scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False)
-        mesh = scene.to_mesh()
-        vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
-    except Exception as error:  # a parser of a third party on hostile input: anything can come, all of it means this
-        text = f"{path} is not a readable {kind.upper()} mesh: {type(error).__name__}: {str(error)[:200]}"
-        raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
-    return _checked(vertices, faces, path)
-
-
-def _checked(vertices: Vertices, faces: NDArray[np.int64], path: str) -> MeshData:
-    def refused(text: str) -> GeometryError:
-        return GeometryError(f"{path} {text}", stage=STAGE, subjects=(path,))
-
-    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
-        raise refused(f"has vertices of shape {vertices.shape} and faces of shape {faces.shape}")
-    if not len(faces):
-        raise refused("has no triangles")
-    if len(vertices) > MAX_VERTICES or len(faces) > MAX_VERTICES:
-        raise refused(f"has {len(vertices)} vertices and {len(faces)} faces, expected at most {MAX_VERTICES}")
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise refused(f"has faces of vertices {faces.min()} to {faces.max()}, expected 0 to {len(vertices) - 1}")
-    used = vertices[np.unique(faces)]
-    if not np.isfinite(used).all():
-        raise refused("has vertices that are not finite")
-    unique, inverse = np.unique(vertices[faces.ravel()], axis=0, return_inverse=True)
-    merged = inverse.reshape(-1, 3).astype(np.int32)
-    whole = (merged[:, 0] != merged[:, 1]) & (merged[:, 1] != merged[:, 2]) & (merged[:, 2] != merged[:, 0])
-    if not whole.any():
-        raise refused("has only triangles without area")
-    return MeshData(unique, np.ascontiguousarray(merged[whole]))
 
 
 @lru_cache(maxsize=512)

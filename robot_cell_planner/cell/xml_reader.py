@@ -57,8 +57,7 @@ class XmlReader:
         try:
             root = etree.fromstring(text.encode("utf-8"), parser)
         except etree.XMLSyntaxError as error:
-            line: Any = error.lineno  # which its stubs get wrong
-            raise self._error(line or 1, f"is not well-formed XML: {error.msg}") from error
+            raise self._error(error.position[0] or 1, f"is not well-formed XML: {error.msg}") from error
         except UnicodeEncodeError as error:
             raise self._error(1, "has a lone surrogate, expected Unicode text") from error
         if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
@@ -72,7 +71,8 @@ class XmlReader:
 
     def error(self, element: Element, text: str, *names: str) -> FileError:
         """An error at the line of an element; names: what else to blame."""
-        return self._error(element.sourceline or 0, f"<{tag(element)}> {text}", *names)
+        line: Any = element.sourceline
+        return self._error(line or 0, f"<{tag(element)}> {text}", *names)
 
     def children(self, element: Element, name: str) -> Iterator[Element]:
         """Child elements of that tag; those with a namespace have other tags."""
