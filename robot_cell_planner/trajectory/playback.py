@@ -85,8 +85,6 @@ class Playback:
         """Place, rate and its derivative."""
         elapsed = max(now - self._since, 0.0)
         place, rate, slope = (v[0] for v in self._profile.at_time(elapsed))
-        if self._scale == 0.0 and elapsed >= self._profile.duration:
-            place, rate, slope = self._profile.at_time(self._profile.duration)[0][0], 0.0, 0.0
         return float(place), max(float(rate), 0.0), float(slope)
 
     def sample(self, now: float) -> PlaybackSample:

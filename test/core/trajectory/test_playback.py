@@ -68,7 +68,7 @@ def test_a_stop_comes_to_rest_and_a_resume_goes_on():
     assert playback.remaining(3.0) == float("inf")
     rest = playback.sample(3.0)
     np.testing.assert_allclose(rest.velocities, [0.0, 0.0], atol=1e-12)
-    assert playback.sample(9.0).place == rest.place
+    assert playback.sample(9.0).place == pytest.approx(rest.place, abs=1e-12)
     playback.set_scale(1.0, 9.0)
     assert playback.at_end(12.0)
     assert playback.remaining(12.0) == 0.0
