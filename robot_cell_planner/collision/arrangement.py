@@ -1,0 +1,81 @@
+"""What collision checks build once for an arrangement: rule book, solids and engine, kept by each thread for itself."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from ..cell.cell import RobotCell
+from ..cell.geometry import Mesh, MeshUse, Triangles
+from ..cell.state import RobotCellState
+from ..cell.suggestions import unknown_name
+from ..errors import UnknownNameError
+from ..kinematics.model import CellModel, cell_model
+from .coal_engine import CoalEngine
+from .engine import CollisionEngine
+from .rules import CollisionOptions, RuleBook
+from .shape_table import Placement, ShapeTable
+
+ENGINES = ("bullet", "coal")
+KEPT = 8
+_of_thread = threading.local()
+
+
+class Arrangement:
+    """Rule book, solids and engine of a cell for all states that differ only in joint values.
+
+    decomposed: things that are checked by a convex decomposition, as asked for or because the engine has to.
+    """
+
+    def __init__(
+        self, cell: RobotCell, state: RobotCellState, model: CellModel, engine: str, options: CollisionOptions
+    ) -> None:
+        def placement_of(frame: str) -> Placement:
+            found = model.frame(frame)
+            return Placement(found.joint, found.placement.homogeneous)
+
+        self.book = RuleBook(cell, state, options)
+        self.table = ShapeTable(self.book, placement_of)
+        self.engine = _engine(engine, model, self.table)
+        asked = {owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)}
+        self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
+
+
+def _engine(name: str, model: CellModel, table: ShapeTable) -> CollisionEngine:
+    pin_model = model.mechanisms.pin_model
+    if name == "coal":
+        return CoalEngine(pin_model, table)
+    raise UnknownNameError(unknown_name(f"collision engine {name!r}", name, ENGINES), subjects=(name,))
+
+
+def _is_decomposed(geometry: Any) -> bool:
+    return isinstance(geometry, Mesh | Triangles) and geometry.use is MeshUse.DECOMPOSITION
+
+
+def arrangement(
+    cell: RobotCell, state: RobotCellState, engine: str, options: CollisionOptions
+) -> tuple[CellModel, Arrangement]:
+    """The kinematic model of a state, and what this thread has for its arrangement.
+
+    Raises:
+        UnknownNameError: no such engine.
+        GeometryError: a shape cannot be built.
+    """
+    kept: OrderedDict[tuple[object, ...], tuple[object, Arrangement]]
+    kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
+    tools = tuple(
+        (name, tool.pose, tool.attached_to, tool.touch_links, tool.touch_bodies, tool.hidden)
+        for name, tool in state.tools.items()
+    )
+    model = cell_model(cell, state)
+    # Whole cells are slow to compare. Entries hold their objects, so that an id cannot come to mean another one.
+    held = (cell, state.base_poses, state.bodies)
+    key = (*map(id, held), tools, engine, options)
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = (held, Arrangement(cell, state, model, engine, options))
+        if len(kept) > KEPT:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return model, found[1]

@@ -1,0 +1,92 @@
+"""The closest pairs of things, found best first: boxes say which pairs are worth an exact distance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..cell.suggestions import unknown_name
+from ..errors import UnknownNameError
+from .engine import CollisionEngine, Floats, Witness
+from .findings import vector
+from .report import Clearance
+from .rules import RuleBook
+from .shape_table import Candidates, ShapeTable
+
+FIRST_REACH = 0.25  # [m]
+GROWTH = 4.0
+LAST_REACH = 100.0  # [m], after which the search has no limit
+
+
+def closest_pairs(
+    table: ShapeTable, engine: CollisionEngine, q: Floats, count: int, names: tuple[str, ...], max_distance: float
+) -> tuple[Clearance, ...]:
+    """The closest pairs at q (nq,), closest first; at most `count`, none beyond max_distance [m]."""
+    chosen = _owners_named(table.book, names)
+    poses = engine.place(q)
+    reach = FIRST_REACH
+    while True:
+        limit = min(reach, max_distance)
+        found = _within(table, engine, _among(table, table.candidates(poses, limit), chosen), count, limit)
+        if len(found) == count or limit == max_distance:
+            return found
+        reach = reach * GROWTH if reach < LAST_REACH else math.inf
+
+
+def _owners_named(book: RuleBook, names: tuple[str, ...]) -> frozenset[int]:
+    """Owners that are named themselves or by their robot or tool; empty for no names."""
+    owners: set[int] = set()
+    for name in names:
+        matching = [owner.index for owner in book.owners if name in (owner.name, owner.unit)]
+        if not matching:
+            known = [owner.name for owner in book.owners] + [owner.unit for owner in book.owners]
+            raise UnknownNameError(unknown_name(f"thing with shapes {name!r}", name, known), subjects=(name,))
+        owners.update(matching)
+    return frozenset(owners)
+
+
+def _among(table: ShapeTable, near: Candidates, chosen: frozenset[int]) -> Candidates:
+    if not chosen:
+        return near
+    owners = np.array(sorted(chosen))
+    keep = np.isin(table.owners[near.first], owners) | np.isin(table.owners[near.second], owners)
+    return Candidates(near.first[keep], near.second[keep], near.margins[keep], near.gaps[keep])
+
+
+def _within(
+    table: ShapeTable, engine: CollisionEngine, near: Candidates, count: int, limit: float
+) -> tuple[Clearance, ...]:
+    """The closest pairs of things within the limit; every pair of solids whose boxes are nearer is a candidate."""
+    best: dict[tuple[int, int], tuple[float, Witness]] = {}
+    bound = limit
+    for place in np.argsort(near.gaps, kind="stable").tolist():
+        if near.gaps[place] > bound:
+            break
+        i, j = int(near.first[place]), int(near.second[place])
+        if table.owners[i] > table.owners[j]:
+            i, j = j, i
+        witness = engine.distance(i, j)
+        key = (int(table.owners[i]), int(table.owners[j]))
+        if witness.distance <= limit and (key not in best or witness.distance < best[key][1].distance):
+            best[key] = (float(near.margins[place]), witness)
+            if len(best) >= count:
+                bound = min(limit, sorted(found.distance for _, found in best.values())[count - 1])
+    closest = sorted(best.items(), key=lambda item: (item[1][1].distance, item[0]))[:count]
+    return tuple(_clearance(table, key, margin, witness) for key, (margin, witness) in closest)
+
+
+def _clearance(table: ShapeTable, key: tuple[int, int], margin: float, witness: Witness) -> Clearance:
+    pair = table.book.as_pair(*key, margin)
+    first, second = table.book.by_name[pair.first], table.book.by_name[pair.second]
+    return Clearance(
+        float(witness.distance),
+        margin,
+        first.name,
+        second.name,
+        first.kind,
+        second.kind,
+        vector(witness.point_first),
+        vector(witness.point_second),
+        vector(witness.normal),
+    )

@@ -1,0 +1,59 @@
+"""What the checker asks of a collision engine, and what counts as a collision."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+TOUCHING = 1e-5
+"""Two things collide where their gap is below their margin by more than this [m].
+
+So surfaces may touch, and rounding may press them into each other by up to 10 micrometres: a part that stands exactly
+on a table does not collide with it. The tolerance is ten times that of the solvers.
+"""
+
+
+class Witness(NamedTuple):
+    """Closest points of two solids, in the world [m]; distance: negative for the depth of an overlap.
+
+    normal: unit vector from the second to the first, along which moving the first separates them.
+    """
+
+    distance: float
+    point_first: Floats
+    point_second: Floats
+    normal: Floats
+
+
+class CollisionEngine(Protocol):
+    """Geometry of one shape table. q: (nq,) configuration of the whole model; solids are named by their index.
+
+    An engine keeps where things were last placed, so it belongs to one thread at a time.
+    """
+
+    name: str
+    decomposed: tuple[str, ...]
+
+    def collides(self, q: Floats) -> bool:
+        """Whether any pair of the table collides."""
+        ...
+
+    def place(self, q: Floats) -> Floats:
+        """Put everything where it is at q, for `contact` and `distance`; poses (m, 4, 4) of the moving solids."""
+        ...
+
+    def place_at(self, poses: Floats) -> None:
+        """Put the moving solids at poses (m, 4, 4), whatever the joints say."""
+        ...
+
+    def contact(self, first: int, second: int, margin: float) -> Witness | None:
+        """The deepest contact of two solids whose gap is below the margin [m] by more than `TOUCHING`, else None."""
+        ...
+
+    def distance(self, first: int, second: int) -> Witness:
+        """Distance of two solids and its witness points."""
+        ...
