@@ -1,0 +1,128 @@
+"""Limits of the joints that a trajectory moves, as arrays in the order of its variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.mechanism import JointLimits, Variable
+from ..cell.suggestions import unknown_name
+from ..errors import InvalidRequestError, TrajectoryError, UnknownNameError, Value
+
+Array = NDArray[np.float64]
+RATES = ("velocity", "acceleration", "jerk")
+
+
+def read_only(values: Iterable[float] | Array) -> Array:
+    """A float64 copy that cannot be written to."""
+    array = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Limits by variable, each (dof,).
+
+    lower, upper [rad or m], infinite where there are none; velocity, acceleration, jerk [per s, s2, s3], above zero and
+    the same in both directions. assumed: those that no file gave, as "joint: velocity, jerk".
+    """
+
+    variables: tuple[str, ...]
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+    assumed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper", *RATES):
+            array = read_only(getattr(self, name))
+            if array.shape != (len(self.variables),):
+                text = f"{name} limits have shape {array.shape}, expected ({len(self.variables)},)"
+                raise InvalidRequestError(text, stage="trajectory")
+            object.__setattr__(self, name, array)
+        for name in RATES:
+            self._check_rate(name, getattr(self, name))
+        for joint, low, high in zip(self.variables, self.lower, self.upper, strict=True):
+            if not low <= high:
+                text = f"joint {joint} has lower limit {low:g} and upper limit {high:g}"
+                raise InvalidRequestError(text, stage="trajectory", subjects=(joint,))
+
+    def _check_rate(self, name: str, array: Array) -> None:
+        for joint, value in zip(self.variables, array, strict=True):
+            if not (math.isfinite(value) and value > 0.0):
+                text = f"the {name} limit of joint {joint} is {value:g}, expected a finite number above 0"
+                numbers = (Value(f"{name} of {joint}", float(value)),)
+                raise InvalidRequestError(text, stage="trajectory", subjects=(joint,), values=numbers)
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable]) -> MotionLimits:
+        """The limits that the model has.
+
+        Raises:
+            TrajectoryError: a limit is not known; readers of robot files fill such gaps with stated defaults.
+        """
+        rates: dict[str, list[float]] = {name: [] for name in RATES}
+        assumed: list[str] = []
+        for variable in variables:
+            for name in RATES:
+                value = getattr(variable.limits, name)
+                if not value:
+                    text = f"joint {variable.name} has no {name} limit"
+                    raise TrajectoryError(text, subjects=(variable.name,))
+                rates[name].append(value)
+            missing = [name for name in RATES if name in variable.limits.defaulted]
+            if missing:
+                assumed.append(f"{variable.name}: {', '.join(missing)}")
+        arrays = {name: read_only(values) for name, values in rates.items()}
+        lower = read_only(variable.limits.lower for variable in variables)
+        upper = read_only(variable.limits.upper for variable in variables)
+        names = tuple(variable.name for variable in variables)
+        return cls(names, lower, upper, **arrays, assumed=tuple(assumed))
+
+    def scaled(self, velocity: float = 1.0, acceleration: float = 1.0, jerk: float = 1.0) -> MotionLimits:
+        """The limits with their rates multiplied by shares, above 0 to 1.
+
+        Raises:
+            InvalidRequestError: a share outside that range.
+        """
+        for name, share in zip(RATES, (velocity, acceleration, jerk), strict=True):
+            if not 0.0 < share <= 1.0:
+                text = f"the {name} scale is {share:g}, expected above 0 and at most 1"
+                raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", share, 1.0),))
+        return MotionLimits(
+            self.variables,
+            self.lower,
+            self.upper,
+            self.velocity * velocity,
+            self.acceleration * acceleration,
+            self.jerk * jerk,
+            self.assumed,
+        )
+
+    def narrowed(self, limits: Mapping[str, JointLimits]) -> MotionLimits:
+        """The limits with those of a request, where they are tighter.
+
+        Raises:
+            UnknownNameError: a joint that is not among the variables.
+            InvalidRequestError: nothing is left between lower and upper.
+        """
+        arrays = {name: np.array(getattr(self, name)) for name in ("lower", "upper", *RATES)}
+        for joint, wanted in limits.items():
+            if joint not in self.variables:
+                text = unknown_name(f"joint {joint!r} of the limits", joint, self.variables)
+                raise UnknownNameError(text, subjects=(joint,))
+            index = self.variables.index(joint)
+            arrays["lower"][index] = max(arrays["lower"][index], wanted.lower)
+            arrays["upper"][index] = min(arrays["upper"][index], wanted.upper)
+            for name in RATES:
+                value = getattr(wanted, name)
+                if value is not None:
+                    arrays[name][index] = min(arrays[name][index], value)
+        return MotionLimits(self.variables, **arrays, assumed=self.assumed)
