@@ -1,239 +1,117 @@
-"""The cell file: a whole cell and its state in one YAML (or JSON) text, format "robot_cell/1".
-
-docs/cell_file.md describes it for users.
-"""
+"""Cells and states in files. The format of cell files is described in docs/cell_file.md."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
-from frozendict import frozendict
 
-from ..errors import RobotCellError
+from ..errors import FileError
 from .cell import RobotCell
-from .geometry import MeshUse
-from .placement import Placements, placements
-from .pose import Pose
-from .resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text
-from .robot import Robot
-from .robot_files import read_sources, robot_from_sources, sources_roots, tool_from_sources
-from .sections import ConfigurationFile, Section
-from .shape_sections import read_inertial, read_pose, read_shapes
-from .sources import ModelSources
-from .state import BodyState, RobotCellState, ToolState
-from .things import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool, rigid_tool
-from .value import WORLD
+from .cell_reader import read_cell
+from .cell_writer import cell_entries
+from .resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text, resolve_below, resolve_new, write_text
+from .serialisation import dump_yaml, from_document, to_json_document, to_yaml_document
+from .state import RobotCellState
 
-FORMAT = "robot_cell/1"
-STAGE = "read cell"
-T = TypeVar("T", ToolState, BodyState, NamedFrame)
+READ_CELL, WRITE_CELL, READ_STATE, WRITE_STATE = "read cell", "write cell", "read state", "write state"
 
 
-def load_cell(path: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[RobotCell, RobotCellState]:
+def load_cell(
+    file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False
+) -> tuple[RobotCell, RobotCellState]:
     """The cell in a file, and the state that the file puts it in.
 
     What the file names may lie in the package or folder that holds it, in installed packages and below the roots.
+
+    confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots too.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: a file is missing or malformed.
         DuplicateNameError, UnknownNameError, StateError, FrameCycleError: its parts do not fit together.
     """
-    text = read_text(path, STAGE)
-    return read_cell(text, str(Path(path).absolute().parent), roots.with_folder(enclosing_folder(path)), str(path))
+    path = _existing(file, roots, confined)
+    if not confined:
+        roots = roots.with_folder(enclosing_folder(path))
+    return read_cell(read_text(path, READ_CELL), str(path.parent), roots, str(path))
 
 
-def read_cell(
-    text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell"
-) -> tuple[RobotCell, RobotCellState]:
-    """The cell and state in a text; folder: where relative URIs start; source: what messages call the text.
+def save_cell(
+    file: str | Path,
+    cell: RobotCell,
+    state: RobotCellState | None = None,
+    roots: ResourceRoots = NO_ROOTS,
+    *,
+    overwrite: bool = True,
+    confined: bool = False,
+) -> str:
+    """Writes a cell, and a state if one is given, as a cell file, and returns its text; "" writes nothing.
+
+    Its ending decides the form: .yaml, .yml or .json. What the same roots can read is written as a reference.
+
+    confined: `file` comes from outside: its folder must lie below the roots.
 
     Raises:
-        As `load_cell`.
+        FileError: it cannot be written, or exists and `overwrite` is false.
+        ResourceError: no such folder, or outside of the roots.
+        NotSupportedError: a robot, or a tool with joints, that was not read from a description.
     """
-    file = ConfigurationFile(text, source, STAGE)
-    try:
-        return _Reader(file, folder, roots).cell()
-    except RobotCellError as error:
-        if source in error.message:
-            raise
-        raise type(error)(
-            f"{source}: {error.message}", stage=error.stage, subjects=error.subjects, values=error.values
-        ) from error
+    path = _new(file, roots, confined)
+    entries = cell_entries(cell, state, path.parent if path else Path.cwd(), roots)
+    text = _json(entries) if _is_json(path) else dump_yaml(entries)
+    if path:
+        write_text(path, text, WRITE_CELL, overwrite)
+    return text
 
 
-class _Reader:
-    def __init__(self, file: ConfigurationFile, folder: str, roots: ResourceRoots) -> None:
-        self.file = file
-        self.folder = folder
-        self.roots = roots
-        # Poses written relative to another frame than the one that carries the thing.
-        self.relative: dict[str, str] = {}
+def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False) -> RobotCellState:
+    """The state in a file of `save_state`; whether it fits a cell is for `RobotCell.check_state`.
 
-    def cell(self) -> tuple[RobotCell, RobotCellState]:
-        root = self.file.root
-        found = root.text("format")
-        if found != FORMAT:
-            raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
-        robots, base_poses = self._robots(root)
-        tools, tool_states = self._tools(root)
-        bodies, body_states = self._bodies(root)
-        cell = RobotCell(
-            name=root.text("name", "cell"),
-            robots=frozendict(robots),
-            tools=frozendict(tools),
-            bodies=frozendict(bodies),
-            frames=frozendict({section.name: self._frame(section) for section in root.sections("frames")}),
-            collision=_collision(root.section("collision")),
-        )
-        state = RobotCellState(
-            base_poses=frozendict(base_poses),
-            configuration=_configuration(root.section("state"), cell),
-            tools=frozendict(tool_states),
-            bodies=frozendict(body_states),
-        )
-        root.finish()
-        cell, state = self._without_relative_poses(cell, state)
-        cell.check_state(state)
-        return cell, state
-
-    def _robots(self, root: Section) -> tuple[dict[str, Robot], dict[str, Pose]]:
-        robots: dict[str, Robot] = {}
-        base_poses: dict[str, Pose] = {}
-        for section in root.sections("robots"):
-            sources, roots = self._sources(section, srdf=section.text("srdf", ""))
-            prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
-            base_poses[section.name] = read_pose(section, "base_pose")
-            section.finish()
-            robots[section.name] = robot_from_sources(section.name, sources, prefix, roots, meshes)
-        return robots, base_poses
-
-    def _sources(self, section: Section, srdf: str = "") -> tuple[ModelSources, ResourceRoots]:
-        arguments = section.section("xacro_arguments")
-        sources = read_sources(
-            section.text("urdf"),
-            srdf,
-            section.text("limits", ""),
-            {name: arguments.argument(name) for name in arguments.values},
-            self.folder,
-            self.roots,
-        )
-        if section.has("folder"):
-            folder = str(Path(self.folder, section.text("folder")).absolute())
-            return msgspec.structs.replace(sources, folder=folder), self.roots
-        return sources, sources_roots(sources, self.roots)
-
-    def _tools(self, root: Section) -> tuple[dict[str, Tool], dict[str, ToolState]]:
-        tools: dict[str, Tool] = {}
-        states: dict[str, ToolState] = {}
-        for section in root.sections("tools"):
-            tool = tools[section.name] = self._tool(section)
-            configuration = {**tool.mechanism.neutral(), **section.number_table("configuration")}
-            state = ToolState(configuration=frozendict(configuration))
-            states[section.name] = self._state(section, state)
-            section.finish()
-        return tools, states
-
-    def _tool(self, section: Section) -> Tool:
-        tcp = read_pose(section, "tcp")
-        if section.has("urdf"):
-            sources, roots = self._sources(section)
-            meshes = section.choice("meshes", MeshUse, MeshUse.HULL)
-            return tool_from_sources(section.name, sources, tcp, section.text("tcp_link", ""), roots, meshes)
-        collisions = read_shapes(section, "collisions", self.folder, self.roots)
-        visuals = read_shapes(section, "visuals", self.folder, self.roots)
-        inertial = read_inertial(section, collisions or visuals)
-        try:
-            return rigid_tool(section.name, collisions, visuals, inertial, tcp)
-        except ValueError as error:
-            raise section.error(str(error)) from error
-
-    def _bodies(self, root: Section) -> tuple[dict[str, RigidBody], dict[str, BodyState]]:
-        bodies: dict[str, RigidBody] = {}
-        states: dict[str, BodyState] = {}
-        for section in root.sections("bodies"):
-            collisions = read_shapes(section, "collisions", self.folder, self.roots)
-            visuals = read_shapes(section, "visuals", self.folder, self.roots)
-            inertial = read_inertial(section, collisions or visuals)
-            try:
-                bodies[section.name] = RigidBody(section.name, collisions, visuals, inertial)
-            except ValueError as error:
-                raise section.error(str(error)) from error
-            states[section.name] = self._state(section, BodyState())
-            section.finish()
-        return bodies, states
-
-    def _state(self, section: Section, state: T) -> T:
-        """The state with what the section says about where the thing is."""
-        try:
-            result = msgspec.structs.replace(
-                state,
-                pose=read_pose(section),
-                attached_to=section.text("attached_to", ""),
-                touch_links=section.texts("touch_links"),
-                touch_bodies=section.texts("touch_bodies"),
-                hidden=section.flag("hidden"),
-            )
-        except ValueError as error:
-            raise section.error(str(error)) from error
-        if section.has("relative_to"):
-            self.relative[section.name] = section.text("relative_to")
-        return result
-
-    def _frame(self, section: Section) -> NamedFrame:
-        try:
-            frame = NamedFrame(section.name, section.text("attached_to", WORLD), read_pose(section))
-        except ValueError as error:
-            raise section.error(str(error)) from error
-        if section.has("relative_to"):
-            self.relative[section.name] = section.text("relative_to")
-        section.finish()
-        return frame
-
-    def _without_relative_poses(self, cell: RobotCell, state: RobotCellState) -> tuple[RobotCell, RobotCellState]:
-        """Each pose in the frame that carries the thing, instead of the one that it was written relative to."""
-        carried = placements(cell, state)
-        as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in carried.items()}
-        resolved = Placements(as_written)
-
-        def settled(name: str, thing: T) -> T:
-            parent = carried[name][0]
-            if self.relative.get(name, parent) == parent:
-                return thing
-            return msgspec.structs.replace(thing, pose=resolved.between(parent, name))
-
-        return (
-            msgspec.structs.replace(cell, frames=frozendict({k: settled(k, v) for k, v in cell.frames.items()})),
-            msgspec.structs.replace(
-                state,
-                tools=frozendict({k: settled(k, v) for k, v in state.tools.items()}),
-                bodies=frozendict({k: settled(k, v) for k, v in state.bodies.items()}),
-            ),
-        )
+    Raises:
+        FileError, ResourceError, LimitExceededError: missing, outside of the roots, or malformed.
+    """
+    path = _existing(file, roots, confined)
+    return from_document(read_text(path, READ_STATE), RobotCellState, str(path))
 
 
-def _collision(section: Section) -> CollisionSettings:
-    groups = section.section("ignore_groups")
-    ignore = {name: groups.texts(name) for name in groups.values}
-    margins = section.number_table("margins")
-    pairs = []
-    for pair in section.listed_sections("pair_margins"):
-        pairs.append(PairMargin(pair.text("first"), pair.text("second"), pair.number("margin")))
-        pair.finish()
-    section.finish()
-    try:
-        return CollisionSettings(frozendict(ignore), frozendict(margins), tuple(pairs))
-    except ValueError as error:
-        raise section.error(str(error)) from error
+def save_state(
+    file: str | Path,
+    state: RobotCellState,
+    roots: ResourceRoots = NO_ROOTS,
+    *,
+    overwrite: bool = True,
+    confined: bool = False,
+) -> str:
+    """Writes a state, to the last bit, and returns the text; "" writes nothing. Ending and `confined` as `save_cell`.
+
+    Raises:
+        FileError: it cannot be written, or exists and `overwrite` is false.
+        ResourceError: no such folder, or outside of the roots.
+    """
+    path = _new(file, roots, confined)
+    text = to_json_document(state).decode() if _is_json(path) else to_yaml_document(state)
+    if path:
+        write_text(path, text, WRITE_STATE, overwrite)
+    return text
 
 
-def _configuration(section: Section, cell: RobotCell) -> frozendict[str, float]:
-    """Neutral values, then those of the named states, then those given one by one."""
-    values = dict(cell.default_state().configuration)
-    named = section.section("named")
-    for group in named.values:
-        values.update(cell.robot_of_group(group).named_state(group, named.text(group)))
-    values.update(section.number_table("configuration"))
-    section.finish()
-    return frozendict(values)
+def _existing(file: str | Path, roots: ResourceRoots, confined: bool) -> Path:
+    return resolve_below(str(file), roots) if confined else Path(file).absolute()
+
+
+def _new(file: str | Path, roots: ResourceRoots, confined: bool) -> Path | None:
+    if not str(file):
+        return None
+    path = resolve_new(str(file), roots) if confined else Path(file).absolute()
+    if path.suffix not in (".yaml", ".yml", ".json"):
+        text = f"{path} ends in {path.suffix or 'nothing'}, expected .yaml, .yml or .json"
+        raise FileError(text, stage=WRITE_CELL, subjects=(str(path),))
+    return path
+
+
+def _is_json(path: Path | None) -> bool:
+    return path is not None and path.suffix == ".json"
+
+
+def _json(entries: dict[str, object]) -> str:
+    return msgspec.json.format(msgspec.json.encode(entries), indent=1).decode() + "\n"

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -171,6 +172,34 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
     return real
 
 
+def resolve_below(uri: str, roots: ResourceRoots) -> Path:
+    """As `resolve`, for a URI that comes from outside: relative paths start in the first root that has them.
+
+    Raises:
+        ResourceError: as `resolve`.
+    """
+    if "://" in uri or os.path.isabs(uri):
+        return resolve(uri, "", roots)
+    candidates = [Path(folder, uri) for folder in roots.folders]
+    found = next((path for path in candidates if path.exists()), candidates[0] if candidates else Path("/", uri))
+    return resolve(str(found), "", roots)
+
+
+def resolve_new(uri: str, roots: ResourceRoots) -> Path:
+    """The real path of a file that is to be written, whose folder must exist below a root of `roots.folders`.
+
+    Raises:
+        ResourceError: another scheme than file, no such folder, or outside.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if separator and scheme != "file":
+        raise ResourceError(f"{uri!r} has scheme {scheme!r}, expected file or a path to write to", subjects=(uri,))
+    path = Path("/", unquote(rest)) if separator else Path(uri)
+    if not path.name or path.name in (".", ".."):
+        raise ResourceError(f"{uri!r} names no file", subjects=(uri,))
+    return resolve_below(str(path.parent), msgspec.structs.replace(roots, packages=frozendict())) / path.name
+
+
 def _outside(uri: str, roots: ResourceRoots) -> ResourceError:
     listed = ", ".join([*roots.folders, *roots.packages.values()]) or "none"
     return ResourceError(f"{uri!r} leads out of the allowed folders ({listed})", subjects=(uri,))
@@ -233,3 +262,31 @@ def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         text = f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8 text"
         raise FileError(text, stage=stage, subjects=(str(path),)) from error
+
+
+def write_text(path: Path, text: str, stage: str, overwrite: bool) -> None:
+    """Writes a whole file or nothing; who reads meanwhile sees the old or the new one.
+
+    Raises:
+        FileError: it exists and is not to be overwritten, or cannot be written.
+    """
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+    except FileExistsError as error:
+        raise FileError(f"{path} exists, and is not to be overwritten", stage=stage, subjects=(str(path),)) from error
+    except (OSError, UnicodeEncodeError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)

@@ -97,6 +97,20 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
+def _sequence(dumper: Any, values: Any) -> Any:
+    """Numbers stay on one line."""
+    flat = all(isinstance(value, (int, float)) for value in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=flat)
+
+
+def _text(dumper: Any, text: str) -> Any:
+    """Texts of several lines stand as they are, where YAML can do that without loss."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(list, _sequence)
+_Dumper.add_representer(tuple, _sequence)
+_Dumper.add_representer(str, _text)
 # YAML 1.1, which the dumper's resolver knows, does not take 1e5 for a number; YAML 1.2 and our reader do.
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
 
