@@ -46,6 +46,11 @@ def _engine(name: str, model: CellModel, table: ShapeTable) -> CollisionEngine:
     pin_model = model.mechanisms.pin_model
     if name == "coal":
         return CoalEngine(pin_model, table)
+    if name == "bullet":
+        # PyBullet takes a while to import, and most processes never use it.
+        from .bullet_engine import BulletEngine
+
+        return BulletEngine(pin_model, table)
     raise UnknownNameError(unknown_name(f"collision engine {name!r}", name, ENGINES), subjects=(name,))
 
 
