@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -65,6 +66,14 @@ class MechanismModel:
     variables: frozendict[str, Variable]
     drives: tuple[Drive, ...]
     frames: Mapping[str, FramePlacement]
+    _local: threading.local = field(default_factory=threading.local, init=False, repr=False)
+
+    def data(self) -> pin.Data:
+        """Pinocchio's work space for `pin_model`: one for each thread, made at its first call."""
+        data = getattr(self._local, "data", None)
+        if data is None:
+            data = self._local.data = self.pin_model.createData()
+        return data
 
 
 Attachments = tuple[tuple[str, str, Pose], ...]

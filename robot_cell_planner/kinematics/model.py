@@ -144,14 +144,30 @@ class CellModel:
         Raises:
             InvalidRequestError: the state lacks a variable.
         """
-        values = dict(state.configuration)
-        for name, tool in state.tools.items():
-            values.update((f"{name}/{joint}", value) for joint, value in tool.configuration.items())
+        return self.values(state, self.variables)
+
+    def values(self, state: RobotCellState, names: tuple[str, ...]) -> Array:
+        """Values (k,) of some variables in a state.
+
+        Raises:
+            UnknownNameError: there is no such variable.
+            InvalidRequestError: the state lacks one.
+        """
+        configuration = state.configuration
         try:
-            return np.array([values[name] for name in self.variables])
-        except KeyError as error:
-            missing = str(error.args[0])
-            raise InvalidRequestError(f"the state has no value of joint {missing}", subjects=(missing,)) from error
+            return np.array([configuration[name] for name in names])
+        except KeyError:
+            return np.array([self._value(state, name) for name in names])
+
+    def _value(self, state: RobotCellState, name: str) -> float:
+        tool, _, joint = name.partition("/")
+        values = state.configuration
+        if name not in values and tool in state.tools:
+            name, values = joint, state.tools[tool].configuration
+        if name not in values:
+            self.indices((name,))
+            raise InvalidRequestError(f"the state has no value of joint {name}", subjects=(name,))
+        return values[name]
 
     def with_configuration(self, state: RobotCellState, q: Array) -> RobotCellState:
         """The state with all joint values replaced by a configuration (n,)."""

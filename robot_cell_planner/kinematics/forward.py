@@ -1,0 +1,180 @@
+"""Forward kinematics: where frames are for given joint values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.pose import Pose
+from ..cell.state import RobotCellState
+from ..cell.value import WORLD, Vector3, positive
+from ..errors import InvalidRequestError
+from .chain import Chain, chain_of, way_to
+from .model import CellModel, cell_model
+from .targets import TargetMode, target_frame
+from .transforms import WorldTransforms, pose_of
+
+Array = NDArray[np.float64]
+
+
+def forward_kinematics(
+    cell: RobotCell,
+    state: RobotCellState,
+    group: str = "",
+    mode: TargetMode = TargetMode.ROBOT,
+    relative_to: str = WORLD,
+    native_scale: float | None = None,
+    workpiece: str = "",
+) -> Pose:
+    """Pose of a group's planner frame, tool centre point or workpiece, written in the frame `relative_to`.
+
+    workpiece: which body mode WORKPIECE means; needed only if the tool holds several. native_scale: metres in one unit
+    of the caller, 0.001 for a position in mm.
+
+    Raises:
+        TargetModeMismatchError: the state cannot offer the mode.
+        UnknownNameError: there is no such group or frame.
+        InvalidRequestError: the scale is not a finite number above zero.
+    """
+    frame = target_frame(cell, state, group, mode, workpiece)
+    return forward_kinematics_to_frame(cell, state, frame, relative_to, native_scale)
+
+
+def forward_kinematics_to_frame(
+    cell: RobotCell,
+    state: RobotCellState,
+    frame: str,
+    relative_to: str = WORLD,
+    native_scale: float | None = None,
+) -> Pose:
+    """Pose of any frame (link, tool, tool link, tool centre point, body, named frame) written in `relative_to`.
+
+    Raises:
+        UnknownNameError: there is no such frame.
+        InvalidRequestError: the scale is not a finite number above zero.
+    """
+    pose = pose_of(frame_matrix(cell, state, frame, relative_to))
+    return pose if native_scale is None else scaled(pose, native_scale)
+
+
+def frame_matrix(cell: RobotCell, state: RobotCellState, frame: str, relative_to: str = WORLD) -> Array:
+    """relative_to_T_frame (4, 4) for the joint values of a state.
+
+    Raises:
+        UnknownNameError: there is no such frame.
+    """
+    model = cell_model(cell, state)
+    world_T_frame = _world_matrix(model, state, frame)
+    if relative_to == WORLD:
+        return world_T_frame
+    return inverted(_world_matrix(model, state, relative_to)) @ world_T_frame
+
+
+def _world_matrix(model: CellModel, state: RobotCellState, frame: str) -> Array:
+    chain = _free_chain(model, frame)
+    return chain.forward(model.values(state, chain.variables))
+
+
+def _free_chain(model: CellModel, frame: str) -> Chain:
+    """The chain from the world to a frame with all joints on the way as its variables."""
+    way = way_to(model, frame)
+    return chain_of(model, frame, way.variables, ())
+
+
+def inverted(transform: Array) -> Array:
+    """b_T_a (4, 4) for a_T_b."""
+    result = np.eye(4)
+    result[:3, :3] = transform[:3, :3].T
+    result[:3, 3] = -(result[:3, :3] @ transform[:3, 3])
+    return result
+
+
+def scaled(pose: Pose, native_scale: float) -> Pose:
+    """A pose in metres with its position in units of `native_scale` metres.
+
+    Raises:
+        InvalidRequestError: the scale is not a finite number above zero.
+    """
+    try:
+        positive(native_scale, "native_scale")
+    except ValueError as error:
+        raise InvalidRequestError(str(error), subjects=("native_scale",)) from error
+    x, y, z = pose.position
+    position: Vector3 = (x / native_scale, y / native_scale, z / native_scale)
+    return Pose(position, pose.quaternion)
+
+
+def all_link_poses(cell: RobotCell, state: RobotCellState, relative_to: str = WORLD) -> dict[str, Pose]:
+    """Poses of all links of all robots and tools, of the tools and of their centre points, written in `relative_to`.
+
+    Raises:
+        UnknownNameError: there is no such frame.
+    """
+    transforms = WorldTransforms(cell, state)
+    names = (name for name in transforms.model.mechanisms.frames if name != WORLD)
+    return {name: transforms.pose(name, relative_to) for name in names}
+
+
+def forward_batch(
+    cell: RobotCell,
+    state: RobotCellState,
+    frame: str,
+    variables: Sequence[str],
+    configurations: Array,
+    relative_to: str = WORLD,
+) -> Array:
+    """relative_to_T_frame (k, 4, 4) for configurations (k, n) of some variables; the others are held as in the state.
+
+    Raises:
+        UnknownNameError: there is no such frame or variable.
+        InvalidRequestError: the array has another shape, or a number that is not finite.
+    """
+    model = cell_model(cell, state)
+    names = tuple(variables)
+    model.indices(names)
+    rows = checked_configurations(configurations, names)
+    poses = held_chain(model, state, frame, names).forward_many(rows)
+    if relative_to == WORLD:
+        return poses
+    references = held_chain(model, state, relative_to, names).forward_many(rows)
+    rotations = references[:, :3, :3].transpose(0, 2, 1)
+    result = np.zeros_like(poses)
+    result[:, :3, :3] = rotations @ poses[:, :3, :3]
+    result[:, :3, 3] = np.einsum("kij,kj->ki", rotations, poses[:, :3, 3] - references[:, :3, 3])
+    result[:, 3, 3] = 1.0
+    return result
+
+
+def held_chain(model: CellModel, state: RobotCellState, frame: str, variables: tuple[str, ...]) -> Chain:
+    """The chain from the world to a frame that `variables` move, with all others held as in the state.
+
+    Raises:
+        UnknownNameError: there is no such frame.
+    """
+    held = tuple(name for name in way_to(model, frame).variables if name not in variables)
+    values = tuple(model.values(state, held).tolist()) if held else ()
+    return chain_of(model, frame, variables, tuple(zip(held, values, strict=True)))
+
+
+def checked_configurations(configurations: Array, names: tuple[str, ...]) -> Array:
+    """A C contiguous, writable copy (k, n).
+
+    Raises:
+        InvalidRequestError: the array has another shape, or a number that is not finite.
+    """
+    try:
+        rows = np.array(configurations, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"configurations are not a table of numbers: {error}") from error
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise InvalidRequestError(f"configurations have shape {rows.shape}, expected (k, {len(names)})", subjects=names)
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        raise InvalidRequestError(
+            f"joint {names[column]} of configuration {row} is {rows[row, column]}, expected a finite number",
+            subjects=(names[column],),
+        )
+    return rows

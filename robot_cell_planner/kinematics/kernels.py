@@ -1,0 +1,434 @@
+"""Compiled kernels of serial chains: forward kinematics, Jacobians, and the numeric inverse.
+
+A chain is an array (m + 1, CHAIN_COLUMNS), see `chain.py`: a row for each of m joints, then one for the tip. A row
+holds the fixed transform from the joint (or base) before to this joint, whose axis is z of the result, then what the
+joint does. Transforms are homogeneous, angles in rad, lengths in m. A target is a transform (4, 4); with `spin` the
+rotation about its z axis is free.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import compiled
+
+Array = NDArray[np.float64]
+
+# Columns of a chain: rotation (9, row by row), translation (3), then:
+KIND = 12  # 0 turns, 1 slides
+VARIABLE = 13  # index of the variable that drives it
+MULTIPLIER = 14
+OFFSET = 15
+CHAIN_COLUMNS = 16
+
+TURN = 2.0 * math.pi
+POLISH_WITHIN = 1e-2  # [m, rad] closed-form solutions nearer to the target than this are brought onto it
+LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is put back onto it
+SAME = 1e-6  # [rad, m] configurations nearer to one another than this are one
+DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
+LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
+STALLED_AFTER = 8  # iterations without progress
+
+REJECTED, VALID, BEYOND = 0.0, 1.0, 2.0  # verdicts of `finish`
+
+
+@compiled
+def walk(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> None:
+    """Fill axes (m, 3) and origins (m, 3) of all joints and the pose (4, 4) of the tip, in the base of the chain."""
+    r00, r01, r02 = 1.0, 0.0, 0.0
+    r10, r11, r12 = 0.0, 1.0, 0.0
+    r20, r21, r22 = 0.0, 0.0, 1.0
+    px, py, pz = 0.0, 0.0, 0.0
+    last = chain.shape[0] - 1
+    for i in range(last + 1):
+        f = chain[i]
+        px += r00 * f[9] + r01 * f[10] + r02 * f[11]
+        py += r10 * f[9] + r11 * f[10] + r12 * f[11]
+        pz += r20 * f[9] + r21 * f[10] + r22 * f[11]
+        a00, a01, a02 = (r00 * f[0] + r01 * f[3] + r02 * f[6], r00 * f[1] + r01 * f[4] + r02 * f[7],
+                         r00 * f[2] + r01 * f[5] + r02 * f[8])  # fmt: skip
+        a10, a11, a12 = (r10 * f[0] + r11 * f[3] + r12 * f[6], r10 * f[1] + r11 * f[4] + r12 * f[7],
+                         r10 * f[2] + r11 * f[5] + r12 * f[8])  # fmt: skip
+        a20, a21, a22 = (r20 * f[0] + r21 * f[3] + r22 * f[6], r20 * f[1] + r21 * f[4] + r22 * f[7],
+                         r20 * f[2] + r21 * f[5] + r22 * f[8])  # fmt: skip
+        r00, r01, r02, r10, r11, r12, r20, r21, r22 = a00, a01, a02, a10, a11, a12, a20, a21, a22
+        if i == last:
+            break
+        value = f[MULTIPLIER] * q[int(f[VARIABLE])] + f[OFFSET]
+        origins[i, 0], origins[i, 1], origins[i, 2] = px, py, pz
+        axes[i, 0], axes[i, 1], axes[i, 2] = r02, r12, r22
+        if f[KIND] == 0.0:
+            s, c = math.sin(value), math.cos(value)
+            r00, r01 = c * r00 + s * r01, c * r01 - s * r00
+            r10, r11 = c * r10 + s * r11, c * r11 - s * r10
+            r20, r21 = c * r20 + s * r21, c * r21 - s * r20
+        else:
+            px, py, pz = px + value * r02, py + value * r12, pz + value * r22
+    pose[0, 0], pose[0, 1], pose[0, 2], pose[0, 3] = r00, r01, r02, px
+    pose[1, 0], pose[1, 1], pose[1, 2], pose[1, 3] = r10, r11, r12, py
+    pose[2, 0], pose[2, 1], pose[2, 2], pose[2, 3] = r20, r21, r22, pz
+    pose[3, 0], pose[3, 1], pose[3, 2], pose[3, 3] = 0.0, 0.0, 0.0, 1.0
+
+
+@compiled
+def forward(chain: Array, q: Array) -> Array:
+    """Pose (4, 4) of the tip."""
+    rows = chain.shape[0]
+    pose = np.empty((4, 4))
+    walk(chain, q, np.empty((rows, 3)), np.empty((rows, 3)), pose)
+    return pose
+
+
+@compiled
+def forward_many(chain: Array, configurations: Array) -> Array:
+    """Poses (k, 4, 4) of the tip for configurations (k, n)."""
+    rows = chain.shape[0]
+    origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
+    poses = np.empty((configurations.shape[0], 4, 4))
+    for k in range(configurations.shape[0]):
+        walk(chain, configurations[k], origins, axes, poses[k])
+    return poses
+
+
+@compiled
+def position_and_quaternion(pose: Array) -> Array:
+    """x, y, z and the unit quaternion x, y, z, w, w >= 0, of a pose (4, 4): by its largest part (Shepperd, 1978)."""
+    result = np.empty(7)
+    for i in range(3):
+        result[i] = pose[i, 3]
+    trace = pose[0, 0] + pose[1, 1] + pose[2, 2]
+    k = 3
+    largest = trace
+    for i in range(3):
+        if pose[i, i] > largest:
+            k, largest = i, pose[i, i]
+    if k == 3:
+        result[3] = pose[2, 1] - pose[1, 2]
+        result[4] = pose[0, 2] - pose[2, 0]
+        result[5] = pose[1, 0] - pose[0, 1]
+        result[6] = 1.0 + trace
+    else:
+        i, j = (k + 1) % 3, (k + 2) % 3
+        result[3 + k] = 1.0 + 2.0 * pose[k, k] - trace
+        result[3 + i] = pose[i, k] + pose[k, i]
+        result[3 + j] = pose[j, k] + pose[k, j]
+        result[6] = pose[j, i] - pose[i, j]
+    norm = math.sqrt(result[3] ** 2 + result[4] ** 2 + result[5] ** 2 + result[6] ** 2)
+    if result[6] < 0.0:
+        norm = -norm
+    for i in range(3, 7):
+        result[i] /= norm
+    return result
+
+
+@compiled
+def fill_jacobian(chain: Array, origins: Array, axes: Array, pose: Array, jacobian: Array) -> None:
+    """Fill the Jacobian (6, n), linear rows first, of the tip's origin in the axes of the chain's base."""
+    jacobian[:] = 0.0
+    for i in range(chain.shape[0] - 1):
+        column, factor = int(chain[i, VARIABLE]), chain[i, MULTIPLIER]
+        x, y, z = factor * axes[i, 0], factor * axes[i, 1], factor * axes[i, 2]
+        if chain[i, KIND] == 0.0:
+            ax, ay, az = pose[0, 3] - origins[i, 0], pose[1, 3] - origins[i, 1], pose[2, 3] - origins[i, 2]
+            jacobian[0, column] += y * az - z * ay
+            jacobian[1, column] += z * ax - x * az
+            jacobian[2, column] += x * ay - y * ax
+            jacobian[3, column] += x
+            jacobian[4, column] += y
+            jacobian[5, column] += z
+        else:
+            jacobian[0, column] += x
+            jacobian[1, column] += y
+            jacobian[2, column] += z
+
+
+@compiled
+def jacobian_of(chain: Array, q: Array) -> Array:
+    """Jacobian (6, n), linear rows first, of the tip's origin in the axes of the chain's base."""
+    rows = chain.shape[0]
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    result = np.empty((6, q.shape[0]))
+    walk(chain, q, origins, axes, pose)
+    fill_jacobian(chain, origins, axes, pose, result)
+    return result
+
+
+@compiled
+def fill_error(target: Array, pose: Array, spin: bool, error: Array) -> tuple[float, float]:
+    """Fill the error (6,): the translation and the rotation vector, in base axes, that bring the pose onto the target.
+
+    With `spin`, the rotation is the shortest one that aligns the z axes. Returns the distance [m] and the angle [rad].
+    """
+    ep = 0.0
+    for i in range(3):
+        error[i] = target[i, 3] - pose[i, 3]
+        ep += error[i] * error[i]
+    if spin:
+        zx, zy, zz = pose[0, 2], pose[1, 2], pose[2, 2]
+        tx, ty, tz = target[0, 2], target[1, 2], target[2, 2]
+        x, y, z = zy * tz - zz * ty, zz * tx - zx * tz, zx * ty - zy * tx
+        cosine = zx * tx + zy * ty + zz * tz
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # opposite axes: about the pose's x axis
+            x, y, z = 1e-10 * pose[0, 0], 1e-10 * pose[1, 0], 1e-10 * pose[2, 0]
+    else:
+        m = np.empty((3, 3))
+        for i in range(3):
+            for j in range(3):
+                m[i, j] = target[i, 0] * pose[j, 0] + target[i, 1] * pose[j, 1] + target[i, 2] * pose[j, 2]
+        x, y, z = 0.5 * (m[2, 1] - m[1, 2]), 0.5 * (m[0, 2] - m[2, 0]), 0.5 * (m[1, 0] - m[0, 1])
+        cosine = 0.5 * (m[0, 0] + m[1, 1] + m[2, 2] - 1.0)
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # half a turn: the axis is a column of m + 1
+            k = 0
+            for i in range(1, 3):
+                if m[i, i] > m[k, k]:
+                    k = i
+            m[k, k] += 1.0
+            norm = math.sqrt(m[0, k] ** 2 + m[1, k] ** 2 + m[2, k] ** 2)
+            x, y, z = 1e-10 * m[0, k] / norm, 1e-10 * m[1, k] / norm, 1e-10 * m[2, k] / norm
+    sine = math.sqrt(x * x + y * y + z * z)
+    angle = math.atan2(sine, cosine)
+    factor = angle / sine if sine > 0.0 else 1.0
+    error[3], error[4], error[5] = factor * x, factor * y, factor * z
+    return math.sqrt(ep), angle
+
+
+@compiled
+def free_spin(pose: Array, jacobian: Array) -> None:
+    """Take the rotation about the pose's z axis out of a Jacobian."""
+    x, y, z = pose[0, 2], pose[1, 2], pose[2, 2]
+    for j in range(jacobian.shape[1]):
+        along = x * jacobian[3, j] + y * jacobian[4, j] + z * jacobian[5, j]
+        jacobian[3, j] -= along * x
+        jacobian[4, j] -= along * y
+        jacobian[5, j] -= along * z
+
+
+@compiled
+def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, step: Array, matrix: Array) -> None:
+    """Fill the step (n,) of (J^T J + damping) step = J^T error, by Cholesky; frozen joints stay."""
+    n = step.shape[0]
+    for i in range(n):
+        total = 0.0
+        for k in range(6):
+            total += jacobian[k, i] * error[k]
+        step[i] = 0.0 if frozen[i] else total
+        for j in range(i + 1):
+            total = 0.0
+            if not (frozen[i] or frozen[j]):
+                for k in range(6):
+                    total += jacobian[k, i] * jacobian[k, j]
+            matrix[i, j] = total
+        matrix[i, i] += 1.0 if frozen[i] else damping
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / matrix[j, j]
+    for i in range(n):
+        for k in range(i):
+            step[i] -= matrix[i, k] * step[k]
+        step[i] /= matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            step[i] -= matrix[k, i] * step[k]
+        step[i] /= matrix[i, i]
+
+
+@compiled
+def approach(
+    chain: Array, target: Array, spin: bool, q: Array, lower: Array, upper: Array, tolerance: Array, iterations: int
+) -> tuple[float, float]:
+    """Bring q (n,) to the target in place, by damped least squares within limits.
+
+    The damping shrinks with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
+    Levenberg-Marquardt Method, 2011). Joints that a step would push through a limit that they rest on stay there for
+    that step. Returns the distance [m] and the angle [rad] that are left; tolerance: (2,) of both.
+    """
+    n, rows = q.shape[0], chain.shape[0]
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    jacobian, error = np.empty((6, n)), np.empty(6)
+    step, matrix, frozen = np.empty(n), np.empty((n, n)), np.zeros(n)
+    best, stalled = math.inf, 0
+    walk(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, spin, error)
+    for _ in range(iterations):
+        if distance <= tolerance[0] and angle <= tolerance[1]:
+            break
+        square = distance * distance + angle * angle
+        stalled = 0 if square < 0.99 * best else stalled + 1
+        best = min(best, square)
+        if stalled > STALLED_AFTER:
+            break
+        fill_jacobian(chain, origins, axes, pose, jacobian)
+        if spin:
+            free_spin(pose, jacobian)
+        frozen[:] = 0.0
+        for _round in range(3):
+            solve_step(jacobian, error, 0.5 * square + DAMPING_FLOOR, frozen, step, matrix)
+            blocked = False
+            for i in range(n):
+                if (step[i] < 0.0 and q[i] <= lower[i]) or (step[i] > 0.0 and q[i] >= upper[i]):
+                    frozen[i], blocked = 1.0, True
+            if not blocked:
+                break
+        longest = 0.0
+        for i in range(n):
+            longest = max(longest, abs(step[i]))
+        scale = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+        for i in range(n):
+            q[i] = min(max(q[i] + scale * step[i], lower[i]), upper[i])
+        walk(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, spin, error)
+    return distance, angle
+
+
+@compiled
+def nearest_turn(value: float, near: float, lower: float, upper: float) -> float:
+    """The angle plus whole turns that is nearest to another, within the limits or else least beyond them."""
+    value += TURN * round((near - value) / TURN)
+    if value < lower:
+        value += TURN * math.ceil((lower - LIMIT_SLACK - value) / TURN)
+        if value > upper + LIMIT_SLACK and lower - (value - TURN) < value - upper:
+            value -= TURN
+    elif value > upper:
+        value -= TURN * math.ceil((value - upper - LIMIT_SLACK) / TURN)
+        if value < lower - LIMIT_SLACK and (value + TURN) - upper < lower - value:
+            value += TURN
+    return value
+
+
+@compiled
+def beyond(value: float, lower: float, upper: float) -> float:
+    """How far a value lies outside its limits."""
+    return max(lower - value, value - upper, 0.0)
+
+
+@compiled
+def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
+    """Whether q differs from the first `count` of the configurations found, whole turns aside."""
+    for k in range(count):
+        same = True
+        for i in range(q.shape[0]):
+            gap = abs(found[k, i] - q[i])
+            if angular[i]:
+                gap = abs(gap - TURN * round(gap / TURN))
+            if gap > SAME:
+                same = False
+                break
+        if same:
+            return False
+    return True
+
+
+@compiled
+def settle(
+    chain: Array, target: Array, spin: bool, q: Array, seed: Array, lower: Array, upper: Array, angular: Array,
+    tolerance: Array, unlimited: Array,
+) -> tuple[float, float, float, float]:
+    """Turn a rough solution q (n,) into a verified one, in place.
+
+    It is brought onto the target without regard to limits, then turned by whole turns to be near the seed and within
+    limits. unlimited: (2, n) of -inf and inf. Returns the verdict, the distance [m] and the angle [rad] that are left,
+    and the largest excess over a limit [rad, m].
+    """
+    n, rows = q.shape[0], chain.shape[0]
+    origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
+    walk(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, spin, error)
+    if max(distance, angle) > POLISH_WITHIN:
+        return REJECTED, distance, angle, 0.0
+    if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
+        distance, angle = approach(chain, target, spin, q, unlimited[0], unlimited[1], 0.01 * tolerance, 12)
+    if distance > tolerance[0] or angle > tolerance[1]:
+        return REJECTED, distance, angle, 0.0
+    excess = 0.0
+    for i in range(n):
+        if angular[i]:
+            q[i] = nearest_turn(q[i], seed[i], lower[i], upper[i])
+        excess = max(excess, beyond(q[i], lower[i], upper[i]))
+    if excess == 0.0:
+        return VALID, distance, angle, excess
+    if excess > LIMIT_SLACK:
+        return BEYOND, distance, angle, excess
+    for i in range(n):
+        q[i] = min(max(q[i], lower[i]), upper[i])
+    walk(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, spin, error)
+    if distance > tolerance[0] or angle > tolerance[1]:
+        return REJECTED, distance, angle, 0.0
+    return VALID, distance, angle, 0.0
+
+
+@compiled
+def finish(
+    chain: Array, target: Array, spin: bool, rough: Array, seed: Array, limits: Array, angular: Array, tolerance: Array
+) -> tuple[Array, Array]:
+    """Verify rough solutions (k, n) and order them by their distance to the seed (n,).
+
+    limits: (4, n) of lower, upper, -inf, inf. Returns configurations (c, n), and (c, 4) of verdict VALID or BEYOND,
+    distance [m], angle [rad], excess over limits [rad, m]; the valid ones first, none twice.
+    """
+    count, n = rough.shape
+    found, facts, keys = np.empty((count, n)), np.empty((count, 4)), np.empty(count)
+    c = 0
+    for k in range(count):
+        q = found[c]
+        q[:] = rough[k]
+        verdict, distance, angle, excess = settle(
+            chain, target, spin, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
+        )
+        if verdict == REJECTED or not is_new(found, c, q, angular):
+            continue
+        facts[c, 0], facts[c, 1], facts[c, 2], facts[c, 3] = verdict, distance, angle, excess
+        keys[c] = 0.0
+        for i in range(n):
+            keys[c] += (q[i] - seed[i]) ** 2
+        if verdict == BEYOND:
+            keys[c] = 1e12 + excess
+        c += 1
+    order = np.argsort(keys[:c], kind="mergesort")
+    return found[:c][order], facts[:c][order]
+
+
+@compiled
+def search(
+    chain: Array, target: Array, spin: bool, starts: Array, limits: Array, angular: Array, tolerance: Array,
+    iterations: int, wanted: int,
+) -> tuple[Array, Array, Array, Array]:
+    """Numeric search from starts (k, n) until `wanted` different solutions are found.
+
+    Returns solutions (c, n), what they leave (c, 2), the closest configuration (n,), and (3,) of what that leaves and
+    of how many starts were used.
+    """
+    count, n = starts.shape
+    found, left = np.empty((count, n)), np.empty((count, 2))
+    closest, facts = starts[0].copy(), np.array((math.inf, math.inf, 0.0))
+    q = np.empty(n)
+    c = 0
+    for k in range(count):
+        q[:] = starts[k]
+        distance, angle = approach(chain, target, spin, q, limits[0], limits[1], tolerance, iterations)
+        if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
+            closest[:] = q
+            facts[0], facts[1] = distance, angle
+        facts[2] = k + 1.0
+        if distance <= tolerance[0] and angle <= tolerance[1] and is_new(found, c, q, angular):
+            found[c] = q
+            left[c, 0], left[c, 1] = distance, angle
+            c += 1
+            if c == wanted:
+                break
+    return found[:c], left[:c], closest, facts
+
+
+@compiled
+def smallest_distance_from_limits(q: Array, lower: Array, upper: Array) -> float:
+    """The smallest distance of a joint from its limit [rad, m]; infinite without limits."""
+    result = math.inf
+    for i in range(q.shape[0]):
+        result = min(result, q[i] - lower[i], upper[i] - q[i])
+    return result

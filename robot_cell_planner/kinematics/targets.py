@@ -1,0 +1,145 @@
+"""What is to be where: target modes, and targets of inverse kinematics and motions."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+import msgspec
+
+from ..cell.cell import RobotCell
+from ..cell.pose import Pose
+from ..cell.state import RobotCellState
+from ..cell.suggestions import unknown_name
+from ..cell.value import WORLD, Vector3, positive, vector3
+from ..errors import TargetModeMismatchError, UnknownNameError
+from .cache import IdentityCache
+from .model import CellModel, cell_model
+
+DEFAULT_TOLERANCE = 1e-6  # [m, rad]
+
+
+class TargetMode(str, Enum):
+    """What of a planning group a target is about."""
+
+    ROBOT = "robot"  # the planner frame: the tip link of the group
+    TOOL = "tool"  # the tool centre point of the attached tool
+    WORKPIECE = "workpiece"  # the frame of the body that the tool holds
+    FRAME = "frame"  # any frame, by its name
+
+
+class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What all targets share.
+
+    mode: what is to be there. frame: for FRAME the frame's name; for WORKPIECE the body, needed only if the tool holds
+    several; else "". reference_frame: the frame that the target is written in, as it lies in the state that the
+    target is used with. tolerance_position [m], tolerance_angle [rad]: what may be left; the angle between the
+    orientations, or between the axes. native_scale: metres in one unit of the caller's positions.
+    """
+
+    mode: TargetMode = TargetMode.ROBOT
+    frame: str = ""
+    reference_frame: str = WORLD
+    tolerance_position: float = DEFAULT_TOLERANCE
+    tolerance_angle: float = DEFAULT_TOLERANCE
+    native_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self.tolerance_position, "tolerance_position")
+        positive(self.tolerance_angle, "tolerance_angle")
+        positive(self.native_scale, "native_scale")
+        if self.mode is TargetMode.FRAME and not self.frame:
+            raise ValueError("a target of mode FRAME names no frame")
+        if self.frame and self.mode in (TargetMode.ROBOT, TargetMode.TOOL):
+            raise ValueError(f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none")
+
+
+class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):
+    """A whole pose: reference_frame_T_target."""
+
+    pose: Pose
+
+
+class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
+    """A point for the origin and a direction, of any length but zero, for the z axis; the rotation about it is free."""
+
+    point: Vector3
+    axis: Vector3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vector3(self.point, "point")
+        if math.hypot(*vector3(self.axis, "axis")) < 1e-9:
+            raise ValueError(f"axis {list(self.axis)} has no direction")
+
+
+Target = FrameTarget | PointAxisTarget
+
+_frames: IdentityCache[str] = IdentityCache(size=256)
+
+
+def target_frame(
+    cell: RobotCell, state: RobotCellState, group: str = "", mode: TargetMode = TargetMode.ROBOT, frame: str = ""
+) -> str:
+    """The frame that a target mode means for a group in a state. frame: as in a target.
+
+    Raises:
+        TargetModeMismatchError: the state cannot offer the mode.
+        UnknownNameError: there is no such group, body or frame.
+        ModelError: the group is not a chain.
+    """
+    model = cell_model(cell, state)
+    return _frames.get((model,), (group, mode, frame), lambda: _find(model, state, group, mode, frame))
+
+
+def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode, frame: str) -> str:
+    cell = model.cell
+    if mode is TargetMode.FRAME:
+        model.frame(frame)
+        return frame
+    if mode is TargetMode.ROBOT:
+        return cell.tip_link(group)
+    if mode is TargetMode.WORKPIECE and frame:
+        return _carried_body(cell, state, group, frame)
+    tool = cell.tool_of_group(state, group)
+    name = cell.group(group).name
+    if not tool:
+        raise TargetModeMismatchError(
+            f"mode {mode.name} needs a tool, and none is attached to group {name}", subjects=(name,)
+        )
+    if mode is TargetMode.TOOL:
+        return cell.tools[tool].tcp_frame
+    held = [body for body in state.bodies if _carrier(cell, state, body) in _frames_of_tool(cell, tool)]
+    if len(held) != 1:
+        listed = f"{len(held)}: {', '.join(held[:6])}; name one" if held else "none"
+        raise TargetModeMismatchError(
+            f"mode WORKPIECE needs one body held by tool {tool} of group {name}, found {listed}",
+            subjects=(name, tool, *held),
+        )
+    return held[0]
+
+
+def _frames_of_tool(cell: RobotCell, tool: str) -> set[str]:
+    model = cell.tools[tool]
+    return {tool, model.tcp_frame, *map(model.frame_of, model.mechanism.links)}
+
+
+def _carrier(cell: RobotCell, state: RobotCellState, body: str) -> str:
+    """What a body is attached to, by way of named frames or directly."""
+    carrier = state.bodies[body].attached_to
+    while carrier in cell.frames:
+        carrier = cell.frames[carrier].attached_to
+    return carrier or WORLD
+
+
+def _carried_body(cell: RobotCell, state: RobotCellState, group: str, body: str) -> str:
+    if body not in state.bodies:
+        raise UnknownNameError(unknown_name(f"body {body!r}", body, state.bodies), subjects=(body,))
+    carrier = _carrier(cell, state, body)
+    while carrier in state.bodies:
+        carrier = _carrier(cell, state, carrier)
+    tip, tool = cell.tip_link(group), cell.tool_of_group(state, group)
+    if carrier != tip and not (tool and carrier in _frames_of_tool(cell, tool)):
+        name = cell.group(group).name
+        raise TargetModeMismatchError(f"group {name} does not carry body {body}", subjects=(name, body))
+    return body
