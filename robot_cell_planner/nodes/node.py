@@ -45,8 +45,8 @@ class CellNode(Node):
 
     declared: ClassVar[Sequence[Parameter]] = ()
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, namespace: str = "") -> None:
+        super().__init__(name, namespace=namespace or None)
         self.parameters = Parameters(self, self.declared)
         self.concurrent = ReentrantCallbackGroup()
 

@@ -17,7 +17,12 @@ from ..cell.journal import Journal
 from ..cell.revisions import AcceptedChange, RevisionedScene
 from ..errors import InvalidRequestError
 from ..kinematics.transforms import world_pose
-from .conversions.basic import duration_from_message, time_from_message, time_to_message
+from .conversions.basic import (
+    configuration_to_message,
+    duration_from_message,
+    time_from_message,
+    time_to_message,
+)
 from .conversions.changes import changes_from_message, update_to_message
 from .conversions.models import ModelReader, cell_to_message
 from .conversions.states import state_to_message
@@ -148,9 +153,10 @@ class SceneNode(CellNode):
         scene = self._owned.scene
         return StateSnapshot(
             revision=self._owned.revision,
-            joint_stamp=time_to_message(self._view.measured.oldest()),
             digest=scene.state.digest(),
-            state=state_to_message(self._view.current_state()),
+            state=state_to_message(scene.state),
+            measured=configuration_to_message(self._view.measured.values),
+            joint_stamp=time_to_message(self._view.measured.oldest()),
         )
 
     def _publish_descriptions(self) -> None:

@@ -1,0 +1,161 @@
+"""The main job, by topics, services and actions alone: reach over what stands in the way and fill the bin.
+
+Prints a line for each segment, then the verdict: where the workpiece lies in the simulation against where it should,
+and what touched on the way. Leaves a record of the run, its plans, and a page that replays it. The exit status is 0 only
+if everything holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from robot_cell_planner.cell.pose import IDENTITY, Pose
+from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target
+from robot_cell_planner.nodes.client import CellClient, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
+from robot_cell_planner.nodes.run_record import RunRecord
+
+POSITION_TOLERANCE = 1e-3  # [m]
+ANGLE_TOLERANCE = math.radians(0.5)
+GRIPPER, WORKPIECE = "gripper", "workpiece"
+FINGER = f"{GRIPPER}/finger_joint"
+FINGERS = (f"{GRIPPER}/left_finger", f"{GRIPPER}/right_finger")
+OPEN, GRIPPED = 0.042, 0.025  # finger positions [m]; the workpiece is 0.05 m wide
+GRIP_EFFORT = 40.0  # [N]
+
+
+class PickAndPlace:
+    """The job, step by step. Each motion is planned from where the one before was commanded to end."""
+
+    def __init__(self, client: CellClient, record: RunRecord, seed: int) -> None:
+        self.client = client
+        self.record = record
+        self.options = PlanningOptions(planner="RRTConnect", seed=seed)
+        self.scene, self.revision = client.scene()
+        self.joints = {**self.scene.state.configuration, FINGER: OPEN}
+
+    def run(self) -> None:
+        self.move("to above the workpiece", target=pose_target("above_pick"))
+        self.straight("down to the workpiece", pose_target("pick"))
+        self.grip()
+        self.straight("up with the workpiece", pose_target("above_pick"))
+        self.touch()
+        self.move("over to the bin", target=pose_target("over_bin", mode=Target.WORKPIECE))
+        self.touch("bin")
+        self.straight("down into the bin", pose_target("place", mode=Target.WORKPIECE))
+        self.release()
+        self.straight("up out of the bin", self.above_the_bin())
+        self.move("home", named_state="home")
+
+    def start(self) -> StateRef:
+        return from_configuration(self.joints, self.revision)
+
+    def move(self, name: str, target: Target | None = None, named_state: str = "") -> None:
+        goal = goal_of(targets=[target]) if target is not None else goal_of(named_states=[named_state])
+        began = time.monotonic()
+        plan = self.client.plan_motion(goal, start=self.start(), options=self.options)
+        self.execute(name, plan, time.monotonic() - began)
+
+    def straight(self, name: str, target: Target) -> None:
+        began = time.monotonic()
+        result = self.client.plan_cartesian(target, start=self.start(), seed=self.options.seed)
+        self.execute(name, result.plan, time.monotonic() - began)
+
+    def execute(self, name: str, plan: Any, planning_time: float) -> None:
+        segment = self.record.begin(name, plan, planning_time)
+        done = self.client.execute(plan.trajectory)
+        self.record.end(segment, done.record)
+        last = plan.trajectory.points[-1].positions
+        self.joints.update(zip(plan.trajectory.joint_names, last, strict=True))
+
+    def grip(self) -> None:
+        began = self.record.now()
+        self.client.move_gripper(0.0, GRIP_EFFORT)
+        held = world_pose(self.scene.cell, self.scene.state, "grasp").inverse() @ world_pose(
+            self.scene.cell, self.scene.state, WORKPIECE
+        )
+        self.revision = self.client.apply(
+            SceneChange(
+                operation=SceneChange.ATTACH,
+                name=WORKPIECE,
+                attach_to=f"{GRIPPER}/tcp",
+                pose=pose_to_message(held),
+                touch_bodies=["table"],
+            )
+        )
+        self.joints[FINGER] = GRIPPED
+        self.record.step("close the gripper", began)
+
+    def touch(self, *bodies: str) -> None:
+        """Who the workpiece may touch from now on."""
+        change = SceneChange(operation=SceneChange.SET_TOUCH, name=WORKPIECE, touch_bodies=list(bodies))
+        self.revision = self.client.apply(change)
+
+    def release(self) -> None:
+        began = self.record.now()
+        self.revision = self.client.apply(
+            SceneChange(
+                operation=SceneChange.ATTACH,
+                name=WORKPIECE,
+                relative_to="place",
+                pose=pose_to_message(IDENTITY),
+                touch_bodies=["bin"],
+            )
+        )
+        self.client.move_gripper(OPEN)
+        self.joints[FINGER] = OPEN
+        self.record.step("open the gripper", began)
+
+    def above_the_bin(self) -> Target:
+        """The tool centre point where it was when the workpiece was over the bin."""
+        grasp = self.scene.cell.frames["grasp"].pose
+        return pose_target("over_bin", grasp)
+
+
+def verdict(job: PickAndPlace, client: CellClient) -> bool:
+    """Hold the simulation against the goal; True if all is well."""
+    scene, _ = client.scene()
+    goal = world_pose(scene.cell, scene.state, "place")
+    simulation = client.settled_simulation()
+    lies: Pose = next(pose_from_message(b.pose, b.name) for b in simulation.bodies if b.name == WORKPIECE)
+    position, angle = lies.distance_to(goal)
+    unwanted = [contact for contact in simulation.contacts if not _is_expected(contact)]
+    good = position <= POSITION_TOLERANCE and angle <= ANGLE_TOLERANCE and not unwanted
+    job.record.verdict(position, angle, simulation.contacts, unwanted, good)
+    return good
+
+
+def _is_expected(contact: Any) -> bool:
+    """The grip itself, and the workpiece lying where it lay and where it was put."""
+    pair = {contact.name_a, contact.name_b}
+    others = pair - {WORKPIECE}
+    return WORKPIECE in pair and others <= {*FINGERS, "table", "bin"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1, help="seed of the planning; the same gives the same plans")
+    parser.add_argument("--output", type=Path, default=Path("demo_record"), help="folder for record and replay")
+    arguments = parser.parse_args()
+    with CellClient("pick_and_place") as client:
+        try:
+            record = RunRecord(client, arguments.output, arguments.seed)
+            job = PickAndPlace(client, record, arguments.seed)
+            job.run()
+            good = verdict(job, client)
+            record.write()
+        except RobotCellError as error:
+            print(f"pick_and_place: {error}", file=sys.stderr)
+            return 1
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

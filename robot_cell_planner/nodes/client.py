@@ -1,0 +1,286 @@
+"""A client for scripts: the suite's services and actions as plain calls that return values or raise the named error.
+
+```python
+with CellClient("my_script") as cell:
+    plan = cell.plan_motion(named_state="home")
+    cell.execute(plan.trajectory)
+```
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from builtin_interfaces.msg import Time
+from control_msgs.action import GripperCommand
+from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_cell_planner import action, srv
+from robot_cell_planner.msg import (
+    CartesianWaypoint,
+    ExecutionOptions,
+    GoalSpec,
+    MotionPlan,
+    MotionRequest,
+    PlanningOptions,
+    SceneChange,
+    SimulationState,
+    StateRef,
+    Target,
+    TimingOptions,
+)
+
+from ..cell.cell import RobotCell
+from ..cell.changes import Scene
+from ..cell.pose import Pose
+from ..cell.resources import NO_ROOTS
+from ..errors import CancelledError, ServiceUnavailableError
+from .conversions.basic import configuration_to_message, error_from_message, pose_to_message, time_from_message
+from .conversions.models import ModelReader
+from .conversions.states import state_from_message
+from .node import CellNode, reliable
+
+GRIPPER_ACTION = "gripper_controller/gripper_cmd"
+Progress = Callable[[Any], None]
+
+
+class CellClient:
+    """Calls to the nodes of a cell, blocking, from any thread but the node's own.
+
+    patience [s]: how long a node may take to appear. Every call raises the RobotCellError that the node reported,
+    or ServiceUnavailableError if there is no node that answers.
+    """
+
+    def __init__(self, name: str = "cell_client", namespace: str = "", patience: float = 30.0) -> None:
+        self._owns_context = not rclpy.ok()
+        if self._owns_context:
+            rclpy.init()
+        self.node = CellNode(name, namespace)
+        self._group = ReentrantCallbackGroup()
+        self._patience = patience
+        self._clients: dict[str, Any] = {}
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            return
+
+    def __enter__(self) -> CellClient:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the node."""
+        self._executor.shutdown()
+        self._thread.join()
+        self.node.destroy_node()
+        if self._owns_context:
+            rclpy.try_shutdown()
+
+    # Plumbing.
+
+    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
+        """Call a service and return its reply; its error report is raised."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name, callback_group=self._group)
+        client = self._clients[name]
+        if not client.wait_for_service(timeout_sec=self._patience):
+            raise ServiceUnavailableError(
+                f"service {name} did not appear within {self._patience:g} s; does its node run, in this namespace and domain?",
+                subjects=(name,),
+            )
+        reply = self._wait(client.call_async(request), timeout, name)
+        _raise_error(reply)
+        return reply
+
+    def act(self, kind: type, name: str, goal: Any, progress: Progress | None = None, timeout: float = 600.0) -> Any:
+        """Send a goal to an action and return its result; its error report is raised."""
+        if name not in self._clients:
+            self._clients[name] = ActionClient(self.node, kind, name, callback_group=self._group)
+        client = self._clients[name]
+        if not client.wait_for_server(timeout_sec=self._patience):
+            raise ServiceUnavailableError(
+                f"action {name} did not appear within {self._patience:g} s; does its node run, in this namespace and domain?",
+                subjects=(name,),
+            )
+        feedback = None if progress is None else lambda message: progress(message.feedback)
+        handle = self._wait(client.send_goal_async(goal, feedback_callback=feedback), timeout, name)
+        if not handle.accepted:
+            raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+        try:
+            result = self._wait(handle.get_result_async(), timeout, name).result
+        except BaseException:
+            handle.cancel_goal_async()
+            raise
+        _raise_error(result)
+        return result
+
+    def _wait(self, future: Any, timeout: float, name: str) -> Any:
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        if not done.wait(timeout):
+            raise ServiceUnavailableError(f"{name} did not answer within {timeout:g} s", subjects=(name,))
+        return future.result()
+
+    # The scene.
+
+    def scene(self) -> tuple[Scene, int]:
+        """The cell and its state as changes have made it, and their revision."""
+        snapshot = self.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
+        cell: RobotCell = ModelReader(NO_ROOTS).trusting().cell(snapshot.cell, "cell")
+        return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
+
+    def apply(self, *changes: SceneChange, dry_run: bool = False) -> int:
+        """Apply changes, all or none; returns the revision after them."""
+        request = srv.ApplyChanges.Request(changes=list(changes), dry_run=dry_run)
+        return int(self.call(srv.ApplyChanges, "scene/apply_changes", request).revision)
+
+    def grip(self, name: str, carrier: str, touch: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
+        """Attach a body where it is; touch: links that it may touch from now on. Returns the revision."""
+        return self.apply(
+            SceneChange(
+                operation=SceneChange.GRIP,
+                name=name,
+                attach_to=carrier,
+                touch_links=list(touch),
+                touch_bodies=list(touch_bodies),
+            )
+        )
+
+    def release(self, name: str, touch: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
+        """Detach a body where it is. Returns the revision."""
+        return self.apply(
+            SceneChange(
+                operation=SceneChange.DETACH, name=name, touch_links=list(touch), touch_bodies=list(touch_bodies)
+            )
+        )
+
+    # Planning and execution.
+
+    def plan_motion(
+        self,
+        goal: GoalSpec,
+        *,
+        start: StateRef | None = None,
+        options: PlanningOptions | None = None,
+        timing: TimingOptions | None = None,
+        group: str = "",
+        progress: Progress | None = None,
+    ) -> MotionPlan:
+        """A motion in joint space to any of the goals, timed unless `timing` says otherwise."""
+        request = MotionRequest(
+            start=start or StateRef(),
+            group=group,
+            goal=goal,
+            options=options or PlanningOptions(),
+            timing=timing or TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS),
+        )
+        return self.act(action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress).plan
+
+    def plan_cartesian(
+        self,
+        *targets: Target,
+        start: StateRef | None = None,
+        timing: TimingOptions | None = None,
+        group: str = "",
+        **options: Any,
+    ) -> Any:
+        """A motion along straight lines through targets; returns the result with plan and report."""
+        goal = action.PlanCartesian.Goal(
+            start=start or StateRef(),
+            group=group,
+            waypoints=[CartesianWaypoint(target=target) for target in targets],
+            timing=timing or TimingOptions(method=TimingOptions.FOLLOW_SAMPLES),
+        )
+        for name, value in options.items():
+            setattr(goal.options, name, value)
+        return self.act(action.PlanCartesian, "planning/plan_cartesian", goal)
+
+    def execute(
+        self, trajectory: JointTrajectory, options: ExecutionOptions | None = None, progress: Progress | None = None
+    ) -> Any:
+        """Validate a trajectory and carry it out; returns the result with validation and record."""
+        goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
+        return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
+
+    def move_gripper(self, position: float, effort: float = 0.0) -> Any:
+        """Move the gripper through its ros2_control action; position [m] and effort [N] as that controller means them."""
+        goal = GripperCommand.Goal()
+        goal.command.position, goal.command.max_effort = float(position), float(effort)
+        return self.act(GripperCommand, GRIPPER_ACTION, goal)
+
+    def settled_simulation(self, rest: float = 0.5, timeout: float = 30.0) -> SimulationState:
+        """The state of the simulation when it has gone on for `rest` seconds of its own time."""
+        return self.simulation(_seconds(self.simulation(timeout=timeout).header.stamp) + rest, timeout)
+
+    def simulation(self, after: float = -1.0, timeout: float = 30.0) -> SimulationState:
+        """The next state of the simulation that is later than `after` [s]."""
+        found: list[SimulationState] = []
+        done = threading.Event()
+
+        def take(message: SimulationState) -> None:
+            if _seconds(message.header.stamp) > after:
+                found.append(message)
+                done.set()
+
+        subscription = self.node.create_subscription(SimulationState, "simulation/state", take, reliable(10))
+        arrived = done.wait(timeout)
+        self.node.destroy_subscription(subscription)
+        if not arrived:
+            raise ServiceUnavailableError(f"no state of the simulation came within {timeout:g} s")
+        return found[0]
+
+
+def pose_target(frame: str = "", pose: Pose | None = None, mode: int = Target.TOOL, native_scale: float = 1.0) -> Target:
+    """A target pose, seen from a frame of the cell ("": the world)."""
+    return Target(
+        mode=mode, reference_frame=frame, pose=pose_to_message(pose or Pose()), native_scale=native_scale
+    )
+
+
+def from_configuration(values: dict[str, float], min_revision: int = 0) -> StateRef:
+    """The scene's state with some joints elsewhere, not older than a revision."""
+    return StateRef(configuration=configuration_to_message(values), min_revision=min_revision)
+
+
+def end_of(plan: MotionPlan) -> dict[str, float]:
+    """Joint values at the end of a plan."""
+    if plan.trajectory.points:
+        return dict(zip(plan.trajectory.joint_names, plan.trajectory.points[-1].positions, strict=True))
+    names = plan.path.joint_names
+    return dict(zip(names, plan.path.positions[-len(names) :], strict=True))
+
+
+def _seconds(stamp: Time) -> float:
+    return 1e-9 * time_from_message(stamp)
+
+
+def _raise_error(reply: Any) -> None:
+    report = getattr(reply, "error", None)
+    error = error_from_message(report) if report is not None else None
+    if error is not None:
+        error.partial = reply
+        raise error
+
+
+def goal_of(**parts: Any) -> GoalSpec:
+    """A goal: named_states=[...], targets=[...], or joint_goals=[{joint: value}, ...]."""
+    joints = [configuration_to_message(values) for values in parts.pop("joint_goals", ())]
+    return GoalSpec(joint_goals=joints, **parts)
+
+
+__all__ = ["CellClient", "end_of", "from_configuration", "goal_of", "pose_target"]
