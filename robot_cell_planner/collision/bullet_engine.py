@@ -14,7 +14,6 @@ import numpy as np
 import pinocchio as pin
 import pybullet
 
-from ..cell.pose import quaternion_from_rotation
 from ..errors import InternalError
 from .bullet_shapes import bullet_body
 from .decomposition import convex_pieces
@@ -38,16 +37,14 @@ class BulletEngine:
         if self._client < 0:
             raise InternalError("PyBullet has no client left", stage="collision")
         weakref.finalize(self, pybullet.disconnect, self._client)
-        self._bodies = [(bullet_body(self._client, solid),) for solid in table.solids]
+        self._bodies: list[tuple[int, ...]] = [(bullet_body(self._client, solid),) for solid in table.solids]
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
         self.decomposed = tuple(sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces}))
-        self._joints = table.joints[: table.moving_count].tolist()
-        self._placements = [pin.SE3(pose) for pose in table.joint_T_solid[: table.moving_count]]
+        self._joints = table.joints[: table.moving_count]
         for solid in range(table.moving_count, len(table.solids)):
-            pose = table.joint_T_solid[solid]
-            self._put(solid, pose[:3, 3].tolist(), quaternion_from_rotation(pose[:3, :3]))
+            self._put(solid, pin.SE3(table.joint_T_solid[solid]))
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
@@ -74,9 +71,10 @@ class BulletEngine:
         pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
 
-    def _put(self, solid: int, position: Any, quaternion: Any) -> None:
+    def _put(self, solid: int, pose: Any) -> None:
+        numbers = pin.SE3ToXYZQUAT(pose).tolist()
         for body in (*self._bodies[solid], *self._pieces.get(solid, ())):
-            pybullet.resetBasePositionAndOrientation(body, position, quaternion, physicsClientId=self._client)
+            pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self._client)
 
     def collides(self, q: Floats) -> bool:
         if self._always:
@@ -87,18 +85,20 @@ class BulletEngine:
 
     def place(self, q: Floats) -> Floats:
         pin.forwardKinematics(self._model, self._data, q)
-        joints = self._data.oMi
-        poses = np.empty((len(self._joints), 4, 4))
-        for solid, (joint, placement) in enumerate(zip(self._joints, self._placements, strict=True)):
-            pose = joints[joint] * placement
-            poses[solid] = pose.homogeneous
-            numbers = pin.SE3ToXYZQUAT(pose).tolist()
-            self._put(solid, numbers[:3], numbers[3:])
+        world_T_joints = np.array([joint.homogeneous for joint in self._data.oMi])
+        poses: Floats = np.matmul(world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count])
+        self.place_at(poses)
         return poses
 
     def place_at(self, poses: Floats) -> None:
-        for solid, pose in enumerate(poses):
-            self._put(solid, pose[:3, 3].tolist(), quaternion_from_rotation(pose[:3, :3]))
+        self._poses = poses
+        self._elsewhere = set(range(self._table.moving_count))
+
+    def _ensure_placed(self, solid: int) -> None:
+        """Bring Bullet's body to where its solid is. Most of them are not near anything, and are never asked about."""
+        if solid in self._elsewhere:
+            self._elsewhere.remove(solid)
+            self._put(solid, pin.SE3(self._poses[solid]))
 
     def _closest(self, first: int, second: int, margin: float) -> Any:
         """Bullet's deepest point of two solids if they collide at a margin [m], else None."""
@@ -107,6 +107,8 @@ class BulletEngine:
         return deepest if deepest is not None and _distance(deepest) < margin - TOUCHING else None
 
     def _points(self, first: int, second: int, within: float) -> list[Any]:
+        self._ensure_placed(first)
+        self._ensure_placed(second)
         firsts, seconds = self._bodies[first], self._bodies[second]
         if self._is_surface[first] and self._is_surface[second]:
             firsts, seconds = self._pieces.get(first, firsts), self._pieces.get(second, seconds)
@@ -130,4 +132,4 @@ def _distance(point: Any) -> float:
 
 def _witness(point: Any) -> Witness:
     """Bullet's normal points from the second to the first body already."""
-    return Witness(float(point[8]), np.array(point[5]), np.array(point[6]), np.array(point[7]))
+    return Witness(point[8], point[5], point[6], point[7])

@@ -9,7 +9,6 @@ import numpy as np
 from ..cell.suggestions import unknown_name
 from ..errors import UnknownNameError
 from .engine import CollisionEngine, Floats, Witness
-from .findings import vector
 from .report import Clearance
 from .rules import RuleBook
 from .shape_table import Candidates, ShapeTable
@@ -80,13 +79,13 @@ def _clearance(table: ShapeTable, key: tuple[int, int], margin: float, witness: 
     pair = table.book.as_pair(*key, margin)
     first, second = table.book.by_name[pair.first], table.book.by_name[pair.second]
     return Clearance(
-        float(witness.distance),
+        witness.distance,
         margin,
         first.name,
         second.name,
         first.kind,
         second.kind,
-        vector(witness.point_first),
-        vector(witness.point_second),
-        vector(witness.normal),
+        witness.point_first,
+        witness.point_second,
+        witness.normal,
     )

@@ -47,6 +47,7 @@ class _MovingSet:
     data: Any
     manager: Any
     tree: Any
+    objects: list[Any]
 
 
 class CoalEngine:
@@ -65,14 +66,16 @@ class CoalEngine:
             pin.GeometryObject(str(i), int(table.joints[i]), pin.SE3(table.joint_T_solid[i]), geometry)
             for i, geometry in enumerate(self._geometries)
         ]
-        self._transforms: list[Any] = [None] * table.moving_count
-        static = table.joint_T_solid[table.moving_count :]
-        self._transforms += [_transform(pose) for pose in static]
+        self._transforms = [_transform(pose) for pose in table.joint_T_solid]
+        self._contact_functors: dict[tuple[int, int], Any] = {}
+        self._distance_functors: dict[tuple[int, int], Any] = {}
         self._all = self._moving_set(range(table.moving_count), table.moving_margins)
         self._sets: list[_MovingSet] = []
         self._plain: list[_PlainTree] = []
         self._build_static()
         self._requests: dict[tuple[float, bool], Any] = {}
+        self._contacts = coal.CollisionResult()
+        self._nearest = coal.DistanceResult()
         self._distance_request = coal.DistanceRequest()
         self._distance_request.enable_signed_distance = True
         self._always = self._rigid_pairs_collide()
@@ -98,7 +101,7 @@ class CoalEngine:
             if self._geometries[solid].aabb_local.volume() <= 0.0:
                 self._geometries[solid].aabb_local.expand(1e-9)
         manager.update()
-        return _MovingSet(geometry, data, manager, manager.getManager())
+        return _MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
 
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
         """For each solid the pair with its widest margin: Pinocchio inflates the boxes of both sides by half of it."""
@@ -225,21 +228,14 @@ class CoalEngine:
 
     def place(self, q: Floats) -> Floats:
         # The very placements of `collides`, so that both come to the same verdict to the last bit.
-        pin.updateGeometryPlacements(self._model, self._data, self._all.geometry, self._all.data, q)
-        poses = np.array([pose.homogeneous for pose in self._all.data.oMg]).reshape(-1, 4, 4)
-        self.place_at(poses)
-        return poses
+        moving = self._all
+        pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
+        moving.manager.update()
+        self._transforms[: self._table.moving_count] = [item.getTransform() for item in moving.objects]
+        return np.array([pose.homogeneous for pose in moving.data.oMg]).reshape(-1, 4, 4)
 
     def place_at(self, poses: Floats) -> None:
-        count = self._table.moving_count
-        self._poses = poses
-        self._transforms[:count] = [None] * count
-
-    def _transform_of(self, solid: int) -> Any:
-        found = self._transforms[solid]
-        if found is None:
-            found = self._transforms[solid] = _transform(self._poses[solid])
-        return found
+        self._transforms[: self._table.moving_count] = [_transform(pose) for pose in poses]
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
         surface = self._is_surface[first] or self._is_surface[second]
@@ -249,15 +245,13 @@ class CoalEngine:
             _set_boolean_request(request, margin, surface)
             request.enable_contact = True
             request.num_max_contacts = MAX_CONTACTS if surface else 1
-        result = coal.CollisionResult()
-        coal.collide(
-            self._geometries[first],
-            self._transform_of(first),
-            self._geometries[second],
-            self._transform_of(second),
-            request,
-            result,
-        )
+        check = self._contact_functors.get((first, second))
+        if check is None:
+            check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
+            self._contact_functors[first, second] = check
+        result = self._contacts
+        result.clear()
+        check(self._transforms[first], self._transforms[second], request, result)
         if not result.isCollision():
             return None
         deepest = result.getContact(0)
@@ -269,23 +263,28 @@ class CoalEngine:
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:
             return None
-        return Witness(distance, deepest.getNearestPoint1(), deepest.getNearestPoint2(), -deepest.normal)
+        return _witness(distance, deepest)
 
     def distance(self, first: int, second: int) -> Witness:
-        result = coal.DistanceResult()
-        distance = coal.distance(
-            self._geometries[first],
-            self._transform_of(first),
-            self._geometries[second],
-            self._transform_of(second),
-            self._distance_request,
-            result,
-        )
+        measure = self._distance_functors.get((first, second))
+        if measure is None:
+            measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
+            self._distance_functors[first, second] = measure
+        result = self._nearest
+        result.clear()
+        distance = measure(self._transforms[first], self._transforms[second], self._distance_request, result)
         if distance <= 0.0 and (self._is_surface[first] or self._is_surface[second]):
             contact = self.contact(first, second, 2.0 * TOUCHING)
             if contact is not None:
                 return contact
-        return Witness(distance, result.getNearestPoint1(), result.getNearestPoint2(), -result.normal)
+        return _witness(distance, result)
+
+
+def _witness(distance: float, found: Any) -> Witness:
+    """The numbers of a contact or distance result of coal, whose normal points from the first to the second."""
+    x, y, z = found.normal.tolist()
+    first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
+    return Witness(distance, tuple(first), tuple(second), (-x, -y, -z))
 
 
 def _transform(pose: Floats) -> Any:

@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.value import Vector3
+
 Floats = NDArray[np.float64]
 
 TOUCHING = 1e-5
@@ -24,9 +26,9 @@ class Witness(NamedTuple):
     """
 
     distance: float
-    point_first: Floats
-    point_second: Floats
-    normal: Floats
+    point_first: Vector3
+    point_second: Vector3
+    normal: Vector3
 
 
 class CollisionEngine(Protocol):

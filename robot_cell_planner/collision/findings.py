@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from ..cell.value import Vector3
 from .engine import CollisionEngine, Floats, Witness
 from .report import CollisionPair, Contact
 from .rules import CheckedPair
@@ -57,16 +54,11 @@ def _collision_pair(table: ShapeTable, pair: CheckedPair, hits: list[Witness]) -
         pair.second,
         by_name[pair.first].kind,
         by_name[pair.second].kind,
-        float(hits[0].distance),
+        hits[0].distance,
         pair.margin,
         tuple(map(_contact, hits)),
     )
 
 
 def _contact(hit: Witness) -> Contact:
-    return Contact(vector(hit.point_first), vector(hit.point_second), vector(hit.normal), -float(hit.distance))
-
-
-def vector(values: Floats) -> Vector3:
-    x, y, z = np.asarray(values, dtype=np.float64).tolist()
-    return x, y, z
+    return Contact(hit.point_first, hit.point_second, hit.normal, -hit.distance)

@@ -17,6 +17,9 @@ from .solids import Solid, Surface, local_bounds, solids
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+LARGE = 4096  # pairs in a block that is not listed pair by pair
+ROUNDING = 1e-6  # [m]
+
 Columns = tuple[Indices, Indices, Floats, Floats]
 
 
@@ -79,9 +82,8 @@ class ShapeTable:
         self._halves = np.array([0.5 * (high - low) for low, high in bounds]).reshape(-1, 3)
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
-        count = self.moving_count
-        static = self._boxes(self.joint_T_solid[count:], self._centres[count:], self._halves[count:])
-        self._static_centres, self._static_halves = static
+        self._low, self._high = self._boxes(self.joint_T_solid, slice(None))
+        self._list_pairs()
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
         owner = self.book.owners[index]
@@ -125,38 +127,59 @@ class ShapeTable:
         static = sum(len(block.static) * len(block.moving) for block in self.blocks)
         return len(self.moving_pairs) + len(self.rigid_pairs) + static
 
-    @staticmethod
-    def _boxes(poses: Floats, centres: Floats, halves: Floats) -> tuple[Floats, Floats]:
-        """Centres and half sizes (n, 3) of the boxes in the world around boxes at poses (n, 4, 4)."""
+    def _list_pairs(self) -> None:
+        """One list of all pairs, except those of large blocks."""
+        pairs = [self.moving_pairs, self.rigid_pairs]
+        margins = [self.moving_margins, self.rigid_margins]
+        self._large: list[StaticBlock] = []
+        for block in self.blocks:
+            if len(block.static) * len(block.moving) > LARGE:
+                self._large.append(block)
+                continue
+            grid = np.meshgrid(block.moving, block.static, indexing="ij")
+            pairs.append(np.column_stack([side.ravel() for side in grid]))
+            margins.append(np.repeat(block.margins, len(block.static)))
+        listed = np.concatenate(pairs)
+        self._first, self._second = np.ascontiguousarray(listed[:, 0]), np.ascontiguousarray(listed[:, 1])
+        self._margins = np.concatenate(margins)
+
+    def _boxes(self, poses: Floats, chosen: slice) -> tuple[Floats, Floats]:
+        """Lower and upper corners (3, n) of the boxes in the world around chosen solids at poses (n, 4, 4)."""
         rotations = poses[:, :3, :3]
-        moved = np.matmul(rotations, centres[:, :, None])[:, :, 0] + poses[:, :3, 3]
-        return moved, np.matmul(np.abs(rotations), halves[:, :, None])[:, :, 0]
+        centres = np.matmul(rotations, self._centres[chosen, :, None])[:, :, 0] + poses[:, :3, 3]
+        halves = np.matmul(np.abs(rotations), self._halves[chosen, :, None])[:, :, 0]
+        return np.ascontiguousarray((centres - halves).T), np.ascontiguousarray((centres + halves).T)
 
     def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
         """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at poses
-        (m, 4, 4). A few micrometres are added, so that rounding loses none."""
+        (m, 4, 4). A micrometre is added, so that rounding loses none."""
         count = self.moving_count
-        centres, halves = self._boxes(poses, self._centres[:count], self._halves[:count])
-        reach += 1e-6
-        found = [
-            _near(self.moving_pairs, self.moving_margins, centres, halves, reach),
-            _near(self.rigid_pairs, self.rigid_margins, centres, halves, reach),
-        ]
-        if count:
-            found.extend(self._near_static(block, centres, halves, reach) for block in self.blocks)
-        first, second, margins, gaps = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Candidates(first, second, margins, gaps)
+        self._low[:, :count], self._high[:, :count] = self._boxes(poses, slice(count))
+        low, high, first, second = self._low, self._high, self._first, self._second
+        apart = np.maximum(
+            low.take(first, axis=1) - high.take(second, axis=1), low.take(second, axis=1) - high.take(first, axis=1)
+        )
+        limits = self._margins + (reach + ROUNDING)
+        near = np.flatnonzero(np.maximum(np.maximum(apart[0], apart[1]), apart[2]) <= limits)
+        apart = np.maximum(apart[:, near], 0.0)
+        gaps = np.sqrt(np.einsum("ij,ij->j", apart, apart))
+        near, gaps = near[gaps <= limits[near]], gaps[gaps <= limits[near]]
+        found = (first[near], second[near], self._margins[near], gaps)
+        if not self._large:
+            return Candidates(*found)
+        columns = [found, *(self._near_static(block, reach + ROUNDING) for block in self._large)]
+        return Candidates(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
-    def _near_static(self, block: StaticBlock, centres: Floats, halves: Floats, reach: float) -> Columns:
-        mid, half = centres[block.moving], halves[block.moving]
-        static = block.static - self.moving_count
+    def _near_static(self, block: StaticBlock, reach: float) -> Columns:
+        """Candidates of a large block: what is not near the box around all its moving solids is out at once."""
+        low, high = self._low[:, block.moving], self._high[:, block.moving]
         widest = reach + float(block.margins.max())
-        low, high = (mid - half).min(axis=0) - widest, (mid + half).max(axis=0) + widest
-        other, other_half = self._static_centres[static], self._static_halves[static]
-        near = np.all((other + other_half >= low) & (other - other_half <= high), axis=1)
-        static, other, other_half = block.static[near], other[near], other_half[near]
-        apart = np.abs(mid[:, None] - other[None]) - (half[:, None] + other_half[None])
-        gaps = np.sqrt(np.square(np.maximum(apart, 0.0)).sum(axis=2))
+        lowest, highest = low.min(axis=1) - widest, high.max(axis=1) + widest
+        lows, highs = self._low[:, block.static], self._high[:, block.static]
+        near = np.all((highs >= lowest[:, None]) & (lows <= highest[:, None]), axis=0)
+        static, lows, highs = block.static[near], lows[:, near], highs[:, near]
+        apart = np.maximum(np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0)
+        gaps = np.sqrt(np.einsum("ijk,ijk->jk", apart, apart))
         rows, columns = np.nonzero(gaps <= block.margins[:, None] + reach)
         return block.moving[rows], static[columns], block.margins[rows], gaps[rows, columns]
 
@@ -164,11 +187,3 @@ class ShapeTable:
 def _columns(pairs: list[tuple[int, int, float]]) -> tuple[Indices, Floats]:
     indices = np.array([pair[:2] for pair in pairs], dtype=np.intp).reshape(-1, 2)
     return indices, np.array([pair[2] for pair in pairs], dtype=np.float64)
-
-
-def _near(pairs: Indices, margins: Floats, centres: Floats, halves: Floats, reach: float) -> Columns:
-    first, second = pairs[:, 0], pairs[:, 1]
-    apart = np.abs(centres[first] - centres[second]) - (halves[first] + halves[second])
-    gaps = np.sqrt(np.square(np.maximum(apart, 0.0)).sum(axis=1))
-    near = np.flatnonzero(gaps <= margins + reach)
-    return first[near], second[near], margins[near], gaps[near]
