@@ -1,0 +1,134 @@
+"""What a cell looks like: the visible parts of every link, tool link and body, with their colours."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.geometry import Geometry, Mesh, Rgba, Shape, Triangles
+from ..cell.mechanism import Link
+from ..cell.meshes import MAX_MESH_BYTES, load_mesh
+from ..cell.resources import read_bytes
+from ..errors import GeometryError
+
+LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)
+BODY_COLOUR: Rgba = (0.60, 0.63, 0.68, 1.0)
+MAX_TRIANGLES = 60_000  # of one mesh; a finer one is drawn coarser
+FORMATS_WITH_MATERIALS = (".dae", ".glb", ".obj")
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles of one colour. vertices: (n, 3) [m], faces: (m, 3) indices; rgba: None if the file names no colour."""
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int32]
+    rgba: Rgba | None = None
+
+
+@dataclass(frozen=True)
+class VisibleThing:
+    """Something that moves as one. frame: its name in the cell. thing: the robot, tool or body it belongs to.
+
+    kind: "link", "tool link" or "body". shapes: what is seen of it, each in its frame and with a colour.
+    """
+
+    frame: str
+    thing: str
+    kind: str
+    shapes: tuple[tuple[Shape, Rgba | None], ...]
+
+
+def visible_things(cell: RobotCell) -> Iterator[VisibleThing]:
+    """Every link, tool link and body that has a shape, in the order of the cell."""
+    for robot in cell.robots.values():
+        for link in robot.mechanism.links.values():
+            if shapes := _link_shapes(link):
+                yield VisibleThing(link.name, robot.name, "link", shapes)
+    for tool in cell.tools.values():
+        for link in tool.mechanism.links.values():
+            if shapes := _link_shapes(link):
+                yield VisibleThing(tool.frame_of(link.name), tool.name, "tool link", shapes)
+    for body in cell.bodies.values():
+        shapes = _coloured(body.visuals or body.collisions, BODY_COLOUR)
+        yield VisibleThing(body.name, body.name, "body", shapes)
+
+
+def _link_shapes(link: Link) -> tuple[tuple[Shape, Rgba | None], ...]:
+    return _coloured(link.visuals or link.collisions, LINK_COLOUR)
+
+
+def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rgba | None], ...]:
+    """A colour for each shape; None leaves it to the materials of a mesh file."""
+
+    def colour(geometry: Geometry) -> Rgba | None:
+        return None if isinstance(geometry, Mesh) else default
+
+    return tuple((shape, shape.rgba or colour(shape.geometry)) for shape in shapes)
+
+
+@lru_cache(maxsize=256)
+def surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
+    """The triangles of a mesh, by colour.
+
+    Raises:
+        GeometryError: as `load_mesh`.
+    """
+    data = load_mesh(mesh)  # refuses what is malformed or has changed
+    if isinstance(mesh, Triangles) or Path(mesh.path).suffix.lower() not in FORMATS_WITH_MATERIALS:
+        return (coarsened(Surface(data.vertices, data.faces)),)
+    return tuple(coarsened(surface) for surface in _painted(mesh))
+
+
+def _painted(mesh: Mesh) -> Iterator[Surface]:
+    import trimesh  # slow to import, and needed for files with materials only
+
+    content = read_bytes(Path(mesh.path), "read mesh", MAX_MESH_BYTES)
+    if hashlib.sha256(content).hexdigest() != mesh.digest:
+        raise GeometryError(f"{mesh.path} has changed since the cell was read", subjects=(mesh.path,))
+    scene = trimesh.load_scene(BytesIO(content), file_type=Path(mesh.path).suffix[1:].lower(), process=False)
+    inside_out = np.prod(mesh.scale) < 0.0
+    for node in scene.graph.nodes_geometry:
+        world_T_part, name = scene.graph[node]
+        part = scene.geometry[name]
+        if not isinstance(part, trimesh.Trimesh) or not len(part.faces):
+            continue
+        vertices = (part.vertices @ world_T_part[:3, :3].T + world_T_part[:3, 3]) * np.array(mesh.scale)
+        faces = np.asarray(part.faces, dtype=np.int32)
+        yield Surface(vertices, faces[:, ::-1] if inside_out else faces, _main_colour(part))
+
+
+def _main_colour(part: object) -> Rgba | None:
+    visual = getattr(part, "visual", None)
+    material = getattr(visual, "material", None)
+    colour = getattr(material if material is not None else visual, "main_color", None)
+    if colour is None or not getattr(visual, "defined", False):
+        return None
+    red, green, blue, alpha = (float(value) / 255.0 for value in np.asarray(colour)[:4])
+    return red, green, blue, alpha
+
+
+def coarsened(surface: Surface, most: int = MAX_TRIANGLES) -> Surface:
+    """The surface with at most `most` triangles: vertices are merged on a grid that grows until that holds.
+
+    Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
+    """
+    vertices, faces = surface.vertices, surface.faces
+    step = float(np.ptp(surface.vertices, axis=0).max()) / 1024.0
+    while len(faces) > most:
+        cells = np.round(surface.vertices / step).astype(np.int64)
+        _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+        vertices = surface.vertices[first]
+        faces = inverse.reshape(-1)[surface.faces].astype(np.int32)
+        a, b, c = faces.T
+        faces = faces[(a != b) & (b != c) & (c != a)]
+        step *= 1.5
+    return Surface(vertices, faces, surface.rgba)

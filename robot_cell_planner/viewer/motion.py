@@ -1,0 +1,114 @@
+"""Where everything visible in a cell is at each moment of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.mechanism import Variable
+from ..cell.state import BodyState, RobotCellState, ToolState
+from ..kinematics.transforms import WorldTransforms
+from .recording import Moment, Recording
+
+STILL = 1e-9  # [m, 1]: a frame whose numbers change by less does not move
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Poses of a frame in the world over the moments: (n, 7) position [m] and quaternion xyzw; one row if it rests."""
+
+    frame: str
+    poses: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JointSeries:
+    """Values of a joint over the moments (n,) [rad or m]."""
+
+    variable: Variable
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened between two moments, at the time [s] of the second."""
+
+    time: float
+    text: str
+
+
+def tracks(cell: RobotCell, moments: Sequence[Moment], frames: Sequence[str]) -> tuple[Track, ...]:
+    """The path of each frame."""
+    poses = np.empty((len(frames), len(moments), 7))
+    for column, moment in enumerate(moments):
+        transforms = WorldTransforms(cell, moment.state)
+        for row, frame in enumerate(frames):
+            pose = transforms.pose(frame)
+            poses[row, column] = (*pose.position, *pose.quaternion)
+    return tuple(Track(frame, _shortened(_steady(poses[row]))) for row, frame in enumerate(frames))
+
+
+def _steady(poses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quaternions without changes of sign from one moment to the next: q and -q are the same orientation."""
+    turns = np.sum(poses[1:, 3:] * poses[:-1, 3:], axis=1) < 0.0
+    signs = np.cumprod(np.where(turns, -1.0, 1.0))
+    poses[1:, 3:] *= signs[:, None]
+    return poses
+
+
+def _shortened(poses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return poses[:1] if float(np.ptp(poses, axis=0).max()) < STILL else poses
+
+
+def joint_series(cell: RobotCell, moments: Sequence[Moment]) -> tuple[JointSeries, ...]:
+    """The values of every robot joint, then of every tool joint."""
+    result = [
+        JointSeries(variable, np.array([moment.state.configuration[name] for moment in moments]))
+        for name, variable in cell.variables.items()
+    ]
+    for tool in cell.tools.values():
+        for variable in tool.mechanism.variables:
+            values = [moment.state.tools[tool.name].configuration[variable.name] for moment in moments]
+            result.append(JointSeries(variable, np.array(values)))
+    return tuple(result)
+
+
+def visibility(moments: Sequence[Moment]) -> dict[str, list[tuple[int, bool]]]:
+    """For each tool and body that is hidden at some moment: the moments at which that changes, and to what."""
+    result: dict[str, list[tuple[int, bool]]] = {}
+    for index, moment in enumerate(moments):
+        for name, thing in _things(moment.state).items():
+            known = result.setdefault(name, [])
+            if not known or known[-1][1] == thing.hidden:
+                known.append((index, not thing.hidden))
+    return {name: changes for name, changes in result.items() if changes != [(0, True)]}
+
+
+def events(recording: Recording) -> tuple[Event, ...]:
+    """What was attached, detached, hidden or shown, and when."""
+    result: list[Event] = []
+    for before, after in zip(recording.moments, recording.moments[1:], strict=False):
+        if before.state.tools is after.state.tools and before.state.bodies is after.state.bodies:
+            continue
+        earlier = _things(before.state)
+        for name, now in _things(after.state).items():
+            result.extend(Event(after.time, text) for text in _differences(name, earlier[name], now))
+    return tuple(result)
+
+
+def _things(state: RobotCellState) -> Mapping[str, ToolState | BodyState]:
+    return {**state.tools, **state.bodies}
+
+
+def _differences(name: str, before: ToolState | BodyState, after: ToolState | BodyState) -> list[str]:
+    result = []
+    if before.attached_to != after.attached_to:
+        gone, come = f"{name} released from {before.attached_to}", f"{name} attached to {after.attached_to}"
+        result.append(come if after.attached_to else gone)
+    if before.hidden != after.hidden:
+        result.append(f"{name} {'hidden' if after.hidden else 'shown'}")
+    return result

@@ -1,0 +1,194 @@
+"""The replay page: one HTML file with everything in it, from the shapes to the program that draws them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ..cell.cell import RobotCell
+from ..cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
+from ..cell.pose import Pose
+from ..errors import FileError
+from .appearance import LINK_COLOUR, Surface, VisibleThing, surfaces, visible_things
+from .motion import Track, events, joint_series, tracks, visibility
+from .packing import Block
+from .recording import Recording
+
+FORMAT = "robot_cell_replay/1"
+STAGE = "write replay"
+MAX_MOMENTS = 20_000  # a longer recording is thinned further
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+SCRIPTS = ("three.min.js", "data.js", "shapes.js", "stage.js", "trail.js", "panel.js", "player.js")
+
+
+def write_html(
+    path: str | os.PathLike[str],
+    cell: RobotCell,
+    recording: Recording,
+    title: str = "",
+    rate: float = 50.0,
+) -> Path:
+    """Write the replay of a recording as one HTML file, which needs no other file and no network.
+
+    Args:
+        path: the file; missing folders are made.
+        cell: the cell that the states of the recording belong to.
+        title: heading of the page; the name of the cell if empty.
+        rate: at most about so many moments a second are kept [Hz], and 20 000 in all; the page interpolates between
+            them.
+
+    Raises:
+        FileError: the file cannot be written.
+        GeometryError: a mesh cannot be read.
+        StateError, UnknownNameError: a state of the recording does not fit the cell.
+    """
+    text = page(cell, recording, title, rate)
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise FileError(f"{target}: {reason}", stage=STAGE, subjects=(str(target),)) from error
+    return target
+
+
+def page(cell: RobotCell, recording: Recording, title: str = "", rate: float = 50.0) -> str:
+    """The text of the page; see `write_html`."""
+    block = Block()
+    shown = recording.thinned(min(rate, MAX_MOMENTS / max(recording.duration, 1.0)))
+    for moment in shown.moments:
+        cell.check_state(moment.state)
+    contents = replay(cell, shown, title or cell.name, block)
+    values = {
+        "title": html.escape(title or cell.name),
+        "style": _asset("style.css"),
+        "replay": _json_for_html(contents),
+        "block": block.text(),
+        "scripts": "\n".join(_asset(name) for name in SCRIPTS),
+    }
+    return PLACEHOLDER.sub(lambda match: values[match[1]], _asset("page.html"))
+
+
+@lru_cache(maxsize=16)
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+def _json_for_html(value: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def replay(cell: RobotCell, recording: Recording, title: str, block: Block) -> dict[str, object]:
+    """What the page shows, as JSON; arrays go to the block."""
+    moments = recording.moments
+    things = tuple(visible_things(cell))
+    tool_points = [tool.tcp_frame for tool in cell.tools.values()]
+    paths = {track.frame: track for track in tracks(cell, moments, [*(t.frame for t in things), *tool_points])}
+    shown = visibility(moments)
+    meshes = _Meshes(block)
+    start = moments[0].time
+    return {
+        "format": FORMAT,
+        "title": title,
+        "cell": cell.name,
+        "times": block.add(np.array([moment.time - start for moment in moments]), "float32"),
+        "things": [
+            {**_thing(thing, meshes), "track": _track(paths[thing.frame], block), "shown": shown.get(thing.thing, [])}
+            for thing in things
+        ],
+        "tool_points": [{"frame": name, "track": _track(paths[name], block)} for name in tool_points],
+        "meshes": meshes.entries,
+        "segments": [
+            {"name": s.name, "start": s.start - start, "end": s.end - start, "facts": dict(s.facts)}
+            for s in recording.segments
+        ],
+        "events": [{"time": event.time - start, "text": event.text} for event in events(recording)],
+        "summary": dict(recording.summary),
+        "joints": [
+            {
+                "name": series.variable.name,
+                "angular": series.variable.angular,
+                "lower": _finite(series.variable.limits.lower),
+                "upper": _finite(series.variable.limits.upper),
+                "values": block.add(series.values, "float32"),
+            }
+            for series in joint_series(cell, moments)
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _track(track: Track, block: Block) -> dict[str, object]:
+    return block.add(track.poses, "float32")
+
+
+def _thing(thing: VisibleThing, meshes: _Meshes) -> dict[str, object]:
+    parts = [part for shape, rgba in thing.shapes for part in _parts(shape, rgba, meshes)]
+    return {"frame": thing.frame, "thing": thing.thing, "kind": thing.kind, "parts": parts}
+
+
+def _parts(shape: Shape, rgba: Rgba | None, meshes: _Meshes) -> list[dict[str, object]]:
+    geometry = shape.geometry
+    pose = _numbers(shape.pose)
+    if isinstance(geometry, (Mesh, Triangles)):
+        return [
+            {"type": "mesh", "mesh": index, "pose": pose, "rgba": rgba or own or LINK_COLOUR}
+            for index, own in meshes.add(geometry)
+        ]
+    return [{**_primitive(geometry), "pose": pose, "rgba": rgba}]
+
+
+def _primitive(geometry: Box | Sphere | Cylinder | Capsule | Cone) -> dict[str, object]:
+    if isinstance(geometry, Box):
+        return {"type": "box", "size": geometry.size}
+    if isinstance(geometry, Sphere):
+        return {"type": "sphere", "radius": geometry.radius}
+    kind = {Cylinder: "cylinder", Capsule: "capsule", Cone: "cone"}[type(geometry)]
+    return {"type": kind, "radius": geometry.radius, "length": geometry.length}
+
+
+def _numbers(pose: Pose) -> list[float]:
+    return [*pose.position, *pose.quaternion]
+
+
+class _Meshes:
+    """The surfaces of all meshes, each written once. Vertices are rounded to 1/65535 of the surface's extent."""
+
+    def __init__(self, block: Block) -> None:
+        self.entries: list[dict[str, object]] = []
+        self._block = block
+        self._known: dict[Mesh | Triangles, list[tuple[int, Rgba | None]]] = {}
+
+    def add(self, mesh: Mesh | Triangles) -> list[tuple[int, Rgba | None]]:
+        """Index and colour of each surface of a mesh."""
+        if mesh not in self._known:
+            self._known[mesh] = [(self._write(surface), surface.rgba) for surface in surfaces(mesh)]
+        return self._known[mesh]
+
+    def _write(self, surface: Surface) -> int:
+        low = surface.vertices.min(axis=0)
+        step = np.maximum(np.ptp(surface.vertices, axis=0), 1e-9) / 65535.0
+        grid = np.round((surface.vertices - low) / step)
+        places, corner = np.unique(grid, axis=0, return_inverse=True)
+        faces = corner.reshape(-1)[surface.faces]
+        self.entries.append(
+            {
+                "low": low.tolist(),
+                "step": step.tolist(),
+                "vertices": self._block.add(places, "uint16"),
+                "faces": self._block.add(faces, "uint16" if len(places) < 65536 else "uint32"),
+            }
+        )
+        return len(self.entries) - 1

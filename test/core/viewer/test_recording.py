@@ -1,0 +1,43 @@
+"""Recordings: order of time, and what thinning keeps."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from recordings import ATTACHED_AT, MOMENTS, STEP, demo_cell, small_recording, state_at
+
+from robot_cell_planner.viewer import Moment, Recorder, Recording, Segment
+
+
+def test_time_never_goes_back():
+    _, state = demo_cell()
+    with pytest.raises(ValueError, match=r"moment 1 is at 0\.5 s"):
+        Recording((Moment(1.0, state), Moment(0.5, state)))
+    with pytest.raises(ValueError, match="moment 0 is at nan"):
+        Recording((Moment(math.nan, state),))
+    with pytest.raises(ValueError, match="at least one moment"):
+        Recorder().recording()
+    with pytest.raises(ValueError, match=r"'reach' goes from 2\.0 to 1\.0 s"):
+        Segment("reach", 2.0, 1.0)
+
+
+def test_thinning_keeps_the_ends_and_both_sides_of_every_change():
+    _, state = demo_cell()
+    whole = small_recording(state)
+    thin = whole.thinned(5.0)
+    assert thin.moments[0] is whole.moments[0]
+    assert thin.moments[-1] is whole.moments[-1]
+    assert whole.moments[ATTACHED_AT - 1] in thin.moments
+    assert whole.moments[ATTACHED_AT] in thin.moments
+    gaps = [b.time - a.time for a, b in zip(thin.moments, thin.moments[1:], strict=False)]
+    assert max(gaps) <= 0.2 + 1e-9
+    assert len(thin.moments) <= MOMENTS * STEP * 5.0 + 4
+    assert thin.segments == whole.segments
+
+
+def test_thinning_at_the_rate_of_the_recording_keeps_all():
+    _, state = demo_cell()
+    assert small_recording(state).thinned(1.0 / STEP).moments == tuple(
+        Moment(3.0 + STEP * index, state_at(state, index)) for index in range(MOMENTS)
+    )
