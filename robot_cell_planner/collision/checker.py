@@ -211,6 +211,14 @@ class CollisionChecker:
         full[self._place] = q
         return full
 
+    def require_configurations(self, configurations: Floats) -> None:
+        """Refuse configurations that no check could take.
+
+        Raises:
+            InvalidRequestError: their shape is not (n, dof), or a value is not finite.
+        """
+        self._expand_batch(configurations)
+
     def _expand_batch(self, configurations: Floats) -> Floats:
         batch = np.asarray(configurations, dtype=np.float64)
         if batch.ndim != 2 or batch.shape[1:] != self._shape:

@@ -27,7 +27,7 @@ def closest_pairs(
     reach = FIRST_REACH
     while True:
         limit = min(reach, max_distance)
-        found = _within(table, engine, _among(table, table.candidates(poses, limit), chosen), count, limit)
+        found = _within(table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit)
         if len(found) == count or limit == max_distance:
             return found
         reach = reach * GROWTH if reach < LAST_REACH else math.inf
@@ -60,7 +60,8 @@ def _within(
     best: dict[tuple[int, int], tuple[float, Witness]] = {}
     bound = limit
     for place in np.argsort(near.gaps, kind="stable").tolist():
-        if near.gaps[place] > bound:
+        # Boxes that overlap say nothing about how deep their solids do.
+        if near.gaps[place] > max(bound, 0.0):
             break
         i, j = int(near.first[place]), int(near.second[place])
         if table.owners[i] > table.owners[j]:
