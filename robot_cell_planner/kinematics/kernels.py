@@ -2,8 +2,8 @@
 
 A chain is an array (m + 1, CHAIN_COLUMNS), see `chain.py`: a row for each of m joints, then one for the tip. A row
 holds the fixed transform from the joint (or base) before to this joint, whose axis is z of the result, then what the
-joint does. Transforms are homogeneous, angles in rad, lengths in m. A target is a transform (4, 4); with `spin` the
-rotation about its z axis is free.
+joint does. Transforms are homogeneous, angles in rad, lengths in m. A target is a transform (4, 4); `freedom` says
+which rotations of it do not matter.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ VARIABLE = 13  # index of the variable that drives it
 MULTIPLIER = 14
 OFFSET = 15
 CHAIN_COLUMNS = 16
+
+NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 
 TURN = 2.0 * math.pi
 POLISH_WITHIN = 1e-2  # [m, rad] closed-form solutions nearer to the target than this are brought onto it
@@ -157,16 +159,19 @@ def jacobian_of(chain: Array, q: Array) -> Array:
 
 
 @compiled
-def fill_error(target: Array, pose: Array, spin: bool, error: Array) -> tuple[float, float]:
+def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[float, float]:
     """Fill the error (6,): the translation and the rotation vector, in base axes, that bring the pose onto the target.
 
-    With `spin`, the rotation is the shortest one that aligns the z axes. Returns the distance [m] and the angle [rad].
+    With ABOUT_Z the rotation is the shortest one that aligns the z axes. Returns the distance [m] and the angle [rad].
     """
     ep = 0.0
     for i in range(3):
         error[i] = target[i, 3] - pose[i, 3]
         ep += error[i] * error[i]
-    if spin:
+    if freedom == ANY_ROTATION:
+        error[3], error[4], error[5] = 0.0, 0.0, 0.0
+        return math.sqrt(ep), 0.0
+    if freedom == ABOUT_Z:
         zx, zy, zz = pose[0, 2], pose[1, 2], pose[2, 2]
         tx, ty, tz = target[0, 2], target[1, 2], target[2, 2]
         x, y, z = zy * tz - zz * ty, zz * tx - zx * tz, zx * ty - zy * tx
@@ -196,8 +201,11 @@ def fill_error(target: Array, pose: Array, spin: bool, error: Array) -> tuple[fl
 
 
 @compiled
-def free_spin(pose: Array, jacobian: Array) -> None:
-    """Take the rotation about the pose's z axis out of a Jacobian."""
+def set_free(freedom: int, pose: Array, jacobian: Array) -> None:
+    """Take the rotations that are free out of a Jacobian."""
+    if freedom == ANY_ROTATION:
+        jacobian[3:] = 0.0
+        return
     x, y, z = pose[0, 2], pose[1, 2], pose[2, 2]
     for j in range(jacobian.shape[1]):
         along = x * jacobian[3, j] + y * jacobian[4, j] + z * jacobian[5, j]
@@ -240,7 +248,7 @@ def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, ste
 
 @compiled
 def approach(
-    chain: Array, target: Array, spin: bool, q: Array, lower: Array, upper: Array, tolerance: Array, iterations: int
+    chain: Array, target: Array, freedom: int, q: Array, lower: Array, upper: Array, tolerance: Array, iterations: int
 ) -> tuple[float, float]:
     """Bring q (n,) to the target in place, by damped least squares within limits.
 
@@ -254,7 +262,7 @@ def approach(
     step, matrix, frozen = np.empty(n), np.empty((n, n)), np.zeros(n)
     best, stalled = math.inf, 0
     walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, spin, error)
+    distance, angle = fill_error(target, pose, freedom, error)
     for _ in range(iterations):
         if distance <= tolerance[0] and angle <= tolerance[1]:
             break
@@ -264,8 +272,8 @@ def approach(
         if stalled > STALLED_AFTER:
             break
         fill_jacobian(chain, origins, axes, pose, jacobian)
-        if spin:
-            free_spin(pose, jacobian)
+        if freedom != NO_FREEDOM:
+            set_free(freedom, pose, jacobian)
         frozen[:] = 0.0
         for _round in range(3):
             solve_step(jacobian, error, 0.5 * square + DAMPING_FLOOR, frozen, step, matrix)
@@ -282,7 +290,7 @@ def approach(
         for i in range(n):
             q[i] = min(max(q[i] + scale * step[i], lower[i]), upper[i])
         walk(chain, q, origins, axes, pose)
-        distance, angle = fill_error(target, pose, spin, error)
+        distance, angle = fill_error(target, pose, freedom, error)
     return distance, angle
 
 
@@ -326,7 +334,7 @@ def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
 
 @compiled
 def settle(
-    chain: Array, target: Array, spin: bool, q: Array, seed: Array, lower: Array, upper: Array, angular: Array,
+    chain: Array, target: Array, freedom: int, q: Array, seed: Array, lower: Array, upper: Array, angular: Array,
     tolerance: Array, unlimited: Array,
 ) -> tuple[float, float, float, float]:
     """Turn a rough solution q (n,) into a verified one, in place.
@@ -338,11 +346,11 @@ def settle(
     n, rows = q.shape[0], chain.shape[0]
     origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
     walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, spin, error)
+    distance, angle = fill_error(target, pose, freedom, error)
     if max(distance, angle) > POLISH_WITHIN:
         return REJECTED, distance, angle, 0.0
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
-        distance, angle = approach(chain, target, spin, q, unlimited[0], unlimited[1], 0.01 * tolerance, 12)
+        distance, angle = approach(chain, target, freedom, q, unlimited[0], unlimited[1], 0.01 * tolerance, 12)
     if distance > tolerance[0] or angle > tolerance[1]:
         return REJECTED, distance, angle, 0.0
     excess = 0.0
@@ -357,7 +365,7 @@ def settle(
     for i in range(n):
         q[i] = min(max(q[i], lower[i]), upper[i])
     walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, spin, error)
+    distance, angle = fill_error(target, pose, freedom, error)
     if distance > tolerance[0] or angle > tolerance[1]:
         return REJECTED, distance, angle, 0.0
     return VALID, distance, angle, 0.0
@@ -365,7 +373,8 @@ def settle(
 
 @compiled
 def finish(
-    chain: Array, target: Array, spin: bool, rough: Array, seed: Array, limits: Array, angular: Array, tolerance: Array
+    chain: Array, target: Array, freedom: int, rough: Array, seed: Array, limits: Array, angular: Array,
+    tolerance: Array,
 ) -> tuple[Array, Array]:
     """Verify rough solutions (k, n) and order them by their distance to the seed (n,).
 
@@ -379,7 +388,7 @@ def finish(
         q = found[c]
         q[:] = rough[k]
         verdict, distance, angle, excess = settle(
-            chain, target, spin, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
+            chain, target, freedom, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
         )
         if verdict == REJECTED or not is_new(found, c, q, angular):
             continue
@@ -396,7 +405,7 @@ def finish(
 
 @compiled
 def search(
-    chain: Array, target: Array, spin: bool, starts: Array, limits: Array, angular: Array, tolerance: Array,
+    chain: Array, target: Array, freedom: int, starts: Array, limits: Array, angular: Array, tolerance: Array,
     iterations: int, wanted: int,
 ) -> tuple[Array, Array, Array, Array]:
     """Numeric search from starts (k, n) until `wanted` different solutions are found.
@@ -410,8 +419,9 @@ def search(
     q = np.empty(n)
     c = 0
     for k in range(count):
-        q[:] = starts[k]
-        distance, angle = approach(chain, target, spin, q, limits[0], limits[1], tolerance, iterations)
+        for i in range(n):
+            q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
+        distance, angle = approach(chain, target, freedom, q, limits[0], limits[1], tolerance, iterations)
         if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
             closest[:] = q
             facts[0], facts[1] = distance, angle
@@ -423,12 +433,3 @@ def search(
             if c == wanted:
                 break
     return found[:c], left[:c], closest, facts
-
-
-@compiled
-def smallest_distance_from_limits(q: Array, lower: Array, upper: Array) -> float:
-    """The smallest distance of a joint from its limit [rad, m]; infinite without limits."""
-    result = math.inf
-    for i in range(q.shape[0]):
-        result = min(result, q[i] - lower[i], upper[i] - q[i])
-    return result

@@ -1,0 +1,126 @@
+"""Inverse kinematics as numbers: a chain, a target in the world, limits, and a configuration to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..cell.suggestions import unknown_name
+from ..cell.value import WORLD
+from ..errors import InvalidRequestError, UnknownNameError
+from . import kernels
+from .cache import IdentityCache
+from .chain import Chain
+from .forward import frame_matrix, held_chain
+from .model import CellModel, cell_model
+from .targets import FrameTarget, PointAxisTarget, Target, target_frame
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """The variables that are solved for.
+
+    limits: (4, n) of lower and upper limits, -inf and inf. angular: (n,), 1 for angles and 0 for lengths.
+    """
+
+    variables: tuple[str, ...]
+    limits: Array
+    angular: Array
+
+
+@dataclass(frozen=True, eq=False)
+class IkProblem:
+    """frame: what has to be at the target, a transform (4, 4) in the world. freedom: of its rotation, see kernels.py.
+
+    tolerance: (2,) [m, rad]. start: (n,), the values of the state. All arrays are C contiguous and writable, and not to
+    be changed.
+    """
+
+    model: CellModel
+    joints: Joints
+    chain: Chain
+    frame: str
+    target: Array
+    freedom: int
+    tolerance: Array
+    start: Array
+
+
+_joints: IdentityCache[Joints] = IdentityCache(size=128)
+
+
+def ik_problem(
+    cell: RobotCell, state: RobotCellState, target: Target, group: str = "", variables: tuple[str, ...] = ()
+) -> IkProblem:
+    """The problem of bringing a group to a target; variables: those of the group that may move, () for all.
+
+    Raises:
+        TargetModeMismatchError: the state cannot offer the target's mode.
+        UnknownNameError: there is no such group, joint of the group, frame or body.
+        InvalidRequestError: the group has no joints, none of them moves the frame, or the target is no target.
+    """
+    if not isinstance(target, FrameTarget | PointAxisTarget):
+        raise InvalidRequestError(f"target is a {type(target).__name__}, expected a FrameTarget or PointAxisTarget")
+    model = cell_model(cell, state)
+    joints = _joints.get((model,), (group, variables), lambda: _solved_for(model, group, variables))
+    frame = target_frame(cell, state, group, target.mode, target.frame)
+    chain = held_chain(model, state, frame, joints.variables)
+    if not any(chain.used):
+        name = cell.group(group).name
+        raise InvalidRequestError(f"no joint of group {name} moves frame {frame}", subjects=(name, frame))
+    start = model.values(state, joints.variables)
+    tolerance = np.array((target.tolerance_position * target.native_scale, target.tolerance_angle))
+    reference = None
+    if target.reference_frame != WORLD:
+        reference = frame_matrix(cell, state, target.reference_frame)
+    if isinstance(target, FrameTarget):
+        matrix, freedom = _pose_matrix(target), kernels.NO_FREEDOM
+    else:
+        near = chain.forward(start) if reference is None else np.linalg.inv(reference) @ chain.forward(start)
+        matrix, freedom = _axis_matrix(target, near), kernels.ABOUT_Z
+    if reference is not None:
+        matrix = np.ascontiguousarray(reference @ matrix)
+    return IkProblem(model, joints, chain, frame, matrix, freedom, tolerance, start)
+
+
+def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joints:
+    found = model.cell.group(group)
+    for name in variables:
+        if name not in found.variables:
+            text = unknown_name(f"joint {name!r} of group {found.name}", name, found.variables)
+            raise UnknownNameError(text, subjects=(name, found.name))
+    names = tuple(name for name in found.variables if name in variables) if variables else found.variables
+    if not names:
+        raise InvalidRequestError(f"group {found.name} has no joints", subjects=(found.name,))
+    indices = model.indices(names)
+    unlimited = np.full(len(names), np.inf)
+    limits = np.array((model.lower[indices], model.upper[indices], -unlimited, unlimited))
+    angular = np.array([float(model.variable(name).angular) for name in names])
+    return Joints(names, limits, angular)
+
+
+def _pose_matrix(target: FrameTarget) -> Array:
+    matrix = target.pose.matrix
+    if target.native_scale != 1.0:
+        matrix[:3, 3] *= target.native_scale
+    return matrix
+
+
+def _axis_matrix(target: PointAxisTarget, near: Array) -> Array:
+    """The transform with the target's point and z axis that is turned least against `near`."""
+    axis = np.array(target.axis) / np.linalg.norm(target.axis)
+    z = near[:3, 2]
+    across, cosine = np.cross(z, axis), float(z @ axis)
+    sine = float(np.linalg.norm(across))
+    direction = across / sine if sine > 1e-12 else near[:3, 0]
+    result = np.eye(4)
+    result[:3, :3] = pin.exp3(np.arctan2(sine, cosine) * direction) @ near[:3, :3]
+    result[:3, 3] = np.array(target.point) * target.native_scale
+    return result

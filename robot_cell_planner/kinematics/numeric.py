@@ -1,0 +1,36 @@
+"""Starts of the numeric search."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
+
+
+def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
+    """Points (count, size) of the Halton sequence in the unit cube, from index `first` on, shifted by a random vector
+    that the seed decides (Cranley and Patterson, Randomization of Number Theoretic Methods, 1976).
+
+    Dimensions beyond the 24th repeat the bases, each with a shift of its own.
+    """
+    index = np.arange(first + 1, first + count + 1)
+    result = np.empty((count, size))
+    for column in range(size):
+        base, rest, factor, value = PRIMES[column % len(PRIMES)], index.copy(), 1.0, np.zeros(count)
+        while rest.any():
+            factor /= base
+            value += factor * (rest % base)
+            rest //= base
+        result[:, column] = value
+    return np.asarray((result + np.random.Generator(np.random.PCG64(seed)).random(size)) % 1.0)
+
+
+def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:
+    """Configurations (count, n) spread over the limits; a joint without limits spreads over pi to both sides of
+    `around` (n,), which for a sliding one means m."""
+    lower, upper = limits[0], limits[1]
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * np.pi, around - np.pi))
+    high = np.where(np.isfinite(upper), upper, low + 2.0 * np.pi)
+    return np.ascontiguousarray(low + halton(count, len(around), seed, first) * (high - low))

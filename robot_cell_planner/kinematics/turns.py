@@ -1,0 +1,48 @@
+"""Whole turns: the same pose with a revolute joint turned once more."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LimitExceededError
+
+Array = NDArray[np.float64]
+TURN = 2.0 * np.pi
+MAX_TURNED = 100_000
+
+
+def turns_of(value: float, near: float, lower: float, upper: float) -> list[float]:
+    """An angle plus whole turns, within limits, in ascending order; where a limit is infinite, within a turn of `near`.
+
+    The angle itself is within limits.
+    """
+    low = lower if np.isfinite(lower) else min(near - TURN, value)
+    high = upper if np.isfinite(upper) else max(near + TURN, value)
+    first, last = -int((value - low) // TURN), int((high - value) // TURN)
+    return [value + TURN * turn for turn in range(first, last + 1)]
+
+
+def with_all_turns(solutions: Array, near: Array, limits: Array, angular: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Solutions (k, n) in all combinations of whole turns (c, n), and the row (c,) that each comes from.
+
+    Raises:
+        LimitExceededError: there are more than MAX_TURNED.
+    """
+    rows: list[tuple[float, ...]] = []
+    sources: list[int] = []
+    for source, q in enumerate(solutions):
+        choices = [
+            turns_of(value, float(near[i]), float(limits[0, i]), float(limits[1, i])) if angular[i] else [value]
+            for i, value in enumerate(q.tolist())
+        ]
+        count = int(np.prod([len(choice) for choice in choices]))
+        if len(rows) + count > MAX_TURNED:
+            raise LimitExceededError(
+                f"the solutions have more than {MAX_TURNED} combinations of whole turns", stage="inverse kinematics"
+            )
+        rows.extend(product(*choices))
+        sources.extend([source] * count)
+    return np.array(rows).reshape(-1, solutions.shape[1]), np.array(sources, dtype=np.intp)
