@@ -8,16 +8,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
 
 import rclpy
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 
-from ..errors import RobotCellError
+from ..errors import CancelledError, RobotCellError
 from .conversions.basic import error_to_message, unexpected
 from .parameters import Parameter, Parameters
 
 Handler = Callable[[Any, Any], Awaitable[None]]
+ActionHandler = Callable[[Any, Any], Awaitable[None]]
 
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
@@ -49,6 +52,7 @@ class CellNode(Node):
         super().__init__(name, namespace=namespace or None)
         self.parameters = Parameters(self, self.declared)
         self.concurrent = ReentrantCallbackGroup()
+        self._action_servers: list[ActionServer] = []
 
     def serve(self, kind: type, name: str, handler: Handler) -> None:
         """Offer a service. The handler fills the response; what it raises becomes the response's error report."""
@@ -66,6 +70,45 @@ class CellNode(Node):
             return response
 
         self.create_service(kind, name, answer, callback_group=self.concurrent)
+
+    def serve_action(self, kind: type, name: str, handler: ActionHandler, on_cancel: Callable[[Any], None]) -> None:
+        """Offer an action. The handler fills the result of a goal; what it raises becomes the result's error report.
+
+        on_cancel: told of a goal that its client wants to end; the handler then is to raise a CancelledError soon.
+        """
+
+        async def execute(goal: Any) -> Any:
+            result = kind.Result()
+            try:
+                await handler(goal, result)
+                goal.succeed()
+            except CancelledError as error:
+                result.error = error_to_message(error)
+                (goal.canceled if goal.is_cancel_requested else goal.abort)()
+            except RobotCellError as error:
+                result.error = error_to_message(error)
+                goal.abort()
+                self.get_logger().info(f"{name}: {error}")
+            except Exception as error:
+                # The last fence, as in `serve`.
+                result.error = error_to_message(unexpected(error, name))
+                goal.abort()
+                self.get_logger().error(f"{name}: {traceback.format_exc()}")
+            return result
+
+        def cancel(goal: Any) -> CancelResponse:
+            on_cancel(goal)
+            return CancelResponse.ACCEPT
+
+        server = ActionServer(
+            self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent
+        )
+        self._action_servers.append(server)
+
+    def resolve(self, future: Future, value: Any) -> None:
+        """Give a future its value from any thread, and wake the executor that awaits it."""
+        if self.executor is not None:
+            self.executor.create_task(lambda: None if future.done() else future.set_result(value))
 
     def close(self) -> None:
         """Let go of what the node holds; called once when it ends."""

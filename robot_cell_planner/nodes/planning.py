@@ -1,0 +1,193 @@
+"""The planning node: motions in joint space and along lines, and what belongs to them, in worker processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.task import Future
+
+from robot_cell_planner import action, msg, srv
+
+from ..cell.changes import Scene
+from ..errors import NotSupportedError, RobotCellError
+from ..planning import tasks
+from ..planning.planners import PLANNERS
+from ..planning.request import PlanningOptions
+from ..planning.watch import Progress
+from ..planning.workers import Job, WorkerPool
+from ..trajectory.timing import TimingOptions
+from .conversions import plans
+from .conversions.models import ModelReader
+from .conversions.trajectories import report_to_message, trajectory_from_message
+from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from .node import CellNode, run
+from .parameters import Parameter
+from .replica import SceneReplica
+from .resource_roots import RESOURCE_PARAMETERS, resource_roots
+
+PARAMETERS = (
+    Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
+    Parameter("worker_niceness", 5, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19),
+    Parameter("default_planner", "RRTConnect", "Planner of requests that name none.", choices=tuple(PLANNERS), running=True),
+    Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
+    Parameter("time_limit", 30.0, "Time limit of requests that name none [s].", 0.01, 86_400.0, running=True),
+    Parameter("state_limit", 1_000_000, "Most states to check for requests that name no limit.", 1, 1_000_000_000, running=True),
+    Parameter("search_step", 0.03, "Widest step between states checked while searching [rad or m].", 1e-4, 1.0, running=True),
+    Parameter("resolution", 0.001, "Widest step between states checked along a returned path [rad or m].", 1e-5, 1.0, running=True),
+    Parameter("sample_period", 0.01, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True),
+    Parameter("start_tolerance", 0.01, "Largest distance of a trajectory's first point from the state [rad or m].", 0.0, 1.0, running=True),
+    Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
+    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class PlanningNode(CellNode):
+    """Holds a replica of the scene and hands each request, with the state it means, to a worker process."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("planning_node")
+        models = ModelReader(resource_roots(self.parameters))
+        self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
+        self._pool = WorkerPool(
+            self.parameters["workers"], preload=(tasks.__name__,), niceness=self.parameters["worker_niceness"]
+        )
+        self._running: dict[bytes, Job] = {}
+        self._served = 0
+        self.serve_action(action.PlanMotion, "planning/plan_motion", self._plan_motion, self._cancel)
+        self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
+        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
+        self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
+        self._diagnostics = Diagnostics(self, "planning", self._check)
+
+    def close(self) -> None:
+        for job in list(self._running.values()):
+            job.cancel()
+        self._pool.close()
+
+    def _planning_defaults(self) -> PlanningOptions:
+        value = self.parameters
+        return PlanningOptions(
+            planner=value["default_planner"],
+            state_limit=value["state_limit"],
+            time_limit=value["time_limit"],
+            search_step=value["search_step"],
+            resolution=value["resolution"],
+            engine=value["engine"],
+        )
+
+    def _timing_defaults(self) -> TimingOptions:
+        return TimingOptions(period=self.parameters["sample_period"])
+
+    async def _work(
+        self, task: str, scene: Scene, request: Any, limit: float, goal: Any = None, tell: Callable[[Any], None] | None = None
+    ) -> Any:
+        """Run a task in a worker; a goal's job can be cancelled, and its progress is told."""
+        future: Future = Future()
+        job = self._pool.submit(
+            task,
+            scene,
+            request,
+            time_limit=limit,
+            on_done=lambda result, error: self.resolve(future, (result, error)),
+            on_progress=tell or (lambda progress: None),
+        )
+        key = bytes(goal.goal_id.uuid) if goal is not None else b""
+        if key:
+            self._running[key] = job
+            if goal.is_cancel_requested:
+                job.cancel()
+        try:
+            result, error = await future
+        finally:
+            self._running.pop(key, None)
+            self._served += 1
+        if error is not None:
+            raise error
+        return result
+
+    def _cancel(self, goal: Any) -> None:
+        job = self._running.get(bytes(goal.goal_id.uuid))
+        if job is not None:
+            job.cancel()
+
+    def _teller(self, kind: type, goal: Any) -> Callable[[Progress], None]:
+        def tell(progress: Progress) -> None:
+            feedback = msg.PlanningFeedback(
+                stage=progress.stage,
+                fraction=progress.fraction,
+                states_checked=progress.states_checked,
+                best_cost=progress.best_cost,
+            )
+            if goal.is_active:
+                goal.publish_feedback(kind.Feedback(progress=feedback))
+
+        return tell
+
+    async def _plan_motion(self, goal: Any, result: Any) -> None:
+        message = goal.request.request
+        request = plans.motion_request_from_message(
+            message, self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        )
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanMotion, goal)
+        try:
+            plan = await self._work(
+                tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell
+            )
+        except RobotCellError as error:
+            result.failure = plans.failure_to_message(error)
+            result.plan.record.state = state.used
+            raise
+        result.plan = plans.plan_to_message(plan, state.used)
+
+    async def _plan_cartesian(self, goal: Any, result: Any) -> None:
+        message = goal.request
+        request = plans.cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanCartesian, goal)
+        try:
+            plan = await self._work(
+                tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell
+            )
+        except RobotCellError as error:
+            plans.fill_cartesian_failure(result, error, state.used)
+            raise
+        plans.fill_cartesian_result(result, plan, state.used)
+
+    async def _validate_trajectory(self, request: Any, response: Any) -> None:
+        if request.limits or request.tool_speed or request.extra_margin:
+            raise NotSupportedError("limits, tool_speed and extra_margin are not offered for validation")
+        trajectory = trajectory_from_message(request.trajectory, "trajectory")
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        task = tasks.ValidationRequest(
+            trajectory=trajectory,
+            start=state.scene.state.configuration,
+            start_tolerance=request.start_tolerance or self.parameters["start_tolerance"],
+            step=self.parameters["resolution"],
+            engine=self.parameters["engine"],
+            find_all=request.find_all,
+        )
+        report = await self._work(tasks.VALIDATE, state.scene, task, self.parameters["time_limit"])
+        response.report = report_to_message(report)
+
+    async def _list_planners(self, request: Any, response: Any) -> None:
+        response.default_planner = self.parameters["default_planner"]
+        response.planners = [plans.planner_to_message(planner) for planner in PLANNERS.values()]
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        values = {"revision": self._replica.revision, "requests running": len(self._running), "requests served": self._served}
+        if not self._replica.revision:
+            return WARN, "no cell has come from the scene node yet", values
+        return OK, "ready", values
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    sys.exit(run(PlanningNode, "planning_node"))

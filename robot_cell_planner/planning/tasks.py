@@ -1,0 +1,81 @@
+"""What worker processes run: planning, timing and validation, as tasks of `workers.WorkerPool`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from frozendict import frozendict
+
+from ..cell.changes import Scene
+from ..collision.checker import CollisionChecker
+from ..errors import UnknownNameError
+from ..cell.suggestions import unknown_name
+from ..trajectory.limits import Array, MotionLimits
+from ..trajectory.trajectory import Trajectory
+from ..trajectory.validation import CollisionSearch, TrajectoryReport, validate
+from .cartesian import CartesianPlan, CartesianRequest
+from .cartesian import plan_cartesian as plan_along_lines
+from .joint_space import plan_motion as plan_in_joint_space
+from .plan import Plan
+from .request import MotionRequest
+from .workers import TaskControl
+
+PLAN_MOTION = f"{__name__}:plan_motion"
+PLAN_CARTESIAN = f"{__name__}:plan_cartesian"
+VALIDATE = f"{__name__}:validate_trajectory"
+
+
+@dataclass(frozen=True)
+class ValidationRequest:
+    """What to hold a trajectory against. start: joint values that it must begin at within `start_tolerance` [rad or m];
+    empty: not checked. step [rad or m]: widest step between states checked. extra_margin [m]: to keep in addition."""
+
+    trajectory: Trajectory
+    start: Mapping[str, float] = frozendict()
+    start_tolerance: float = 1e-3
+    step: float = 0.01
+    engine: str = "coal"
+    find_all: bool = False
+
+
+def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> Plan:
+    """`joint_space.plan_motion` in a worker."""
+    return plan_in_joint_space(
+        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
+    )
+
+
+def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> CartesianPlan:
+    """`cartesian.plan_cartesian` in a worker."""
+    return plan_along_lines(
+        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
+    )
+
+
+def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:
+    """`validation.validate` against the limits of the cell's joints and against the cell.
+
+    Raises:
+        UnknownNameError: a joint that the cell does not have.
+    """
+    variables = request.trajectory.variables
+    for name in variables:
+        if name not in scene.cell.variables:
+            raise UnknownNameError(unknown_name(f"joint {name!r}", name, scene.cell.variables), subjects=(name,))
+    limits = MotionLimits.of([scene.cell.variables[name] for name in variables])
+    checker = CollisionChecker(scene.cell, scene.state, variables, engine=request.engine)
+
+    def pair_of(configuration: Array) -> tuple[str, str]:
+        pair = checker.first_pair(configuration)
+        return ("", "") if pair is None else (pair.first, pair.second)
+
+    search = CollisionSearch(checker.in_collision_batch, pair_of, request.step)
+    return validate(
+        request.trajectory,
+        limits,
+        start=request.start or None,
+        start_tolerance=request.start_tolerance,
+        collisions=search,
+        find_all=request.find_all,
+    )
