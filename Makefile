@@ -1,0 +1,50 @@
+# The commands of this repository. Each does its own set-up, in .venv/, and is fast when run again.
+#
+#   make demo                    the pick and place, in six ROS 2 nodes and a client   [CELL=config/.../cell.yaml] [SEED=n]
+#   make test                    ruff, mypy and all tests                              [TESTS="test/core -k name"]
+#   make check                   ruff and mypy alone
+#   make bench AREA=collision    one area's figures, to benchmarks/results/collision.json
+#   make setup                   the set-up alone; afterwards `source .venv/setup.sh` opens the environment in a shell
+#   make lock                    renew the pinned versions in requirements/constraints.txt
+#   make clean                   remove .venv and all caches
+#
+# A ROS 2 that is sourced in this shell is used; without one, ROS 2 comes from the Python package index. Another
+# Python than the one found: make PYTHON=/usr/bin/python3.12 ...
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench lock clean
+
+PYTHON ?= $(shell tools/find_python)
+RUN := tools/with_environment
+
+CELL ?= config/demo/cell.yaml
+SEED ?= 1
+TESTS ?= test
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+setup:
+	@$(PYTHON) tools/environment
+
+demo: setup
+	@$(RUN) robot_cell --cell $(CELL) -- python examples/pick_and_place.py --seed $(SEED)
+
+test: check
+	@$(RUN) python -m pytest $(TESTS)
+
+check: setup
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+
+bench: setup
+	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions"; exit 2; }
+	@$(RUN) python -m benchmarks.$(AREA)
+
+lock: setup
+	@$(RUN) python tools/lock.py
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build install log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,40 @@
+"""Write one executable for each console script of a setup.cfg, and print their paths as a CMake list.
+
+Usage: console_scripts.py SETUP_CFG FOLDER. An executable starts the Python that runs this file.
+"""
+
+import configparser
+import sys
+from pathlib import Path
+
+TEMPLATE = """#!{python}
+import sys
+
+from {module} import {function}
+
+sys.exit({function}())
+"""
+
+
+def main(setup_cfg: str, folder: str) -> None:
+    """Do it."""
+    parser = configparser.ConfigParser()
+    with open(setup_cfg, encoding="utf-8") as file:
+        parser.read_file(file)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for line in parser["options.entry_points"]["console_scripts"].split("\n"):
+        if not line.strip():
+            continue
+        name, entry_point = (part.strip() for part in line.split("="))
+        module, function = entry_point.split(":")
+        path = target / name
+        path.write_text(TEMPLATE.format(python=sys.executable, module=module, function=function), encoding="utf-8")
+        path.chmod(0o755)
+        paths.append(str(path))
+    sys.stdout.write(";".join(paths))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,46 @@
+"""Make the environment of this repository in `.venv/`: `python3 tools/environment`, or `make setup`.
+
+Each stage is skipped where its inputs have not changed since it was last finished. Uses the standard library alone,
+as it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from layout import Layout, SetupError
+from python_packages import install_packages, make_virtual_environment
+from ros_installation import sourced_ros
+from shell_setup import write_setup_file
+from system_packages import require_supported_python, require_system_packages
+from workspace import build
+
+
+def set_up(layout: Layout) -> None:
+    """Do all stages. Two set-ups of one repository wait for each other."""
+    require_supported_python()
+    folder = os.open(layout.root, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    require_system_packages()
+    ros = sourced_ros(layout)
+    make_virtual_environment(layout, with_ros=ros is not None)
+    install_packages(layout, with_ros=ros is not None)
+    write_setup_file(layout, ros)
+    build(layout, ros)
+
+
+def main() -> int:
+    try:
+        set_up(Layout(Path(__file__).resolve().parents[2]))
+    except (SetupError, subprocess.CalledProcessError) as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Where everything that set-up makes is kept: in `.venv/` at the root of the repository, and nowhere else."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "robot_cell_planner"
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one repository. `root` is absolute."""
+
+    root: Path
+
+    @property
+    def venv(self) -> Path:
+        return self.root / ".venv"
+
+    @property
+    def python(self) -> Path:
+        return self.venv / "bin" / "python"
+
+    @property
+    def site_packages(self) -> Path:
+        return self.venv / self.python_library
+
+    @property
+    def python_library(self) -> Path:
+        """The folder of Python packages below a prefix, for the Python that runs set-up."""
+        return Path("lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+
+    @property
+    def workspace(self) -> Path:
+        """The colcon workspace: its src (links), build, install and log folders."""
+        return self.venv / "workspace"
+
+    @property
+    def install(self) -> Path:
+        return self.workspace / "install"
+
+    @property
+    def source(self) -> Path:
+        """A folder with nothing but a link to the package's sources, for PYTHONPATH: edits count at once."""
+        return self.venv / "source"
+
+    @property
+    def constraints(self) -> Path:
+        return self.root / "requirements" / "constraints.txt"
+
+    def requirements(self, name: str) -> Path:
+        return self.root / "requirements" / f"{name}.txt"
+
+    def stamp(self, stage: str) -> Stamp:
+        return Stamp(self.venv / "stamps" / stage)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Remembers from which inputs a stage was last finished."""
+
+    path: Path
+
+    def is_current(self, digest: str) -> bool:
+        return self.path.is_file() and self.path.read_text(encoding="utf-8") == digest
+
+    def write(self, digest: str) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(digest, encoding="utf-8")
+
+
+def digest(texts: Iterable[str], files: Iterable[Path] = ()) -> str:
+    """A hash of some texts and of the names and contents of some files, in the order given."""
+    total = hashlib.sha256()
+    for text in texts:
+        total.update(text.encode() + b"\0")
+    for file in files:
+        total.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")
+    return total.hexdigest()

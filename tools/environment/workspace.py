@@ -1,0 +1,102 @@
+"""The colcon workspace in `.venv/workspace`: this package, and the interface packages that the environment lacks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from layout import PACKAGE, Layout, digest
+from python_packages import run
+from ros_installation import RosInstallation, has_ament_package
+from shell_setup import build_environment
+
+# The build reads these.
+CONTENT = ("CMakeLists.txt", "package.xml", "setup.cfg", "msg/*.msg", "srv/*.srv", "action/*.action", "cmake/*")
+INTERFACES = ("msg", "srv", "action")
+# It links each file in these into the install folder, so that their names alone count. (The Python package itself is
+# found through the link `.venv/source` first, so that it is always up to date.)
+LINKED = ("launch", "config", "urdf")
+
+
+def missing_underlay(layout: Layout, ros: RosInstallation | None) -> list[Path]:
+    """The packages below `underlay/` that the environment does not bring."""
+    packages = sorted(path.parent for path in (layout.root / "underlay").glob("*/package.xml"))
+    prefixes = ros.search_paths["AMENT_PREFIX_PATH"] if ros else (str(layout.venv),)
+    return [package for package in packages if not has_ament_package(prefixes, package.name)]
+
+
+def build(layout: Layout, ros: RosInstallation | None) -> None:
+    """Build what is out of date, with links to the sources instead of copies."""
+    _link(layout.source / PACKAGE, layout.root / PACKAGE)
+    installed = layout.stamp("packages").path.read_text(encoding="utf-8")
+    everything = layout.stamp("workspace")
+    if not everything.is_current(installed):
+        # CMake's cache holds the paths of packages that may since have come or gone.
+        shutil.rmtree(layout.workspace, ignore_errors=True)
+    packages = {package.name: package for package in missing_underlay(layout, ros)} | {PACKAGE: layout.root}
+    digests = {name: _digest(package) for name, package in packages.items()}
+    outdated = [name for name in packages
+                if not (everything.is_current(installed) and layout.stamp(f"build_{name}").is_current(digests[name]))]
+    if not outdated:
+        return
+    print(f"building {', '.join(outdated)}", flush=True)
+    for name, package in packages.items():
+        _lay_out(package, layout.workspace / "src" / name)
+    run([
+        str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"), "build",
+        "--base-paths", str(layout.workspace / "src"), "--packages-select", *outdated,
+        "--build-base", str(layout.workspace / "build"), "--install-base", str(layout.install),
+        "--merge-install", "--symlink-install",
+        "--event-handlers", "status-", "console_start_end-", "console_stderr+",
+        "--cmake-args", f"-DPython3_EXECUTABLE={layout.python}", "-DPYTHON_ONLY=ON", "-DBUILD_TESTING=OFF",
+    ], cwd=layout.venv, env=build_environment(layout, ros))
+    everything.write(installed)
+    for name in outdated:
+        layout.stamp(f"build_{name}").write(digests[name])
+
+
+def _digest(package: Path) -> str:
+    """A hash of what a build of a package reads."""
+    content = sorted(path for pattern in CONTENT for path in package.glob(pattern))
+    linked = sorted(str(path) for folder in LINKED for path in (package / folder).rglob("*"))
+    return digest(linked, content)
+
+
+def _lay_out(package: Path, folder: Path) -> None:
+    """Lay a package out in the workspace: links to its files, and its interfaces without their comments.
+
+    Parsing the comments would take most of the time that the interfaces take to generate, and types, names and type
+    hashes do not depend on them. The package is not linked as a whole, as CMake refuses dependencies that lie below
+    its source folder, where .venv is.
+    """
+    for entry in sorted(package.iterdir()):
+        if entry.name in INTERFACES:
+            _copy_without_comments(entry, folder / entry.name)
+        elif not entry.name.startswith("."):
+            _link(folder / entry.name, entry)
+    for entry in folder.iterdir():
+        if not (package / entry.name).exists():
+            entry.unlink() if entry.is_symlink() else shutil.rmtree(entry)
+
+
+def _copy_without_comments(source: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.glob(f"*.{source.name}")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        # A default value in quotes may hold a number sign: such a line keeps what follows it.
+        bare = [line if '"' in line.split("#")[0] or "'" in line.split("#")[0] else line.split("#")[0].rstrip()
+                for line in lines]
+        text = "\n".join(line for line in bare if line) + "\n"
+        copy = folder / path.name
+        if not copy.exists() or copy.read_text(encoding="utf-8") != text:
+            copy.write_text(text, encoding="utf-8")
+    for copy in folder.iterdir():
+        if not (source / copy.name).exists():
+            copy.unlink()
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.is_symlink():
+        link.symlink_to(target)
