@@ -34,14 +34,17 @@ COMPOUND_SUFFIXES: Mapping[JointKind, tuple[str, ...]] = frozendict(
 )
 
 
+NO_LOWER, NO_UPPER = -math.inf, math.inf
+
+
 class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Limits of one variable: position [rad or m], velocity, acceleration, jerk (per s, s2, s3), effort [Nm or N].
 
     None: not known; infinite position limits: none. `defaulted` names those that no file gave.
     """
 
-    lower: float = -math.inf
-    upper: float = math.inf
+    lower: float = NO_LOWER
+    upper: float = NO_UPPER
     velocity: float | None = None
     acceleration: float | None = None
     jerk: float | None = None
@@ -49,9 +52,13 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     defaulted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # Infinite limits are the defaults and left out of files, because JSON has no number for them.
         if not (self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf):
             raise ValueError(f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one")
+        # JSON has no infinite numbers: they are the defaults and left out, which msgspec decides by identity.
+        if self.lower == NO_LOWER:
+            msgspec.structs.force_setattr(self, "lower", NO_LOWER)
+        if self.upper == NO_UPPER:
+            msgspec.structs.force_setattr(self, "upper", NO_UPPER)
         for name in ("velocity", "acceleration", "jerk", "effort"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):

@@ -66,6 +66,7 @@ def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: N
         return
     counts = len(vertices).to_bytes(8, "little") + len(faces).to_bytes(8, "little")
     body = counts + vertices.astype("<f8").tobytes() + faces.astype("<i4").tobytes()
+    temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
@@ -75,6 +76,8 @@ def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: N
         _forget_oldest(path.parent)
     except OSError as error:
         log.info("no mesh cache: %s", error)
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
 
 
 def _forget_oldest(folder: Path) -> None:

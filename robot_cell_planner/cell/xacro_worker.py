@@ -7,6 +7,7 @@ Reads from standard input a JSON object {path, arguments, folders, shares, packa
 "text", or "unknown_package", or "error" and the "files" that were in work when it failed, outermost first.
 """
 
+import errno
 import io
 import json
 import os
@@ -40,14 +41,15 @@ def confine(folders: list[str], shares: list[str]) -> None:
 
     def check_open(path: object, flags: object) -> None:
         if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            raise PermissionError(f"a xacro file may not write {path}")
+            raise PermissionError(errno.EACCES, "a xacro file may not write", str(path))
         if not isinstance(path, (str, bytes)):
             return
         written, name = os.path.abspath(os.fsdecode(path)), os.path.realpath(os.fsdecode(path))
         # Modules that Python imports late are no secrets.
         module = name.endswith((".py", ".pyc", ".so")) and below(name, python)
         if not (below(name, real) or below(written, shares) or module):
-            raise PermissionError(f"{written} lies outside of the allowed folders ({', '.join(folders)})")
+            reason = f"lies outside of the allowed folders ({', '.join(folders)})"
+            raise PermissionError(errno.EACCES, reason, written)
 
     sys.addaudithook(watch)
 

@@ -74,7 +74,7 @@ def _check_length(text: str, source: str, stage: str) -> None:
 class _Open:
     """A list or mapping that is being read. size: nodes in it, aliases unfolded."""
 
-    __slots__ = ("anchor", "key", "merged", "size", "start", "value")
+    __slots__ = ("anchor", "key", "merged", "merging", "size", "start", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None, start: int) -> None:
         self.value = value
@@ -82,6 +82,7 @@ class _Open:
         self.start = start
         self.size = 1
         self.key: str | None = None
+        self.merging = False  # the key is << without quotes
         self.merged: list[dict[str, Any]] = []
 
 
@@ -152,6 +153,7 @@ class _Composer:
             if event.value in top.value:
                 raise self.error(line, f"has the key {event.value[:80]!r} twice")
             top.key = event.value
+            top.merging = event.value == "<<" and event.style in (None, "")
             return
         value = self._value(event, line)
         if event.anchor:
@@ -191,7 +193,7 @@ class _Composer:
             return
         if top.key is None:
             raise self.error(line, "has an alias as key, expected text")
-        if top.key == "<<":
+        if top.merging:
             self._merge(top, value, line)
         else:
             top.value[top.key] = value

@@ -1,0 +1,107 @@
+"""Limits files narrow and complete what a URDF says; what nobody said has stated defaults."""
+
+import math
+
+import pytest
+
+from robot_cell_planner.cell.limits import read_limits, with_default_limits
+from robot_cell_planner.cell.urdf import read_urdf
+from robot_cell_planner.errors import FileError
+
+URDF = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
+<joint name="turn" type="revolute"><parent link="a"/><child link="b"/>
+  <limit lower="-2" upper="2" velocity="3" effort="4"/></joint>
+<joint name="spin" type="continuous"><parent link="b"/><child link="c"/></joint>
+<joint name="slide" type="prismatic"><parent link="c"/><child link="d"/><limit lower="0" upper="1" velocity="0"/></joint>
+</robot>"""
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return read_urdf(URDF)
+
+
+def read(mechanism, lines):
+    return read_limits("joint_limits:\n" + lines, mechanism, "limits.yaml").joints
+
+
+def test_a_file_narrows_and_completes(mechanism):
+    joints = read(
+        mechanism,
+        """
+  turn: {has_position_limits: true, min_position: -1, max_position: !degrees 90, has_velocity_limits: true,
+         max_velocity: 1e-1, has_acceleration_limits: true, max_acceleration: 5, has_jerk_limits: true, max_jerk: 50,
+         has_effort_limits: true, max_effort: 2}
+  spin: {has_position_limits: true, min_position: -10, max_position: 10}""",
+    )
+    turn, spin, slide = (joints[name].limits for name in ("turn", "spin", "slide"))
+    assert (turn.lower, turn.upper) == (-1.0, math.pi / 2)
+    assert (turn.velocity, turn.acceleration, turn.jerk, turn.effort) == (0.1, 5.0, 50.0, 2.0)
+    assert (spin.lower, spin.upper, spin.velocity) == (-10.0, 10.0, None)
+    assert slide == mechanism.joints["slide"].limits
+
+
+def test_what_a_file_says_there_is_not_is_not_taken(mechanism):
+    joints = read(mechanism, "  turn: {has_velocity_limits: false, max_velocity: 1, has_jerk_limits: false, max_jerk: 0}")
+    assert joints["turn"].limits == mechanism.joints["turn"].limits
+
+
+def test_numbers_without_their_flag_count(mechanism):
+    assert read(mechanism, "  turn: {max_velocity: 1}")["turn"].limits.velocity == 1.0
+
+
+def test_rounding_beyond_the_urdf_counts_as_the_urdf(mechanism):
+    joints = read(mechanism, "  turn: {min_position: -2.00005, max_position: 2.00005}")
+    assert (joints["turn"].limits.lower, joints["turn"].limits.upper) == (-2.0, 2.0)
+
+
+def test_keys_of_moveit_and_ros2_control_are_known(mechanism):
+    read(mechanism, "  turn: {has_soft_limits: true, k_velocity: 10, angle_wraparound: true, max_deceleration: 2}")
+    read_limits("default_velocity_scaling_factor: 0.1\njoint_limits: {}", mechanism)
+    read_limits("", mechanism)
+
+
+def test_prefix():
+    mechanism = read_urdf(URDF, prefix="left_")
+    joints = read_limits("joint_limits: {turn: {max_jerk: 9}}", mechanism, prefix="left_").joints
+    assert joints["left_turn"].limits.jerk == 9.0
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("turm: {}", "nearest: turn"),
+        ("turn: {max_velocity: fast}", "expected a number"),
+        ("turn: {max_velocity: .nan}", "finite"),
+        ("turn: {max_velocity: 0}", "above 0"),
+        ("turn: {max_jerk: -1}", "above 0"),
+        ("turn: {has_jerk_limits: true}", "lacks 'max_jerk'"),
+        ("turn: {has_jerk_limits: 1, max_jerk: 1}", "true or false"),
+        ("turn: {has_position_limits: true, min_position: 0}", "lacks 'max_position'"),
+        ("turn: {min_position: 1, max_position: 0}", "above max_position"),
+        ("turn: {min_position: -3, max_position: 0}", "leave those of the URDF"),
+        ("turn: {max_velocty: 1}", "nearest: max_velocity"),
+        ("turn: 5", "expected a mapping"),
+    ],
+)
+def test_mistakes_are_refused_with_their_line(mechanism, line, expected):
+    with pytest.raises(FileError, match=expected) as caught:
+        read(mechanism, f"  {line}")
+    assert caught.value.message.startswith("limits.yaml:2: ")
+
+
+@pytest.mark.parametrize("text", ["joint_limits: []", "limits: {}", "- 1", "joint_limits: {turn: [1]}"])
+def test_other_files_are_refused(mechanism, text):
+    with pytest.raises(FileError):
+        read_limits(text, mechanism)
+
+
+def test_defaults_are_named(mechanism):
+    joints = with_default_limits(mechanism).joints
+    turn, spin, slide = (joints[name].limits for name in ("turn", "spin", "slide"))
+    assert (turn.velocity, turn.acceleration, turn.jerk) == (3.0, 12.0, 120.0)
+    assert turn.defaulted == ("acceleration", "jerk")
+    assert (spin.velocity, spin.acceleration, spin.jerk) == (1.0, 4.0, 40.0)
+    assert spin.defaulted == ("velocity", "acceleration", "jerk")
+    assert (slide.velocity, slide.acceleration) == (0.25, 1.0)
+    assert with_default_limits(with_default_limits(mechanism)) == with_default_limits(mechanism)

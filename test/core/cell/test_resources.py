@@ -1,0 +1,168 @@
+"""Files are found through packages, roots and relative paths, and nothing outside of them."""
+
+import os
+
+import pytest
+from frozendict import frozendict
+
+from robot_cell_planner.cell.resources import (
+    ResourceRoots,
+    enclosing_folder,
+    read_bytes,
+    read_text,
+    resolve,
+    resolve_below,
+    resolve_new,
+    write_text,
+)
+from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """root/inner/file.txt, outside/secret.txt, and links from the root to the outside."""
+    (tmp_path / "root" / "inner").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "root" / "inner" / "file.txt").write_text("inside")
+    (tmp_path / "root" / "a b.txt").write_text("space")
+    (tmp_path / "outside" / "secret.txt").write_text("outside")
+    (tmp_path / "root" / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (tmp_path / "root" / "folder").symlink_to(tmp_path / "outside")
+    (tmp_path / "root" / "loop").symlink_to(tmp_path / "root" / "loop")
+    return tmp_path
+
+
+@pytest.fixture
+def roots(tree):
+    return ResourceRoots(folders=(str(tree / "root"),))
+
+
+@pytest.mark.parametrize("uri", ["inner/file.txt", "./inner/../inner/file.txt", "file://{}/root/inner/file.txt",
+                                 "{}/root/inner/file.txt", "package://inner/file.txt", "package://root/inner/file.txt",
+                                 "model://inner/file.txt"])  # fmt: skip
+def test_ways_to_one_file(tree, roots, uri):
+    assert resolve(uri.format(tree), tree / "root", roots) == tree / "root" / "inner" / "file.txt"
+
+
+def test_percent_signs_are_decoded_in_uris(tree, roots):
+    assert read_text(resolve(f"file://{tree}/root/a%20b.txt", "", roots), "test") == "space"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["../outside/secret.txt", "inner/../../outside/secret.txt", "link.txt", "folder/secret.txt", "{}/outside/secret.txt",
+     "file://{}/outside/secret.txt", "file://{}/root/%2e%2e/outside/secret.txt", "package://root/../outside/secret.txt",
+     "package://inner/../../outside/secret.txt", "package://folder/secret.txt", "/etc/passwd", "/etc/does-not-exist",
+     "package://../outside/secret.txt", "package://..%2Foutside/secret.txt", "file:///etc/passwd"],
+)  # fmt: skip
+def test_no_way_out(tree, roots, uri):
+    with pytest.raises(ResourceError):
+        resolve(uri.format(tree), tree / "root", roots)
+
+
+def test_what_is_outside_is_refused_alike_whether_it_exists_or_not(tree, roots):
+    messages = set()
+    for name in ("secret.txt", "nothing.txt"):
+        with pytest.raises(ResourceError) as caught:
+            resolve(f"../outside/{name}", tree / "root", roots)
+        messages.add(caught.value.message.replace(name, ""))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("uri", ["", "a" * 5000, "a\0b", "http://host/a", "ftp://a", "package://", "package:///",
+                                 "package://no such/a", "inner/none.txt", "loop"])  # fmt: skip
+def test_malformed_and_missing(tree, roots, uri):
+    with pytest.raises(ResourceError):
+        resolve(uri, tree / "root", roots)
+
+
+def test_a_relative_path_needs_a_folder(roots):
+    with pytest.raises(ResourceError, match="relative"):
+        resolve("inner/file.txt", "", roots)
+
+
+def test_extra_packages_come_first(tree):
+    roots = ResourceRoots(packages=frozendict({"inner": str(tree / "outside")}), folders=(str(tree / "root"),))
+    assert resolve("package://inner/secret.txt", "", roots) == tree / "outside" / "secret.txt"
+
+
+def test_installed_packages_may_link_to_their_sources(tree, monkeypatch):
+    """As `colcon build --symlink-install` leaves them."""
+    prefix = tree / "install"
+    share = prefix / "share" / "some_robot"
+    share.mkdir(parents=True)
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "some_robot").write_text("")
+    (share / "robot.urdf").symlink_to(tree / "outside" / "secret.txt")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{prefix}")
+    found = resolve("package://some_robot/robot.urdf")
+    assert found == tree / "outside" / "secret.txt"
+    assert resolve(f"file://{share}/robot.urdf") == found
+    with pytest.raises(ResourceError):
+        resolve("package://some_robot/../../../outside/secret.txt")
+    with pytest.raises(ResourceError):
+        resolve("package://another_robot/robot.urdf")
+
+
+def test_a_package_is_known_by_its_manifest(tree, roots):
+    (tree / "root" / "package.xml").write_text('<?xml version="1.0"?><package><name>  my_cell </name></package>')
+    assert resolve("package://my_cell/inner/file.txt", "", roots) == tree / "root" / "inner" / "file.txt"
+    assert enclosing_folder(tree / "root" / "inner" / "file.txt") == tree / "root"
+
+
+def test_without_a_manifest_a_file_opens_its_own_folder(tree):
+    assert enclosing_folder(tree / "root" / "inner" / "file.txt") == tree / "root" / "inner"
+
+
+def test_requests_name_files_below_roots_only(tree, roots):
+    assert resolve_below("inner/file.txt", roots) == tree / "root" / "inner" / "file.txt"
+    for uri in ("../outside/secret.txt", "/etc/passwd", "none.txt"):
+        with pytest.raises(ResourceError):
+            resolve_below(uri, roots)
+    with pytest.raises(ResourceError):
+        resolve_below("inner/file.txt", ResourceRoots())
+
+
+def test_new_files_go_below_roots_only(tree, roots):
+    assert resolve_new("inner/new.yaml", roots) == tree / "root" / "inner" / "new.yaml"
+    assert resolve_new(f"file://{tree}/root/new.yaml", roots) == tree / "root" / "new.yaml"
+    for uri in ("../outside/new.yaml", "folder/new.yaml", "none/new.yaml", "/tmp/new.yaml", "package://inner/new.yaml",
+                "inner/..", ""):  # fmt: skip
+        with pytest.raises(ResourceError):
+            resolve_new(uri, roots)
+
+
+def test_reading_what_is_no_file(tree):
+    os.mkfifo(tree / "pipe")
+    for path in (tree / "root", tree / "pipe", "/dev/zero", tree / "none", "/dev/null"):
+        with pytest.raises(FileError):
+            read_bytes(path, "test")
+
+
+def test_sizes_are_bounded(tree):
+    with pytest.raises(LimitExceededError):
+        read_bytes(tree / "outside" / "secret.txt", "test", limit=3)
+
+
+def test_text_must_be_utf8(tree):
+    (tree / "bad").write_bytes(b"one\ntwo \xff\n")
+    with pytest.raises(FileError, match=r"bad:2: byte 0xff"):
+        read_text(tree / "bad", "test")
+    (tree / "mark").write_bytes(b"\xef\xbb\xbfa")
+    assert read_text(tree / "mark", "test") == "a"
+
+
+def test_writing_is_whole_or_nothing(tree):
+    path = tree / "new.txt"
+    write_text(path, "first", "test", overwrite=False)
+    with pytest.raises(FileError, match="exists"):
+        write_text(path, "second", "test", overwrite=False)
+    assert path.read_text() == "first"
+    write_text(path, "third", "test", overwrite=True)
+    with pytest.raises(FileError):
+        write_text(path, "\ud800", "test", overwrite=True)
+    assert path.read_text() == "third"
+    with pytest.raises(FileError):
+        write_text(tree / "none" / "new.txt", "text", "test", overwrite=True)
+    assert sorted(entry.name for entry in tree.iterdir()) == ["new.txt", "outside", "root"]

@@ -1,0 +1,182 @@
+"""xacro files expand as the xacro program does it, and can read and do nothing else."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from lxml import etree
+
+from robot_cell_planner.cell import xacro_files
+from robot_cell_planner.cell.resources import ResourceRoots
+from robot_cell_planner.cell.xacro_files import expand_xacro
+from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+
+
+def write(folder, text, name="robot.urdf.xacro"):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(f"{HEAD}{text}</robot>" if "<robot" not in text else text)
+    return path
+
+
+def names(text):
+    return [link.get("name") for link in etree.fromstring(text.encode()).iter("link")]
+
+
+def test_arguments_macros_and_includes(tmp_path):
+    write(tmp_path, '<xacro:macro name="part" params="name"><link name="${name}_link"/></xacro:macro>', "parts.xacro")
+    (tmp_path / "sizes.yaml").write_text("radius: 0.25")
+    path = write(
+        tmp_path,
+        '<xacro:include filename="parts.xacro"/><xacro:arg name="side" default="left"/>'
+        '<xacro:property name="sizes" value="${xacro.load_yaml(\'sizes.yaml\')}"/>'
+        '<xacro:part name="$(arg side)"/><link name="r${sizes[\'radius\']*2}"/>',
+    )
+    assert names(expand_xacro(path)) == ["left_link", "r0.5"]
+    assert names(expand_xacro(path, {"side": "right"}))[0] == "right_link"
+
+
+def test_the_text_is_that_of_the_xacro_program(tmp_path):
+    path = write(tmp_path, '<xacro:arg name="n" default="3"/><link name="a${$(arg n)*2}"/>')
+    program = subprocess.run(
+        [sys.executable, "-c", "import xacro; xacro.main()", str(path), "n:=4"], capture_output=True, text=True, check=True
+    )
+    assert expand_xacro(path, {"n": "4"}).split() == program.stdout.split()
+
+
+def test_packages_are_found_in_the_roots(tmp_path):
+    write(tmp_path / "ws" / "other_robot" / "urdf", '<link name="other"/>', "other.xacro")
+    path = write(
+        tmp_path / "mine",
+        '<xacro:property name="p" value="other_robot"/><xacro:include filename="$(find other_robot)/urdf/other.xacro"/>'
+        "<link name=\"${'$(find other_robot)'.split('/')[-1]}\"/>",
+    )
+    assert names(expand_xacro(path, roots=ResourceRoots(folders=(str(tmp_path / "ws"),)))) == ["other", "other_robot"]
+    with pytest.raises(ResourceError, match="other_robot"):
+        expand_xacro(path)
+
+
+def test_packages_that_only_an_expression_names(tmp_path):
+    write(tmp_path / "ws" / "late_robot", '<link name="late"/>', "late.xacro")
+    write(tmp_path / "mine", '<xacro:include filename="$(find late_robot)/late.xacro"/>', "inner.xacro")
+    path = write(tmp_path / "mine", '<xacro:include filename="inner.xacro"/>')
+    assert names(expand_xacro(path, roots=ResourceRoots(folders=(str(tmp_path / "ws"),)))) == ["late"]
+
+
+@pytest.fixture
+def secret(tmp_path):
+    write(tmp_path / "outside", '<link name="secret"/>', "secret.xacro")
+    (tmp_path / "outside" / "secret.yaml").write_text("a: 1")
+    return tmp_path / "outside"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<xacro:include filename="../outside/secret.xacro"/>',
+        '<xacro:include filename="{}/secret.xacro"/>',
+        '<xacro:include filename="link.xacro"/>',
+        '<xacro:include filename="$(find mine)/../outside/secret.xacro"/>',
+        "<link name=\"${{xacro.load_yaml('../outside/secret.yaml')['a']}}\"/>",
+        '<xacro:include filename="/etc/hostname"/>',
+    ],
+)
+def test_nothing_outside_is_read(tmp_path, secret, text):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "link.xacro").symlink_to(secret / "secret.xacro")
+    with pytest.raises(FileError, match="outside of the allowed folders"):
+        expand_xacro(write(folder, text.format(secret)))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "().__class__.__base__.__subclasses__()",
+        "__import__('os').system('true')",
+        "open('/etc/passwd')",
+        "[c for c in ().__class__.__bases__]",
+        "vars(xacro)",
+        "1/0",
+        "undefined",
+        "'a'+",
+        "[1][7]",
+    ],
+)
+def test_expressions_that_go_too_far_are_refused(tmp_path, expression):
+    path = write(tmp_path, f'<link name="${{{expression}}}"/>')
+    with pytest.raises(FileError) as caught:
+        expand_xacro(path)
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<robot", f"{HEAD}<xacro:part/></robot>", f"{HEAD}<xacro:include/></robot>", f'{HEAD}<link name="$(arg x)"/></robot>',
+     f'{HEAD}<link name="$(evil x)"/></robot>', f'{HEAD}<xacro:include filename="none.xacro"/></robot>', "", "<robot></bot>",
+     f'{HEAD}<link name="${{"/></robot>', '<robot><!DOCTYPE x></robot>'],
+)  # fmt: skip
+def test_malformed_files_are_refused_by_name(tmp_path, text):
+    path = tmp_path / "robot.xacro"
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"robot\.xacro"):
+        expand_xacro(path)
+
+
+def test_the_file_that_an_include_fails_in_is_named(tmp_path):
+    write(tmp_path, '<link name="${none}"/>', "inner.xacro")
+    with pytest.raises(FileError, match=r"robot\.urdf\.xacro -> .*inner\.xacro: .*none"):
+        expand_xacro(write(tmp_path, '<xacro:include filename="inner.xacro"/>'))
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(FileError):
+        expand_xacro(tmp_path / "none.xacro")
+
+
+BOMBS = {
+    "memory": "<link name=\"${len([0] * 10**11)}\"/>",
+    "recursion": '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>',
+    "include": '<xacro:include filename="robot.urdf.xacro"/>',
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bombs_end(tmp_path, monkeypatch, bomb):
+    monkeypatch.setattr(xacro_files, "MAX_SECONDS", 2)
+    with pytest.raises((FileError, LimitExceededError)):
+        expand_xacro(write(tmp_path, BOMBS[bomb]))
+
+
+def test_computing_without_end_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(xacro_files, "MAX_SECONDS", 1)
+    with pytest.raises(LimitExceededError, match="1 s of computing"):
+        expand_xacro(write(tmp_path, '<link name="${max(map(float, range(10**12)))}"/>'))
+
+
+def test_entities_do_not_multiply(tmp_path):
+    laughs = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))
+    path = tmp_path / "robot.xacro"
+    path.write_text(f'<!DOCTYPE r [<!ENTITY a0 "xxxxxxxxxx">{laughs}]>{HEAD}<link name="&a11;"/></robot>')
+    with pytest.raises((FileError, LimitExceededError)):
+        expand_xacro(path)
+
+
+def test_an_external_entity_is_not_read(tmp_path, secret):
+    path = write(tmp_path / "mine", "", "robot.xacro")
+    path.write_text(
+        f'<!DOCTYPE r [<!ENTITY a SYSTEM "file://{secret}/secret.yaml">]>{HEAD}<link name="x">&a;</link></robot>'
+    )
+    try:
+        assert "a: 1" not in expand_xacro(path)
+    except FileError as error:
+        assert "a: 1" not in error.message
+
+
+def test_nothing_is_left_behind(tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    expand_xacro(write(tmp_path, '<link name="a"/>'))
+    assert set(os.listdir("/proc/self/fd")) == before
