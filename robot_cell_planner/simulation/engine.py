@@ -1,0 +1,195 @@
+"""A cell in PyBullet: an engine of its own for each simulated cell, and what is where in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pybullet
+
+from ..cell.pose import Pose, normalised
+from ..errors import LimitExceededError, NotSupportedError, Value
+from .assemblies import Assemblies, Assembly, JointModel, Part, Place
+from .contacts import Contact
+from .options import SimulationOptions
+from .shapes import collision_shape, is_surface
+
+BASE = -1
+MOST_LINKS = 120  # of one assembly; the engine ends at 128 degrees of freedom
+SOLVER_ITERATIONS = 50
+
+
+class Address(NamedTuple):
+    """A link in the engine: the number of its body, and its index there (-1 for the first)."""
+
+    body: int
+    link: int
+
+
+class JointHandle(NamedTuple):
+    """A joint and the link in the engine that it moves."""
+
+    model: JointModel
+    address: Address
+
+
+class Engine:
+    """The assemblies of a cell as bodies of one PyBullet engine. Close it when it is not needed any more.
+
+    owners: name of the thing that a link's shapes belong to. anchored: links that can never move. joints: by assembly
+    and part.
+
+    Raises:
+        NotSupportedError: too many engines are open in this process.
+        LimitExceededError: an assembly with more links than the engine takes.
+        GeometryError: a mesh that cannot be read or used.
+    """
+
+    def __init__(self, assemblies: Assemblies, options: SimulationOptions) -> None:
+        self.client = int(pybullet.connect(pybullet.DIRECT))
+        if self.client < 0:
+            raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
+        self._options = options
+        self._assemblies = assemblies
+        self._bodies: list[int] = []
+        self.owners: dict[tuple[int, int], str] = {}
+        self.anchored: list[Address] = []
+        self.joints: list[JointHandle] = []
+        try:
+            self._set_up()
+            for assembly in assemblies.items:
+                self._add(assembly)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the engine's memory."""
+        if self.client >= 0:
+            pybullet.disconnect(physicsClientId=self.client)
+            self.client = -1
+
+    def _set_up(self) -> None:
+        pybullet.setPhysicsEngineParameter(
+            fixedTimeStep=self._options.time_step,
+            numSolverIterations=SOLVER_ITERATIONS,
+            numSubSteps=0,
+            deterministicOverlappingPairs=1,
+            enableFileCaching=0,
+            physicsClientId=self.client,
+        )
+        pybullet.setGravity(*self._options.gravity, physicsClientId=self.client)
+
+    def _add(self, assembly: Assembly) -> None:
+        if len(assembly.parts) > MOST_LINKS:
+            raise LimitExceededError(
+                f"{assembly.name} has too many links for the physics engine",
+                stage="simulation",
+                subjects=(assembly.name,),
+                values=(Value("links", len(assembly.parts), MOST_LINKS),),
+            )
+        first = assembly.parts[0]
+        inertia = first.mass_properties
+        body = int(
+            pybullet.createMultiBody(
+                baseMass=0.0 if assembly.fixed else inertia.mass,
+                baseCollisionShapeIndex=collision_shape(self.client, first.solids),
+                basePosition=first.pose.position,
+                baseOrientation=normalised(first.pose.quaternion),
+                baseInertialFramePosition=inertia.frame.position,
+                baseInertialFrameOrientation=inertia.frame.quaternion,
+                flags=pybullet.URDF_USE_SELF_COLLISION,
+                physicsClientId=self.client,
+                **self._link_arguments(assembly.parts[1:]),
+            )
+        )
+        self._bodies.append(body)
+        for index, part in enumerate(assembly.parts):
+            address = Address(body, index - 1)
+            self._finish(address, part)
+            if assembly.is_anchored(index):
+                self.anchored.append(address)
+
+    def _link_arguments(self, parts: Sequence[Part]) -> dict[str, Any]:
+        """Arguments of createMultiBody for all parts but the first."""
+        if not parts:
+            return {}
+        inertias = [part.mass_properties for part in parts]
+        return {
+            "linkMasses": [inertia.mass for inertia in inertias],
+            "linkCollisionShapeIndices": [collision_shape(self.client, part.solids) for part in parts],
+            "linkVisualShapeIndices": [-1] * len(parts),
+            "linkPositions": [part.pose.position for part in parts],
+            "linkOrientations": [normalised(part.pose.quaternion) for part in parts],
+            "linkInertialFramePositions": [inertia.frame.position for inertia in inertias],
+            "linkInertialFrameOrientations": [inertia.frame.quaternion for inertia in inertias],
+            "linkParentIndices": [part.parent for part in parts],
+            "linkJointTypes": [_joint_type(part.joint) for part in parts],
+            "linkJointAxis": [(1.0, 0.0, 0.0) if part.joint is None else part.joint.axis for part in parts],
+        }
+
+    def _finish(self, address: Address, part: Part) -> None:
+        """Set what createMultiBody has no arguments for."""
+        self.owners[address] = part.owner
+        inertia = part.mass_properties
+        changes: dict[str, Any] = {
+            # For two things that touch, the engine takes the product.
+            "lateralFriction": math.sqrt(self._options.friction),
+            "spinningFriction": self._options.spinning_friction,
+            # Contacts remember where they began to stick; without that a held thing creeps by 0.05 mm/s.
+            "frictionAnchor": 1,
+            "restitution": 0.0,
+        }
+        if inertia.mass > 0.0:
+            changes["localInertiaDiagonal"] = inertia.moments
+        if address.link == BASE:
+            changes |= {"linearDamping": 0.0, "angularDamping": 0.0, "maxJointVelocity": 1e4}
+        if is_surface(part.solids):
+            changes["collisionMargin"] = 0.0
+        if part.joint is not None:
+            changes["jointDamping"] = part.joint.damping
+            self.joints.append(JointHandle(part.joint, address))
+            pybullet.resetJointState(address.body, address.link, part.joint.start, physicsClientId=self.client)
+        pybullet.changeDynamics(address.body, address.link, physicsClientId=self.client, **changes)
+
+    def address(self, place: Place) -> Address:
+        """The link in the engine that stands for a part."""
+        return Address(self._bodies[place.assembly], place.part - 1)
+
+    def pose(self, place: Place) -> Pose:
+        """world_T_frame of a place."""
+        body, link = self.address(place)
+        if link == BASE:
+            position, quaternion = pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client)
+            inertia = self._assemblies.items[place.assembly].parts[0].mass_properties
+            return Pose(position, normalised(quaternion)) @ inertia.frame.inverse() @ place.pose
+        state = pybullet.getLinkState(body, link, computeForwardKinematics=1, physicsClientId=self.client)
+        return Pose(state[4], normalised(state[5])) @ place.pose
+
+    def ignore(self, first: Address, second: Address) -> None:
+        """Let two links pass through each other."""
+        pybullet.setCollisionFilterPair(
+            first.body, second.body, first.link, second.link, 0, physicsClientId=self.client
+        )
+
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """Things that touch now, by names; parts of one thing among themselves are left out."""
+        found: dict[tuple[str, str], tuple[float, float]] = {}
+        for point in pybullet.getContactPoints(physicsClientId=self.client):
+            distance, force = point[8], point[9]
+            if distance > 0.0 and force <= 0.0:
+                continue
+            one, other = self.owners[point[1], point[3]], self.owners[point[2], point[4]]
+            if one != other:
+                pair = (one, other) if one < other else (other, one)
+                depth, total = found.get(pair, (0.0, 0.0))
+                found[pair] = (max(depth, -distance), total + force)
+        return tuple(Contact(*pair, *found[pair]) for pair in sorted(found))
+
+
+def _joint_type(joint: JointModel | None) -> int:
+    if joint is None:
+        return int(pybullet.JOINT_FIXED)
+    return int(pybullet.JOINT_REVOLUTE if joint.turns else pybullet.JOINT_PRISMATIC)

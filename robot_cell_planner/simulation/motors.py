@@ -1,0 +1,220 @@
+"""The motors of a simulated cell: commands in, joint states out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet
+from numpy.typing import NDArray
+
+from ..cell.suggestions import unknown_name
+from ..errors import InternalError, InvalidRequestError, UnknownNameError
+from .engine import Engine, JointHandle
+from .options import SimulationOptions
+from .setpoints import Mode, Setpoint
+
+STAGE = "simulation"
+# Share of its lag that a motor makes up for within one step; at 1 the motors of a chain disturb one another.
+POSITION_GAIN = 0.2
+GEAR_ERP = 0.5
+GEAR_FORCE = 1e4  # [N or Nm]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JointStates:
+    """Measured joints. names: as a description has them where that is clear, else "tool/joint"; positions [rad or m],
+    velocities [per s] and efforts of the motors [Nm or N]: (n,)."""
+
+    names: tuple[str, ...]
+    positions: Array
+    velocities: Array
+    efforts: Array
+
+
+class _Chain:
+    """The joints of one body of the engine. places: of its joints in the whole list; setpoints: None for those that
+    mimic others."""
+
+    def __init__(self, body: int, joints: list[tuple[int, JointHandle]], options: SimulationOptions) -> None:
+        self.body = body
+        self.places = [place for place, _ in joints]
+        self.joints = [joint for _, joint in joints]
+        self.links = [joint.address.link for joint in self.joints]
+        self.setpoints = [None if joint.model.source else Setpoint(joint.model, options) for joint in self.joints]
+        self.driven = [
+            (place, link, setpoint)
+            for place, (link, setpoint) in enumerate(zip(self.links, self.setpoints, strict=True))
+            if setpoint is not None
+        ]
+
+
+class Motors:
+    """All joints of an engine. Those that mimic others are geared to them, the others have a motor each.
+
+    names: of all joints, see `JointStates`. driven: of those with a motor.
+    """
+
+    def __init__(self, engine: Engine, options: SimulationOptions) -> None:
+        self._client = engine.client
+        self._step = options.time_step
+        joints = engine.joints
+        own = [joint.model.own_name for joint in joints]
+        self.names = tuple(
+            joint.model.own_name if own.count(joint.model.own_name) == 1 else joint.model.name for joint in joints
+        )
+        self._chains = [
+            _Chain(body, [(i, joint) for i, joint in enumerate(joints) if joint.address.body == body], options)
+            for body in sorted({joint.address.body for joint in joints})
+        ]
+        self._by_name: dict[str, Setpoint] = {}
+        self._of_tools: set[str] = set()
+        self.driven: tuple[str, ...] = ()
+        for chain in self._chains:
+            for place, joint, setpoint in zip(chain.places, chain.joints, chain.setpoints, strict=True):
+                self._free(joint)
+                if setpoint is None:
+                    self._gear(joint, next(other for other in joints if other.model.name == joint.model.source))
+                else:
+                    self._by_name[self.names[place]] = self._by_name[joint.model.name] = setpoint
+                    self.driven += (self.names[place],)
+                    if joint.model.tool:
+                        self._of_tools |= {self.names[place], joint.model.name}
+
+    def _free(self, joint: JointHandle) -> None:
+        """Take away the motor that the engine gives every joint at first, and that holds it against torques."""
+        pybullet.setJointMotorControl2(
+            *joint.address, pybullet.VELOCITY_CONTROL, force=joint.model.friction, physicsClientId=self._client
+        )
+
+    def _gear(self, follower: JointHandle, leader: JointHandle) -> None:
+        constraint = pybullet.createConstraint(
+            *follower.address,
+            *leader.address,
+            pybullet.JOINT_GEAR,
+            follower.model.axis,
+            (0.0, 0.0, 0.0),
+            (0.0, 0.0, 0.0),
+            physicsClientId=self._client,
+        )
+        pybullet.changeConstraint(
+            constraint,
+            gearRatio=-follower.model.multiplier,
+            relativePositionTarget=follower.model.offset,
+            erp=GEAR_ERP,
+            maxForce=GEAR_FORCE,
+            physicsClientId=self._client,
+        )
+
+    def set_targets(self, positions: Mapping[str, float], velocities: Mapping[str, float] | None, time: float) -> None:
+        """Command by position at a time, see `SimulatedCell.set_targets`."""
+        targets = self._checked(positions, "position")
+        if velocities is None:
+            for setpoint, position in targets:
+                setpoint.command_position(position, None, time)
+            return
+        odd = sorted(set(velocities) ^ set(positions))
+        if odd:
+            text = f"velocities and positions are for different joints: {', '.join(odd[:5])}"
+            raise InvalidRequestError(text, stage=STAGE, subjects=tuple(odd))
+        self._checked(velocities, "velocity")
+        for (setpoint, position), name in zip(targets, positions, strict=True):
+            setpoint.command_position(position, float(velocities[name]), time)
+
+    def set_velocities(self, velocities: Mapping[str, float], time: float) -> None:
+        """Command by velocity, see `SimulatedCell.set_velocities`."""
+        for setpoint, velocity in self._checked(velocities, "velocity"):
+            setpoint.command_velocity(velocity, time)
+
+    def set_efforts(self, efforts: Mapping[str, float], time: float) -> None:
+        """Command by effort, see `SimulatedCell.set_efforts`."""
+        for setpoint, effort in self._checked(efforts, "effort"):
+            setpoint.command_effort(effort, time)
+
+    def limit_efforts(self, limits: Mapping[str, float]) -> None:
+        """Bound efforts, see `SimulatedCell.limit_efforts`."""
+        checked = self._checked(limits, "effort limit")
+        for name, value in limits.items():
+            if value < 0.0:
+                text = f"effort limit of joint {name} is {value}, expected at least 0"
+                raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
+        for setpoint, limit in checked:
+            setpoint.limit_effort(limit)
+
+    def is_of_tool(self, name: str) -> bool:
+        """Whether a joint is one of a tool."""
+        return name in self._of_tools
+
+    def _checked(self, values: Mapping[str, float], what: str) -> list[tuple[Setpoint, float]]:
+        result: list[tuple[Setpoint, float]] = []
+        for name, value in values.items():
+            if name not in self._by_name:
+                text = unknown_name(f"driven joint {name!r}", name, self._by_name)
+                raise UnknownNameError(text, stage=STAGE, subjects=(name,))
+            if not math.isfinite(value):
+                text = f"{what} of joint {name} is {value}, expected a finite number"
+                raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
+            result.append((self._by_name[name], float(value)))
+        return result
+
+    def advance(self, time: float) -> None:
+        """Prepare the motors for the step of the engine that ends at `time` [s]."""
+        for chain in self._chains:
+            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
+            links: list[int] = []
+            setpoints: list[Setpoint] = []
+            for place, link, setpoint in chain.driven:
+                measured = states[place][0]
+                if not math.isfinite(measured):
+                    name = chain.joints[place].model.name
+                    raise InternalError(f"the physics diverged: joint {name} is {measured}", stage=STAGE, subjects=(name,))
+                setpoint.advance(time, self._step, measured)
+                if setpoint.mode is Mode.EFFORT:
+                    self._push(chain.joints[place], setpoint.effort)
+                else:
+                    links.append(link)
+                    setpoints.append(setpoint)
+            pybullet.setJointMotorControlArray(
+                chain.body,
+                links,
+                pybullet.POSITION_CONTROL,
+                targetPositions=[setpoint.before for setpoint in setpoints],
+                targetVelocities=[setpoint.velocity for setpoint in setpoints],
+                forces=[setpoint.effort_limit for setpoint in setpoints],
+                positionGains=[POSITION_GAIN] * len(links),
+                velocityGains=[1.0] * len(links),
+                physicsClientId=self._client,
+            )
+
+    def _push(self, joint: JointHandle, effort: float) -> None:
+        self._free(joint)
+        pybullet.setJointMotorControl2(
+            *joint.address, pybullet.TORQUE_CONTROL, force=effort, physicsClientId=self._client
+        )
+
+    def states(self) -> JointStates:
+        """All joints as they are now."""
+        rows = np.empty((3, len(self.names)))
+        for chain in self._chains:
+            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
+            for place, state, setpoint in zip(chain.places, states, chain.setpoints, strict=True):
+                # What is pushed has no motor whose effort could be measured.
+                pushed = setpoint is not None and setpoint.mode is Mode.EFFORT
+                rows[:, place] = state[0], state[1], setpoint.effort if setpoint is not None and pushed else state[3]
+        return JointStates(self.names, *rows)
+
+    def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        """Values of the joints that mimic no other: of the robots by name, and of the tools by tool and own name."""
+        robots: dict[str, float] = {}
+        tools: dict[str, dict[str, float]] = {}
+        for chain in self._chains:
+            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
+            for place, _, _ in chain.driven:
+                model = chain.joints[place].model
+                values = tools.setdefault(model.tool, {}) if model.tool else robots
+                values[model.own_name] = float(states[place][0])
+        return robots, tools

@@ -1,0 +1,217 @@
+"""A simulated cell that runs in a process of its own, in step with the clock.
+
+The physics engine holds the interpreter while it computes, so nothing that others wait for may share its process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from ..cell.cell import RobotCell
+from ..cell.pose import Pose
+from ..cell.state import RobotCellState
+from ..errors import InvalidRequestError, RobotCellError, TimedOutError, Value, WorkerCrashedError
+from .commands import JointCommand
+from .contacts import ContactRecord
+from .options import SimulationOptions
+
+STAGE = "simulation"
+WORKER = "robot_cell_planner.simulation.worker"
+START_TIMEOUT = 120.0  # [s] to read meshes and to let things settle
+END_TIMEOUT = 3.0  # [s]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a simulation goes along with the clock.
+
+    rate: samples of the joints in a second of simulated time. report_rate: reports in such a second. real_time_factor:
+    simulated seconds in one of the clock. simulated_clock: moments are simulated time; otherwise they are those of
+    `time.monotonic`.
+
+    Raises:
+        InvalidRequestError: rates or a factor out of bounds.
+    """
+
+    rate: float = 250.0
+    report_rate: float = 10.0
+    real_time_factor: float = 1.0
+    simulated_clock: bool = False
+
+    def __post_init__(self) -> None:
+        for name, lower, upper in (("rate", 1.0, 1000.0), ("report_rate", 0.1, 100.0), ("real_time_factor", 0.01, 100.0)):
+            value = getattr(self, name)
+            if not lower <= value <= upper:
+                text = f"{name} is {value}, expected {lower:g} to {upper:g}"
+                raise InvalidRequestError(text, stage=STAGE, subjects=(name,), values=(Value(name, value),))
+
+
+@dataclass(frozen=True)
+class JointSample:
+    """Joints at a moment [s], in the order of `SimulationProcess.joint_names`. lost: how much the simulation has fallen
+    behind the clock in all and given up [s]."""
+
+    moment: float
+    positions: list[float]
+    velocities: list[float]
+    efforts: list[float]
+    lost: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """Bodies and contacts at a moment [s]. bodies: world_T_body; contacts: begin and end are moments too."""
+
+    moment: float
+    bodies: dict[str, Pose]
+    contacts: tuple[ContactRecord, ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the worker is to simulate."""
+
+    cell: RobotCell
+    state: RobotCellState
+    options: SimulationOptions
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What the worker says when it begins; see `SimulatedCell`."""
+
+    joint_names: tuple[str, ...]
+    driven_joints: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TimedCommand:
+    """A command and the moment that it is for [s]; None: when it arrives."""
+
+    command: JointCommand
+    moment: float | None
+
+
+Upwards = Ready | RobotCellError | JointSample | Report
+Downwards = Start | bool | TimedCommand | None
+if TYPE_CHECKING:  # connections have no type parameters when they run
+    ToWorker = Connection[Downwards, Upwards]
+    ToParent = Connection[Upwards, Downwards]
+
+
+class SimulationProcess:
+    """A `SimulatedCell` in a process of its own. Callbacks run in a thread that waits for its messages.
+
+    joint_names, driven_joints, remarks: see `SimulatedCell`. dropped: commands that were not sent because the process was
+    too far behind.
+
+    Raises:
+        RobotCellError: whatever `SimulatedCell` raises.
+        TimedOutError: the cell was not ready in time.
+        WorkerCrashedError: the process ended before it was ready.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        on_sample: Callable[[JointSample], None],
+        on_report: Callable[[Report], None],
+        on_end: Callable[[RobotCellError], None],
+    ) -> None:
+        self._on_sample, self._on_report, self._on_end = on_sample, on_report, on_end
+        self._closing = False
+        self.dropped = 0
+        self._connection, self._process = _launch()
+        try:
+            self._connection.send(start)
+            ready = self._first_answer()
+        except (BrokenPipeError, EOFError, ConnectionResetError) as error:
+            raise self._crash() from error
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        self.joint_names = ready.joint_names
+        self.driven_joints = ready.driven_joints
+        self.remarks = ready.remarks
+        self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
+
+    def run(self) -> None:
+        """Begin to deliver samples and reports."""
+        self._send(True)
+        self._thread.start()
+
+    def _first_answer(self) -> Ready:
+        if not self._connection.poll(START_TIMEOUT):
+            raise TimedOutError(f"the cell was not ready within {START_TIMEOUT:g} s", stage=STAGE)
+        answer = self._connection.recv()
+        if isinstance(answer, RobotCellError):
+            raise answer
+        if not isinstance(answer, Ready):
+            raise TypeError(f"the worker says {type(answer).__name__} first")
+        return answer
+
+    def _crash(self) -> WorkerCrashedError:
+        status = self._process.wait()
+        return WorkerCrashedError(f"the process of the physics ended with status {status}", stage=STAGE)
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                message = self._connection.recv()
+                if isinstance(message, JointSample):
+                    self._on_sample(message)
+                elif isinstance(message, Report):
+                    self._on_report(message)
+                elif isinstance(message, RobotCellError):
+                    self._on_end(message)
+                    return
+        except (EOFError, ConnectionResetError):
+            if not self._closing:
+                self._on_end(self._crash())
+
+    def command(self, command: JointCommand, moment: float | None = None) -> None:
+        """Command joints that are known, with finite numbers, for a moment [s]; None: as soon as it arrives."""
+        if not select.select((), (self._connection,), (), 0.0)[1]:
+            self.dropped += 1
+        else:
+            self._send(TimedCommand(command, moment))
+
+    def _send(self, message: Downwards) -> None:
+        try:
+            self._connection.send(message)
+        except (BrokenPipeError, ConnectionResetError):
+            self.dropped += 1  # the process has ended, as the listening thread will say
+
+    def close(self) -> None:
+        """End the process."""
+        self._closing = True
+        self._send(None)
+        try:
+            self._process.wait(END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._connection.close()
+
+
+def _launch() -> tuple[ToWorker, subprocess.Popen[bytes]]:
+    ours, theirs = Pipe()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    descriptor = theirs.fileno()
+    process = subprocess.Popen([sys.executable, "-m", WORKER, str(descriptor)], pass_fds=(descriptor,), env=environment)
+    theirs.close()
+    return ours, process

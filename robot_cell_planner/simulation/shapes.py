@@ -1,0 +1,146 @@
+"""Collision shapes for PyBullet, which takes shapes in groups, and puts a margin around those made of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pybullet
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+
+from ..cell.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
+from ..cell.pose import Pose, normalised
+from ..collision.decomposition import convex_pieces
+from ..collision.solids import ConvexSolid, Solid, Surface, solids
+from ..errors import GeometryError
+
+MOST_SOLIDS = 16  # that PyBullet puts together into one shape
+CONE_SIDES = 64
+MARGIN = 1e-3  # [m]; PyBullet adds it around every hull
+
+Points = NDArray[np.float64]
+
+
+class PlacedSolid(NamedTuple):
+    """A solid at a pose in its part."""
+
+    solid: Solid
+    pose: Pose
+
+
+SolidGroup = tuple[PlacedSolid, ...]
+
+
+def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
+    """The solids of shapes, in groups that PyBullet takes as one collision shape each. There is at least one group,
+    which may be empty.
+
+    still: nothing ever moves the shapes. The engine cannot move surfaces of triangles; those of things that move are
+    decomposed into convex pieces.
+
+    Raises:
+        GeometryError: a mesh cannot be read or decomposed.
+    """
+    placed = [PlacedSolid(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
+    plain = [entry for entry in placed if not _is_points(entry.solid)]
+    groups = [tuple(plain[start : start + MOST_SOLIDS]) for start in range(0, len(plain), MOST_SOLIDS)]
+    return groups + [(entry,) for entry in placed if _is_points(entry.solid)] or [()]
+
+
+def _solids(shape: Shape, still: bool) -> Iterator[Solid]:
+    for solid in solids(shape.geometry):
+        if isinstance(solid, Surface) and not still:
+            yield from map(ConvexSolid, convex_pieces(solid.source))
+        else:
+            yield solid
+
+
+def _is_points(solid: Solid) -> bool:
+    return isinstance(solid, (ConvexSolid, Surface, Cone))
+
+
+def is_surface(group: SolidGroup) -> bool:
+    """Whether a group is a surface of triangles."""
+    return any(isinstance(entry.solid, Surface) for entry in group)
+
+
+def collision_shape(client: int, group: SolidGroup) -> int:
+    """Number of a new collision shape of PyBullet; -1 for an empty group.
+
+    Raises:
+        GeometryError: the engine refuses it, because it has too many points.
+    """
+    if not group:
+        return -1
+    try:
+        if _is_points(group[0].solid):
+            return int(pybullet.createCollisionShape(**_points_arguments(group[0]), physicsClientId=client))
+        return int(pybullet.createCollisionShapeArray(**_array_arguments(group), physicsClientId=client))
+    except pybullet.error as error:
+        kinds = ", ".join(type(entry.solid).__name__ for entry in group)
+        raise GeometryError(f"the physics engine refuses {kinds}: {error}", stage="simulation") from error
+
+
+def _array_arguments(group: SolidGroup) -> dict[str, Any]:
+    rows = [_primitive(entry.solid) for entry in group]
+    return {
+        "shapeTypes": [row[0] for row in rows],
+        "radii": [row[1] for row in rows],
+        "lengths": [row[2] for row in rows],
+        "halfExtents": [row[3] for row in rows],
+        "collisionFramePositions": [list(entry.pose.position) for entry in group],
+        "collisionFrameOrientations": [list(normalised(entry.pose.quaternion)) for entry in group],
+    }
+
+
+def _primitive(solid: Solid) -> tuple[int, float, float, list[float]]:
+    """Kind, radius, length and half extents; what a kind has no use for is 1."""
+    if isinstance(solid, Box):
+        return pybullet.GEOM_BOX, 1.0, 1.0, [0.5 * value for value in solid.size]
+    if isinstance(solid, Sphere):
+        return pybullet.GEOM_SPHERE, solid.radius, 1.0, [1.0] * 3
+    if isinstance(solid, (Cylinder, Capsule)):
+        kind = pybullet.GEOM_CYLINDER if isinstance(solid, Cylinder) else pybullet.GEOM_CAPSULE
+        return kind, solid.radius, solid.length, [1.0] * 3
+    raise TypeError(f"{type(solid).__name__} is made of points")
+
+
+def _points_arguments(entry: PlacedSolid) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "shapeType": pybullet.GEOM_MESH,
+        "collisionFramePosition": list(entry.pose.position),
+        "collisionFrameOrientation": list(normalised(entry.pose.quaternion)),
+    }
+    solid = entry.solid
+    if isinstance(solid, Surface):
+        return arguments | {"vertices": solid.mesh.vertices.tolist(), "indices": solid.mesh.faces.ravel().tolist()}
+    if isinstance(solid, ConvexSolid):
+        return arguments | {"vertices": shrunk(solid.mesh.vertices, MARGIN).tolist()}
+    if isinstance(solid, Cone):
+        return arguments | {"vertices": shrunk(np.array(list(_cone_corners(solid))), MARGIN).tolist()}
+    raise TypeError(f"{type(solid).__name__} is not made of points")
+
+
+def _cone_corners(cone: Cone) -> Iterator[tuple[float, float, float]]:
+    yield 0.0, 0.0, 0.5 * cone.length
+    for side in range(CONE_SIDES):
+        angle = math.tau * side / CONE_SIDES
+        yield cone.radius * math.cos(angle), cone.radius * math.sin(angle), -0.5 * cone.length
+
+
+def shrunk(points: Points, margin: float) -> Points:
+    """Corners of the convex hull of points with every face moved inwards by a margin [m]; the points themselves where
+    the hull is too thin for that."""
+    try:
+        planes = np.unique(np.round(ConvexHull(points).equations, 12), axis=0)
+    except QhullError:
+        return points
+    planes[:, 3] += margin
+    inside = points.mean(axis=0)
+    if float((planes[:, :3] @ inside + planes[:, 3]).max()) > -margin:
+        return points
+    corners = HalfspaceIntersection(planes, inside).intersections
+    return np.unique(np.round(corners, 9), axis=0)
