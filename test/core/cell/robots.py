@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pybullet_data
 
-ROBOTS = next(
-    path for entry in sys.path if (path := Path(entry, "cmeel.prefix", "share", "example-robot-data", "robots")).is_dir()
-)
+FOLDERS = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
+ROBOTS = next(folder for folder in FOLDERS if folder.is_dir())
 BULLET = Path(pybullet_data.getDataPath())
 MANIPULATORS = {
     "panda": ROBOTS / "panda_description/urdf/panda.urdf",

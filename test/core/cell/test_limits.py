@@ -12,7 +12,8 @@ URDF = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link 
 <joint name="turn" type="revolute"><parent link="a"/><child link="b"/>
   <limit lower="-2" upper="2" velocity="3" effort="4"/></joint>
 <joint name="spin" type="continuous"><parent link="b"/><child link="c"/></joint>
-<joint name="slide" type="prismatic"><parent link="c"/><child link="d"/><limit lower="0" upper="1" velocity="0"/></joint>
+<joint name="slide" type="prismatic"><parent link="c"/><child link="d"/>
+  <limit lower="0" upper="1" velocity="0"/></joint>
 </robot>"""
 
 
@@ -42,7 +43,8 @@ def test_a_file_narrows_and_completes(mechanism):
 
 
 def test_what_a_file_says_there_is_not_is_not_taken(mechanism):
-    joints = read(mechanism, "  turn: {has_velocity_limits: false, max_velocity: 1, has_jerk_limits: false, max_jerk: 0}")
+    line = "  turn: {has_velocity_limits: false, max_velocity: 1, has_jerk_limits: false, max_jerk: 0}"
+    joints = read(mechanism, line)
     assert joints["turn"].limits == mechanism.joints["turn"].limits
 
 

@@ -21,9 +21,21 @@ FILES = {
 }
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (0, 3)], dtype=float)
 CUBE_FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
-     [1, 5, 7], [1, 7, 3]]
-)  # fmt: skip
+    [
+        [0, 1, 3],
+        [0, 3, 2],
+        [4, 6, 7],
+        [4, 7, 5],
+        [0, 4, 5],
+        [0, 5, 1],
+        [2, 3, 7],
+        [2, 7, 6],
+        [0, 2, 6],
+        [0, 6, 4],
+        [1, 5, 7],
+        [1, 7, 3],
+    ]
+)
 
 
 @pytest.fixture
@@ -169,9 +181,13 @@ def test_a_damaged_cache_entry_is_read_anew(cache, damage):
         entry.unlink()
         entry.mkdir()
     else:
-        entry.write_bytes(
-            {"cut": content[:-8], "altered": content[:-1] + b"\x7f", "empty": b"", "other version": b"x" + content}[damage]
-        )
+        damages = {
+            "cut": content[:-8],
+            "altered": content[:-1] + b"\x7f",
+            "empty": b"",
+            "other version": b"x" + content,
+        }
+        entry.write_bytes(damages[damage])
     from robot_cell_planner.cell import meshes
 
     meshes._from_file.cache_clear()

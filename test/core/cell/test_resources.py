@@ -37,9 +37,18 @@ def roots(tree):
     return ResourceRoots(folders=(str(tree / "root"),))
 
 
-@pytest.mark.parametrize("uri", ["inner/file.txt", "./inner/../inner/file.txt", "file://{}/root/inner/file.txt",
-                                 "{}/root/inner/file.txt", "package://inner/file.txt", "package://root/inner/file.txt",
-                                 "model://inner/file.txt"])  # fmt: skip
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "inner/file.txt",
+        "./inner/../inner/file.txt",
+        "file://{}/root/inner/file.txt",
+        "{}/root/inner/file.txt",
+        "package://inner/file.txt",
+        "package://root/inner/file.txt",
+        "model://inner/file.txt",
+    ],
+)
 def test_ways_to_one_file(tree, roots, uri):
     assert resolve(uri.format(tree), tree / "root", roots) == tree / "root" / "inner" / "file.txt"
 
@@ -50,11 +59,24 @@ def test_percent_signs_are_decoded_in_uris(tree, roots):
 
 @pytest.mark.parametrize(
     "uri",
-    ["../outside/secret.txt", "inner/../../outside/secret.txt", "link.txt", "folder/secret.txt", "{}/outside/secret.txt",
-     "file://{}/outside/secret.txt", "file://{}/root/%2e%2e/outside/secret.txt", "package://root/../outside/secret.txt",
-     "package://inner/../../outside/secret.txt", "package://folder/secret.txt", "/etc/passwd", "/etc/does-not-exist",
-     "package://../outside/secret.txt", "package://..%2Foutside/secret.txt", "file:///etc/passwd"],
-)  # fmt: skip
+    [
+        "../outside/secret.txt",
+        "inner/../../outside/secret.txt",
+        "link.txt",
+        "folder/secret.txt",
+        "{}/outside/secret.txt",
+        "file://{}/outside/secret.txt",
+        "file://{}/root/%2e%2e/outside/secret.txt",
+        "package://root/../outside/secret.txt",
+        "package://inner/../../outside/secret.txt",
+        "package://folder/secret.txt",
+        "/etc/passwd",
+        "/etc/does-not-exist",
+        "package://../outside/secret.txt",
+        "package://..%2Foutside/secret.txt",
+        "file:///etc/passwd",
+    ],
+)
 def test_no_way_out(tree, roots, uri):
     with pytest.raises(ResourceError):
         resolve(uri.format(tree), tree / "root", roots)
@@ -69,8 +91,21 @@ def test_what_is_outside_is_refused_alike_whether_it_exists_or_not(tree, roots):
     assert len(messages) == 1
 
 
-@pytest.mark.parametrize("uri", ["", "a" * 5000, "a\0b", "http://host/a", "ftp://a", "package://", "package:///",
-                                 "package://no such/a", "inner/none.txt", "loop"])  # fmt: skip
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "a" * 5000,
+        "a\0b",
+        "http://host/a",
+        "ftp://a",
+        "package://",
+        "package:///",
+        "package://no such/a",
+        "inner/none.txt",
+        "loop",
+    ],
+)
 def test_malformed_and_missing(tree, roots, uri):
     with pytest.raises(ResourceError):
         resolve(uri, tree / "root", roots)
@@ -127,8 +162,15 @@ def test_requests_name_files_below_roots_only(tree, roots):
 def test_new_files_go_below_roots_only(tree, roots):
     assert resolve_new("inner/new.yaml", roots) == tree / "root" / "inner" / "new.yaml"
     assert resolve_new(f"file://{tree}/root/new.yaml", roots) == tree / "root" / "new.yaml"
-    for uri in ("../outside/new.yaml", "folder/new.yaml", "none/new.yaml", "/tmp/new.yaml", "package://inner/new.yaml",
-                "inner/..", ""):  # fmt: skip
+    for uri in (
+        "../outside/new.yaml",
+        "folder/new.yaml",
+        "none/new.yaml",
+        "/tmp/new.yaml",
+        "package://inner/new.yaml",
+        "inner/..",
+        "",
+    ):
         with pytest.raises(ResourceError):
             resolve_new(uri, roots)
 

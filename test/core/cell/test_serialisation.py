@@ -25,7 +25,7 @@ from robot_cell_planner.cell.state import RobotCellState
 from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.errors import DuplicateNameError, FileError, LimitExceededError, ModelError
 
-slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None, max_examples=60)
+slow = settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
 
 
 def check(value):
@@ -121,10 +121,18 @@ def test_values_that_contradict_themselves_are_refused():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "value: {}", "format: robot_cell_planner/Pose\nvalue: {}", "format: other/Pose\nversion: 1\nvalue: {}",
-     "format: robot_cell_planner/Pose\nversion: 2\nvalue: {}", "format: robot_cell_planner/Pose\nversion: 1\nvalue: 5",
-     "format: robot_cell_planner/RobotCellState\nversion: 1\nvalue: {}", "format: robot_cell_planner/Pose\nversion: 1"],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "value: {}",
+        "format: robot_cell_planner/Pose\nvalue: {}",
+        "format: other/Pose\nversion: 1\nvalue: {}",
+        "format: robot_cell_planner/Pose\nversion: 2\nvalue: {}",
+        "format: robot_cell_planner/Pose\nversion: 1\nvalue: 5",
+        "format: robot_cell_planner/RobotCellState\nversion: 1\nvalue: {}",
+        "format: robot_cell_planner/Pose\nversion: 1",
+    ],
+)
 def test_documents_of_another_kind_or_version_are_refused(text):
     with pytest.raises(FileError):
         from_document(text, Pose, "pose.yaml")

@@ -79,10 +79,12 @@ def test_passive_joints_are_not_planned_for(mechanism):
 def test_everything_else(mechanism):
     semantic = read(
         mechanism,
-        '<group name="g"><chain base_link="base" tip_link="tip"/></group><group name="hand"><joint name="finger"/></group>'
-        '<group_state name="home" group="g"><joint name="j1" value="0.5"/><joint name="j3" value="1 2 3"/></group_state>'
-        '<group_state name="open" group="hand"><joint name="finger" value="1e-2"/><joint name="other" value="1"/>'
-        "</group_state>"
+        '<group name="g"><chain base_link="base" tip_link="tip"/></group>'
+        '<group name="hand"><joint name="finger"/></group>'
+        '<group_state name="home" group="g"><joint name="j1" value="0.5"/>'
+        '<joint name="j3" value="1 2 3"/></group_state>'
+        '<group_state name="open" group="hand"><joint name="finger" value="1e-2"/>'
+        '<joint name="other" value="1"/></group_state>'
         '<disable_collisions link1="base" link2="l1" reason="Adjacent"/><disable_collisions link1="l1" link2="tip"/>'
         '<end_effector name="e" parent_link="tip" group="hand" parent_group="g"/>'
         '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="base"/>'

@@ -170,7 +170,8 @@ def test_every_element_of_links(full):
     assert base.inertial.inertia == (1.0, 0.1, 0.2, 2.0, 0.3, 3.0)
     assert base.inertial.pose.position == (1.0, 2.0, 3.0)
     box, textured, later = base.visuals
-    assert (box.name, box.geometry, box.rgba, box.material) == ("look", Box((1.0, 2.0, 3.0)), (1.0, 0.0, 0.0, 0.5), "red")
+    assert (box.name, box.geometry) == ("look", Box((1.0, 2.0, 3.0)))
+    assert (box.rgba, box.material) == ((1.0, 0.0, 0.0, 0.5), "red")
     assert box.pose.position == (0.0, 0.0, 1.0)
     assert (textured.geometry, textured.texture) == (Sphere(0.5), "package://a/b.png")
     assert textured.rgba == (0.0, 1.0, 0.0, 1.0)
@@ -222,6 +223,18 @@ def test_prefix_and_a_link_named_world():
 
 LINKS = '<link name="a"/>\n<link name="b"/>\n'
 ENDS = '<parent link="a"/><child link="b"/>'
+
+
+def with_joint(kind, inner="", ends=ENDS):
+    """Two links, and from line 4 on a joint between them."""
+    return f'<robot name="r">\n{LINKS}<joint name="j" {kind}>{ends}{inner}</joint></robot>'
+
+
+def with_visual(geometry, inner=""):
+    return f'<robot name="r"><link name="a"><visual><geometry>\n{geometry}</geometry>{inner}</visual></link></robot>'
+
+
+FIXED, TURNING = 'type="fixed"', 'type="continuous"'
 BAD = {
     "not XML": ("<robot", 1, "not well-formed"),
     "cut off": ('<robot name="x">\n<link name="a">\n</robot>', 3, "not well-formed"),
@@ -233,63 +246,62 @@ BAD = {
     "link without name": ('<robot name="r">\n<link/>\n</robot>', 2, "has no attribute 'name'"),
     "double link": (f'<robot name="r">\n{LINKS}<link name="a"/></robot>', 4, "which another one has already"),
     "odd name": ('<robot name="r">\n<link name="a;b"/></robot>', 2, "letters, digits"),
-    "unknown type": (f'<robot name="r">\n{LINKS}<joint name="j" type="ball">{ENDS}</joint></robot>', 4, "revolute"),
-    "no type": (f'<robot name="r">\n{LINKS}<joint name="j">{ENDS}</joint></robot>', 4, "'type'"),
+    "unknown type": (with_joint('type="ball"'), 4, "revolute"),
+    "no type": (with_joint(""), 4, "'type'"),
     "no parent": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed"><child link="b"/></joint></robot>', 4, "<parent>"),
-    "no limit": (f'<robot name="r">\n{LINKS}<joint name="j" type="revolute">{ENDS}</joint></robot>', 4, "no <limit>"),
-    "turned limits": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="revolute">{ENDS}\n<limit lower="2" upper="1"/></joint></robot>',
-        5, "2.0 to 1.0"),
-    "negative velocity": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="continuous">{ENDS}\n<limit velocity="-1"/></joint></robot>',
-        5, "velocity"),
-    "NaN": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin xyz="0 nan 0"/></joint></robot>', 4, "nan"),
-    "infinite": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin xyz="0 1e999 0"/></joint></robot>', 4,
-        "finite"),
-    "text for number": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin rpy="0 x 0"/></joint></robot>', 4,
-        "expected a number"),
-    "digits apart": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin rpy="0 1_0 0"/></joint></robot>', 4, "1_0"),
-    "two numbers": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin xyz="0 0"/></joint></robot>', 4,
-        "expected 3 numbers"),
-    "long axis": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="continuous">{ENDS}\n<axis xyz="0 2 0"/></joint></robot>', 5,
-        "length 2"),
-    "no axis": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="continuous">{ENDS}\n<axis xyz="0 0 0"/></joint></robot>', 5,
-        "length 0"),
-    "two origins": (
-        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed">{ENDS}<origin/>\n<origin/></joint></robot>', 5, "second"),
+        f'<robot name="r">\n{LINKS}<joint name="j" type="fixed"><child link="b"/></joint></robot>',
+        4,
+        "<parent>",
+    ),
+    "no limit": (with_joint('type="revolute"'), 4, "no <limit>"),
+    "turned limits": (with_joint('type="revolute"', '\n<limit lower="2" upper="1"/>'), 5, "2.0 to 1.0"),
+    "negative velocity": (with_joint(TURNING, '\n<limit velocity="-1"/>'), 5, "velocity"),
+    "NaN": (with_joint(FIXED, '<origin xyz="0 nan 0"/>'), 4, "nan"),
+    "infinite": (with_joint(FIXED, '<origin xyz="0 1e999 0"/>'), 4, "finite"),
+    "text for number": (with_joint(FIXED, '<origin rpy="0 x 0"/>'), 4, "expected a number"),
+    "digits apart": (with_joint(FIXED, '<origin rpy="0 1_0 0"/>'), 4, "1_0"),
+    "two numbers": (with_joint(FIXED, '<origin xyz="0 0"/>'), 4, "expected 3 numbers"),
+    "long axis": (with_joint(TURNING, '\n<axis xyz="0 2 0"/>'), 5, "length 2"),
+    "no axis": (with_joint(TURNING, '\n<axis xyz="0 0 0"/>'), 5, "length 0"),
+    "two origins": (with_joint(FIXED, "<origin/>\n<origin/>"), 5, "second"),
     "negative mass": (
         '<robot name="r"><link name="a">\n<inertial><mass value="-1"/>'
-        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>', 2, "mass is -1"),
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>',
+        2,
+        "mass is -1",
+    ),
     "no inertia": (
-        '<robot name="r"><link name="a">\n<inertial><mass value="1"/></inertial></link></robot>', 2, "no <inertia>"),
+        '<robot name="r"><link name="a">\n<inertial><mass value="1"/></inertial></link></robot>',
+        2,
+        "no <inertia>",
+    ),
     "half an inertia": (
-        '<robot name="r"><link name="a"><inertial><mass value="1"/>\n<inertia ixx="1"/></inertial></link></robot>', 2,
-        "'ixy'"),
-    "empty geometry": ('<robot name="r"><link name="a"><visual>\n<geometry/></visual></link></robot>', 2, "expected one"),
+        '<robot name="r"><link name="a"><inertial><mass value="1"/>\n<inertia ixx="1"/></inertial></link></robot>',
+        2,
+        "'ixy'",
+    ),
+    "empty geometry": (
+        '<robot name="r"><link name="a"><visual>\n<geometry/></visual></link></robot>',
+        2,
+        "expected one",
+    ),
     "no geometry": ('<robot name="r"><link name="a">\n<visual/></link></robot>', 2, "no <geometry>"),
-    "unknown shape": (
-        '<robot name="r"><link name="a"><visual><geometry>\n<torus/></geometry></visual></link></robot>', 2, "no shape"),
-    "negative box": (
-        '<robot name="r"><link name="a"><visual><geometry>\n<box size="1 -1 1"/></geometry></visual></link></robot>', 2,
-        "above 0"),
-    "huge box": (
-        '<robot name="r"><link name="a"><visual><geometry>\n<box size="1 1e6 1"/></geometry></visual></link></robot>', 2,
-        "at most"),
+    "unknown shape": (with_visual("<torus/>"), 2, "no shape"),
+    "negative box": (with_visual('<box size="1 -1 1"/>'), 2, "above 0"),
+    "huge box": (with_visual('<box size="1 1e6 1"/>'), 2, "at most"),
     "bad colour": (
         '<robot name="r"><link name="a"><visual><geometry><sphere radius="1"/></geometry><material name="m">\n'
-        '<color rgba="1 2 0 1"/></material></visual></link></robot>', 2, "from 0 to 1"),
+        '<color rgba="1 2 0 1"/></material></visual></link></robot>',
+        2,
+        "from 0 to 1",
+    ),
     "zero scale": (
         '<robot name="r"><link name="a"><visual><geometry>\n<mesh filename="cube.obj" scale="0 1 1"/></geometry>'
-        "</visual></link></robot>", 2, "zero"),
-}  # fmt: skip
+        "</visual></link></robot>",
+        2,
+        "zero",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -306,14 +318,19 @@ def test_malformed_text_is_refused_with_its_place(case):
     [
         (f'<robot name="r">{LINKS}</robot>', ("a", "b")),
         ('<robot name="r"/>', ()),
-        (f'<robot name="r">{LINKS}<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint></robot>',
-         ("j", "c")),
-        (f'<robot name="r">{LINKS}<joint name="j" type="fixed">{ENDS}</joint><joint name="k" type="fixed">'
-         '<parent link="b"/><child link="a"/></joint></robot>', ()),
+        (
+            f'<robot name="r">{LINKS}<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint></robot>',
+            ("j", "c"),
+        ),
+        (
+            f'<robot name="r">{LINKS}<joint name="j" type="fixed">{ENDS}</joint><joint name="k" type="fixed">'
+            '<parent link="b"/><child link="a"/></joint></robot>',
+            (),
+        ),
         (f'<robot name="r">{LINKS}<joint name="j" type="continuous">{ENDS}<mimic joint="k"/></joint></robot>', ("j",)),
         (f'<robot name="r">{LINKS}<joint name="j" type="continuous">{ENDS}<mimic joint="j"/></joint></robot>', ("j",)),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_tree_is_refused(text, names):
     with pytest.raises(ModelError) as caught:
         read_urdf(text, source="robot.urdf")
@@ -323,11 +340,19 @@ def test_what_is_no_tree_is_refused(text, names):
 
 @pytest.mark.parametrize(
     "uri",
-    ["../../etc/passwd.stl", "/etc/passwd.stl", "file:///etc/passwd.stl", "package://none/a.stl", "http://a/b.stl",
-     "package://../a.stl", "package://example-robot-data/../../../a.stl", "a\0.stl"],
-)  # fmt: skip
+    [
+        "../../etc/passwd.stl",
+        "/etc/passwd.stl",
+        "file:///etc/passwd.stl",
+        "package://none/a.stl",
+        "http://a/b.stl",
+        "package://../a.stl",
+        "package://example-robot-data/../../../a.stl",
+        "a\0.stl",
+    ],
+)
 def test_meshes_outside_are_refused_with_the_line(uri):
-    text = '<robot name="r"><link name="a"><visual><geometry>\n<mesh filename="{}"/></geometry></visual></link></robot>'
+    text = with_visual('<mesh filename="{}"/>')
     if "\0" in uri:
         with pytest.raises(FileError):
             read_urdf(text.format(uri), str(BULLET))

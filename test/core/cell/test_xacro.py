@@ -41,9 +41,8 @@ def test_arguments_macros_and_includes(tmp_path):
 
 def test_the_text_is_that_of_the_xacro_program(tmp_path):
     path = write(tmp_path, '<xacro:arg name="n" default="3"/><link name="a${$(arg n)*2}"/>')
-    program = subprocess.run(
-        [sys.executable, "-c", "import xacro; xacro.main()", str(path), "n:=4"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", "import xacro; xacro.main()", str(path), "n:=4"]
+    program = subprocess.run(command, capture_output=True, text=True, check=True)
     assert expand_xacro(path, {"n": "4"}).split() == program.stdout.split()
 
 
@@ -115,10 +114,19 @@ def test_expressions_that_go_too_far_are_refused(tmp_path, expression):
 
 @pytest.mark.parametrize(
     "text",
-    ["<robot", f"{HEAD}<xacro:part/></robot>", f"{HEAD}<xacro:include/></robot>", f'{HEAD}<link name="$(arg x)"/></robot>',
-     f'{HEAD}<link name="$(evil x)"/></robot>', f'{HEAD}<xacro:include filename="none.xacro"/></robot>', "", "<robot></bot>",
-     f'{HEAD}<link name="${{"/></robot>', '<robot><!DOCTYPE x></robot>'],
-)  # fmt: skip
+    [
+        "<robot",
+        f"{HEAD}<xacro:part/></robot>",
+        f"{HEAD}<xacro:include/></robot>",
+        f'{HEAD}<link name="$(arg x)"/></robot>',
+        f'{HEAD}<link name="$(evil x)"/></robot>',
+        f'{HEAD}<xacro:include filename="none.xacro"/></robot>',
+        "",
+        "<robot></bot>",
+        f'{HEAD}<link name="${{"/></robot>',
+        "<robot><!DOCTYPE x></robot>",
+    ],
+)
 def test_malformed_files_are_refused_by_name(tmp_path, text):
     path = tmp_path / "robot.xacro"
     path.write_text(text)
@@ -138,7 +146,7 @@ def test_missing_files(tmp_path):
 
 
 BOMBS = {
-    "memory": "<link name=\"${len([0] * 10**11)}\"/>",
+    "memory": '<link name="${len([0] * 10**11)}"/>',
     "recursion": '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>',
     "include": '<xacro:include filename="robot.urdf.xacro"/>',
 }
@@ -170,10 +178,7 @@ def test_an_external_entity_is_not_read(tmp_path, secret):
     path.write_text(
         f'<!DOCTYPE r [<!ENTITY a SYSTEM "file://{secret}/secret.yaml">]>{HEAD}<link name="x">&a;</link></robot>'
     )
-    try:
-        assert "a: 1" not in expand_xacro(path)
-    except FileError as error:
-        assert "a: 1" not in error.message
+    assert "a: 1" not in expand_xacro(path)
 
 
 def test_nothing_is_left_behind(tmp_path):

@@ -17,9 +17,40 @@ def read(text):
 
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.sampled_from(
-    ["1e5", "1e-3", "+.5", "0x10", "1:30", "yes", "on", "null", "~", "", "true", ".inf", "-", "1_000", "=", "<<", "2026-01-01",
-     "!degrees 5", "*a", "&a", "# no", "a: b", "- a", "'", '"', "0o7", "NaN", ".nan", "line\nbreak", " \n x", "tab\t\n"]
-)  # fmt: skip
+    [
+        "1e5",
+        "1e-3",
+        "+.5",
+        "0x10",
+        "1:30",
+        "yes",
+        "on",
+        "null",
+        "~",
+        "",
+        "true",
+        ".inf",
+        "-",
+        "1_000",
+        "=",
+        "<<",
+        "2026-01-01",
+        "!degrees 5",
+        "*a",
+        "&a",
+        "# no",
+        "a: b",
+        "- a",
+        "'",
+        '"',
+        "0o7",
+        "NaN",
+        ".nan",
+        "line\nbreak",
+        " \n x",
+        "tab\t\n",
+    ]
+)
 scalars = texts | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False) | st.booleans() | st.none()
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=20
@@ -56,13 +87,36 @@ def test_other_readers_of_yaml_see_the_same(value):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1e-3", 0.001), ("1E3", 1000.0), ("-1.5e+2", -150.0), (".5", 0.5), ("5.", 5.0), ("7", 7), ("-7", -7), ("007", 7),
-        (".inf", math.inf), ("-.inf", -math.inf), ("'1e-3'", "1e-3"), ('"7"', "7"), ("on", "on"), ("yes", "yes"),
-        ("True", True), ("false", False), ("~", None), ("1:30", "1:30"), ("1_000", "1_000"), ("!!float 3", 3.0),
-        ("!!str 3", "3"), ("! 3", "3"), ("!degrees 180", math.pi), ("!radians 2", 2.0), ("!degrees 1e1", math.radians(10)),
-        ("", None), ("2026-01-01", "2026-01-01"), ("e5", "e5"),
+        ("1e-3", 0.001),
+        ("1E3", 1000.0),
+        ("-1.5e+2", -150.0),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("7", 7),
+        ("-7", -7),
+        ("007", 7),
+        (".inf", math.inf),
+        ("-.inf", -math.inf),
+        ("'1e-3'", "1e-3"),
+        ('"7"', "7"),
+        ("on", "on"),
+        ("yes", "yes"),
+        ("True", True),
+        ("false", False),
+        ("~", None),
+        ("1:30", "1:30"),
+        ("1_000", "1_000"),
+        ("!!float 3", 3.0),
+        ("!!str 3", "3"),
+        ("! 3", "3"),
+        ("!degrees 180", math.pi),
+        ("!radians 2", 2.0),
+        ("!degrees 1e1", math.radians(10)),
+        ("", None),
+        ("2026-01-01", "2026-01-01"),
+        ("e5", "e5"),
     ],
-)  # fmt: skip
+)
 def test_scalars(text, value):
     assert bits(read(text)) == bits(value)
 
@@ -84,14 +138,27 @@ def test_aliases_and_merges():
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [
-        ("a: 1\nb: [1, 2", 3, "not well-formed"), ("a: 1\n\tb: 2", 2, "not well-formed"), ("a: 1\na: 2", 2, "'a' twice"),
-        ("a: !!python/object:os.system x", 1, "tag"), ("a: 1\nb: !!python/name:x []", 2, "tag"), ("b: !own {}", 1, "tag"),
-        ("a: !!int x", 1, "expected what its tag"), ("a: 1\n---\nb: 2", 2, "second document"), ("a: *b", 1, "alias"),
-        ("[a]: 1", 1, "as key"), ("{a: 1}: 1", 1, "as key"), ("a: &b 1\n*b : 2", 2, "as key"), ("a: !degrees x", 1, "number"),
-        ("x: 1\n<<: 5", 2, "mapping"), ("%YAML 9.9\n---\na: 1", 1, "not well-formed"), ("a: \x01", 1, "not well-formed"),
-        ('{"a": 1,\n"a": 2}', 2, "twice"), ("a: &a [*a]", 1, "alias"), ("!!float nan", 1, "tag"),
+        ("a: 1\nb: [1, 2", 3, "not well-formed"),
+        ("a: 1\n\tb: 2", 2, "not well-formed"),
+        ("a: 1\na: 2", 2, "'a' twice"),
+        ("a: !!python/object:os.system x", 1, "tag"),
+        ("a: 1\nb: !!python/name:x []", 2, "tag"),
+        ("b: !own {}", 1, "tag"),
+        ("a: !!int x", 1, "expected what its tag"),
+        ("a: 1\n---\nb: 2", 2, "second document"),
+        ("a: *b", 1, "alias"),
+        ("[a]: 1", 1, "as key"),
+        ("{a: 1}: 1", 1, "as key"),
+        ("a: &b 1\n*b : 2", 2, "as key"),
+        ("a: !degrees x", 1, "number"),
+        ("x: 1\n<<: 5", 2, "mapping"),
+        ("%YAML 9.9\n---\na: 1", 1, "not well-formed"),
+        ("a: \x01", 1, "not well-formed"),
+        ('{"a": 1,\n"a": 2}', 2, "twice"),
+        ("a: &a [*a]", 1, "alias"),
+        ("!!float nan", 1, "tag"),
     ],
-)  # fmt: skip
+)
 def test_malformed_text_is_refused_with_its_line(text, line, expected):
     with pytest.raises(FileError) as caught:
         read(text)
@@ -140,9 +207,21 @@ e: {f: {g: 1}, h: 2}
 
 @pytest.mark.parametrize(
     ("path", "line"),
-    [((), 1), (("a",), 1), (("b",), 2), (("b", "c", 1), 4), (("b", "d"), 5), (("b", "d", 0, "y"), 7),
-     (("b", "d", 1, "x"), 8), (("b", "d", 2), 9), (("e", "h"), 10), (("e", "f", "g"), 10), (("b", "none"), 2),
-     (("none",), 1), (("b", "d", 0, "none"), 6)],
-)  # fmt: skip
+    [
+        ((), 1),
+        (("a",), 1),
+        (("b",), 2),
+        (("b", "c", 1), 4),
+        (("b", "d"), 5),
+        (("b", "d", 0, "y"), 7),
+        (("b", "d", 1, "x"), 8),
+        (("b", "d", 2), 9),
+        (("e", "h"), 10),
+        (("e", "f", "g"), 10),
+        (("b", "none"), 2),
+        (("none",), 1),
+        (("b", "d", 0, "none"), 6),
+    ],
+)
 def test_line_of_a_value(path, line):
     assert line_of(TEXT, path) == line
