@@ -8,6 +8,11 @@ function element(tag, text, className) {
   return made;
 }
 
+// Numbers line up on the right; longer words may wrap.
+function factCell(text) {
+  return element('td', text, text && Number.isNaN(Number(text)) ? 'words' : undefined);
+}
+
 class Panel {
   constructor(replay, seek) {
     this.replay = replay;
@@ -41,7 +46,7 @@ class Panel {
       name.append(swatch, segment.name);
       const row = element('tr');
       row.append(name, element('td', (segment.end - segment.start).toFixed(2)));
-      row.append(...columns.map((column) => element('td', segment.facts[column] ?? '')));
+      row.append(...columns.map((column) => factCell(segment.facts[column] ?? '')));
       row.addEventListener('click', () => seek(segment.start));
       body.append(row);
       return row;

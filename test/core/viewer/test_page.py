@@ -91,7 +91,12 @@ def test_things_at_rest_are_written_once(recorded):
     replay = json.loads(contents(recorded[2], "replay"))
     rows = {thing["frame"]: thing["track"]["count"] // 7 for thing in replay["things"]}
     assert {frame for frame, count in rows.items() if count == 1} == {
-        "base_link", "floor", "pedestal", "table", "post", "bin",
+        "base_link",
+        "floor",
+        "pedestal",
+        "table",
+        "post",
+        "bin",
     }
 
 
