@@ -1,4 +1,4 @@
-"""What collision checks build once for an arrangement: rule book, solids and engine, kept by each thread for itself."""
+"""What collision checks build once for an arrangement, and each thread keeps for itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Arrangement:
         self.book = RuleBook(cell, state, options)
         self.table = ShapeTable(self.book, placement_of)
         self.engine = _engine(engine, model, self.table)
-        asked = {owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)}
+        asked = {
+            owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)
+        }
         self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
 
 
@@ -74,7 +76,7 @@ def arrangement(
         for name, tool in state.tools.items()
     )
     model = cell_model(cell, state)
-    # Whole cells are slow to compare. Entries hold their objects, so that an id cannot come to mean another one.
+    # Whole cells are slow to compare. Entries hold their objects, so that no id comes to mean another one.
     held = (cell, state.base_poses, state.bodies)
     key = (*map(id, held), tools, engine, options)
     found = kept.get(key)

@@ -1,8 +1,8 @@
 """Collision checks by Bullet, in a client of PyBullet without a display.
 
-Every solid is a body of its own, so that each pair of the rule book can be asked for by itself, margins included, and
-no flag or filter of Bullet decides what is checked. Poses come from Pinocchio. PyBullet finds no contact between two
-surfaces of triangles: of such a pair, one is decomposed into convex pieces.
+Every solid is a body of its own, so that each pair of the rule book can be asked for by itself, margins
+included, and no flag or filter of Bullet decides what is checked. Poses come from Pinocchio. PyBullet finds
+no contact between two surfaces of triangles: of such a pair, one is decomposed into convex pieces.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ class BulletEngine:
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
-        self.decomposed = tuple(sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces}))
+        self.decomposed = tuple(
+            sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces})
+        )
         self._joints = table.joints[: table.moving_count]
         for solid in range(table.moving_count, len(table.solids)):
             self._put(solid, pin.SE3(table.joint_T_solid[solid]))
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
-        """Convex pieces for one side of each pair of surfaces: the one that moves, or the first of two that do."""
+        """Convex pieces for one side of each pair of surfaces: one that moves."""
         if not any(self._is_surface):
             return
         table = self._table
@@ -74,7 +76,9 @@ class BulletEngine:
     def _put(self, solid: int, pose: Any) -> None:
         numbers = pin.SE3ToXYZQUAT(pose).tolist()
         for body in (*self._bodies[solid], *self._pieces.get(solid, ())):
-            pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self._client)
+            pybullet.resetBasePositionAndOrientation(
+                body, numbers[:3], numbers[3:], physicsClientId=self._client
+            )
 
     def collides(self, q: Floats) -> bool:
         if self._always:
@@ -86,7 +90,9 @@ class BulletEngine:
     def place(self, q: Floats) -> Floats:
         pin.forwardKinematics(self._model, self._data, q)
         world_T_joints = np.array([joint.homogeneous for joint in self._data.oMi])
-        poses: Floats = np.matmul(world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count])
+        poses: Floats = np.matmul(
+            world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count]
+        )
         self.place_at(poses)
         return poses
 
@@ -95,7 +101,7 @@ class BulletEngine:
         self._elsewhere = set(range(self._table.moving_count))
 
     def _ensure_placed(self, solid: int) -> None:
-        """Bring Bullet's body to where its solid is. Most of them are not near anything, and are never asked about."""
+        """Bring Bullet's body to where its solid is; most are near nothing, and never asked about."""
         if solid in self._elsewhere:
             self._elsewhere.remove(solid)
             self._put(solid, pin.SE3(self._poses[solid]))

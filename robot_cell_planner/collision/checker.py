@@ -27,14 +27,15 @@ MAX_SAMPLES = 10_000_000
 class CollisionChecker:
     """Collision checks of a cell in the arrangement of a state.
 
-    variables: those that each q (dof,) [rad or m] gives, in this order; every other joint stays as the state has it.
-    Attributes: `variables`, `engine` (its name), `rule_book`, `decomposed` (things checked by a convex decomposition).
+    variables: those that each q (dof,) [rad or m] gives, in this order; every other joint stays as the state
+    has it. Attributes: `variables`, `engine` (its name), `rule_book`, `decomposed` (things checked by a
+    convex decomposition).
 
-    Two things collide where their gap is below their margin by more than `engine.TOUCHING`, 10 micrometres. A surface
-    of triangles (meshes of use "exact") has no inside: what lies wholly within it does not collide.
+    Two things collide where their gap is below their margin by more than `engine.TOUCHING`, 10 micrometres. A
+    surface of triangles (meshes of use "exact") has no inside: what lies wholly within it does not collide.
 
-    What is built for an arrangement is kept by the thread, so that a second checker of it costs microseconds. A checker
-    serves the thread that made it, and no other.
+    What is built for an arrangement is kept by the thread, so that a second checker of it costs microseconds.
+    A checker serves the thread that made it, and no other.
     """
 
     def __init__(
@@ -81,9 +82,9 @@ class CollisionChecker:
             self._base -= self._matrix @ self.default
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")
-
-    # Boolean answers ------------------------------------------------------------------------------------------------
+        raise NotSupportedError(
+            "a collision checker belongs to its thread; send the cell and the state instead"
+        )
 
     def in_collision(self, q: Floats) -> bool:
         """Whether anything collides at q (dof,).
@@ -104,19 +105,20 @@ class CollisionChecker:
         return np.fromiter((collides(q) for q in full), dtype=np.bool_, count=len(full))
 
     def motion_in_collision(self, start: Floats, end: Floats, step: float) -> bool:
-        """Whether anything collides on the straight motion between two configurations, checked at both ends and in
-        between so that no variable changes by more than `step` [rad or m] from one sample to the next.
+        """Whether anything collides on the straight motion between two configurations, checked at both ends
+        and in between so that no variable changes by more than `step` [rad or m] from one sample to the next.
 
         Raises:
-            InvalidRequestError: a shape is wrong, a value is not finite, or the step is not above zero or too small.
+            InvalidRequestError: a shape is wrong, a value is not finite, or the step is not above zero or too
+            small.
         """
         return self.first_collision_on_motion(start, end, step) is not None
 
     def first_collision_on_motion(self, start: Floats, end: Floats, step: float) -> float | None:
         """The fraction of the motion, 0 to 1, at which a collision was met, or None.
 
-        It is the first one met, not the first on the way: the ends are tried first, then the middle, the quarters and
-        so on, each finer comb filling the gaps of the last.
+        It is the first one met, not the first on the way: the ends are tried first, then the middle, the
+        quarters and so on, each finer comb filling the gaps of the last.
         """
         first, last = self._expand(start), self._expand(end)
         samples = segments(start, end, step)
@@ -128,8 +130,6 @@ class CollisionChecker:
                 return fraction
         return None
 
-    # Reports --------------------------------------------------------------------------------------------------------
-
     def first_pair(self, q: Floats) -> CollisionPair | None:
         """The first colliding pair at q (dof,), by step, then by names; None if nothing collides."""
         full = self._expand(q)
@@ -137,11 +137,13 @@ class CollisionChecker:
             return None
         return colliding_pairs(self._table, self._engine, full, 1)[0]
 
-    def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
+    def report(
+        self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False
+    ) -> CollisionReport:
         """All that collides at q (dof,), or at the state itself.
 
-        max_pairs: stop after so many colliding pairs; 0: all. verbose: list also every pair that is checked or skipped,
-        with the reason (the first 100,000 of each).
+        max_pairs: stop after so many colliding pairs; 0: all. verbose: list also every pair that is checked
+        or skipped, with the reason (the first 100,000 of each).
         """
         full = self._expand(self.default if q is None else q)
         found: tuple[CollisionPair, ...] = ()
@@ -150,7 +152,12 @@ class CollisionChecker:
         checked = self.rule_book.checked() if verbose else []
         skipped = tuple(islice(self.rule_book.skipped(), MAX_SKIPPED)) if verbose else ()
         return CollisionReport(
-            found, self.rule_book.pair_count, self.engine, self.decomposed, tuple(checked[:MAX_SKIPPED]), skipped
+            found,
+            self.rule_book.pair_count,
+            self.engine,
+            self.decomposed,
+            tuple(checked[:MAX_SKIPPED]),
+            skipped,
         )
 
     def check(self, q: Floats | None = None) -> None:
@@ -160,8 +167,6 @@ class CollisionChecker:
             CollisionCheckError: something collides; the full report is in `partial`.
         """
         self.report(q).raise_if_colliding()
-
-    # Distances ------------------------------------------------------------------------------------------------------
 
     def distance(self, q: Floats | None = None, max_distance: float = math.inf) -> Clearance:
         """The closest approach of any two things that are checked, at q (dof,) or at the state itself.
@@ -192,8 +197,6 @@ class CollisionChecker:
         full = self._expand(self.default if q is None else q)
         return closest_pairs(self._table, self._engine, full, count, tuple(names), max_distance)
 
-    # Configurations -------------------------------------------------------------------------------------------------
-
     def _expand(self, q: Floats) -> Floats:
         """All joints of the model at q, which is checked."""
         if threading.get_ident() != self._thread:
@@ -223,7 +226,9 @@ class CollisionChecker:
         batch = np.asarray(configurations, dtype=np.float64)
         if batch.ndim != 2 or batch.shape[1:] != self._shape:
             expected = f"expected (n, {self._shape[0]})"
-            raise InvalidRequestError(f"configurations have shape {batch.shape}, {expected}", stage="collision")
+            raise InvalidRequestError(
+                f"configurations have shape {batch.shape}, {expected}", stage="collision"
+            )
         bad = np.flatnonzero(~np.isfinite(batch).all(axis=1))
         if len(bad):
             raise InvalidRequestError(f"configuration {bad[0]} is not finite", stage="collision")
@@ -244,7 +249,8 @@ def _as_slice(indices: NDArray[np.intp]) -> slice | NDArray[np.intp]:
 
 
 def segments(start: Floats, end: Floats, step: float) -> int:
-    """Into how many equal parts a straight motion is cut so that no variable changes by more than `step` in one.
+    """Into how many equal parts a straight motion is cut so that no variable changes by more than `step` in
+    one.
 
     Raises:
         InvalidRequestError: the step is not above zero, or so small that there would be too many.

@@ -19,7 +19,12 @@ LAST_REACH = 100.0  # [m], after which the search has no limit
 
 
 def closest_pairs(
-    table: ShapeTable, engine: CollisionEngine, q: Floats, count: int, names: tuple[str, ...], max_distance: float
+    table: ShapeTable,
+    engine: CollisionEngine,
+    q: Floats,
+    count: int,
+    names: tuple[str, ...],
+    max_distance: float,
 ) -> tuple[Clearance, ...]:
     """The closest pairs at q (nq,), closest first; at most `count`, none beyond max_distance [m]."""
     chosen = _owners_named(table.book, names)
@@ -27,7 +32,9 @@ def closest_pairs(
     reach = FIRST_REACH
     while True:
         limit = min(reach, max_distance)
-        found = _within(table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit)
+        found = _within(
+            table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit
+        )
         if len(found) == count or limit == max_distance:
             return found
         reach = reach * GROWTH if reach < LAST_REACH else math.inf
@@ -56,7 +63,7 @@ def _among(table: ShapeTable, near: Candidates, chosen: frozenset[int]) -> Candi
 def _within(
     table: ShapeTable, engine: CollisionEngine, near: Candidates, count: int, limit: float
 ) -> tuple[Clearance, ...]:
-    """The closest pairs of things within the limit; every pair of solids whose boxes are nearer is a candidate."""
+    """The closest pairs of things within the limit, among candidates that reach as far."""
     best: dict[tuple[int, int], tuple[float, Witness]] = {}
     bound = limit
     for place in np.argsort(near.gaps, kind="stable").tolist():

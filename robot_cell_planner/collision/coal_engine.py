@@ -1,10 +1,12 @@
 """Collision checks by coal, with Pinocchio's kinematics; Python does none of the work on single pairs.
 
 A state costs five calls into C++ and one more for each tree of things that never move:
-the joints and solids are placed, the dynamic AABB tree (Bergen, 1997) of the moving solids is refitted and held against
-itself, and then against trees of what never moves. Those trees are built once. There are two sorts of them:
+the joints and solids are placed, the dynamic AABB tree (Bergen, 1997) of the moving solids is refitted and
+held against itself, and then against trees of what never moves. Those trees are built once. There are two
+sorts of them:
 
-- *plain* trees hold solids that are checked against all the same moving ones at one margin, which is what most
+- *plain* trees hold solids that are checked against all the same moving ones at one margin, which is what
+  most
   obstacles are. No table of pairs exists for them, so ten thousand of them fit.
 - the *listed* tree holds the rest; Pinocchio's geometry model lists its pairs, each with a margin of its own.
 """
@@ -80,8 +82,6 @@ class CoalEngine:
         self._distance_request.enable_signed_distance = True
         self._always = self._rigid_pairs_collide()
 
-    # Building -------------------------------------------------------------------------------------------------------
-
     def _moving_set(self, solids: Any, margins: Floats | None = None) -> _MovingSet:
         """A set of moving solids. margins: of the moving pairs, if they are held against one another."""
         geometry = pin.GeometryModel()
@@ -104,7 +104,7 @@ class CoalEngine:
         return _MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
 
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
-        """For each solid the pair with its widest margin: Pinocchio inflates the boxes of both sides by half of it."""
+        """For each solid its pair with the widest margin: Pinocchio inflates both boxes by half of it."""
         widest: dict[int, tuple[float, tuple[int, int]]] = {}
         for (i, j), margin in zip(self._table.moving_pairs.tolist(), margins.tolist(), strict=True):
             for side in (i, j):
@@ -171,7 +171,9 @@ class CoalEngine:
         for request, margin, surface in zip(data.collisionRequests, margins, surfaces, strict=True):
             _set_boolean_request(request, margin, surface)
         self._listed, self._listed_data = geometry, data
-        self._verify_pair = [surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)]
+        self._verify_pair = [
+            surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)
+        ]
         self._callback = pin.CollisionCallBackDefault(geometry, data, True)
         self._listed_objects = [
             pin.CollisionObject(self._geometries[solid], pin.SE3(self._table.joint_T_solid[solid]), place)
@@ -188,8 +190,6 @@ class CoalEngine:
         self.place(pin.neutral(self._model))
         pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
-
-    # Checking -------------------------------------------------------------------------------------------------------
 
     def collides(self, q: Floats) -> bool:
         if self._always:
@@ -220,8 +220,8 @@ class CoalEngine:
         return self._verified(q) if self._verify_pair[self._callback.collisionPairIndex] else True
 
     def _verified(self, q: Floats) -> bool:
-        """The exact verdict where surfaces of triangles met: coal knows no negative margin for them, so that a touch
-        within the tolerance has to be told from a collision by its depth."""
+        """The exact verdict where surfaces of triangles met: coal knows no negative margin for them, so that
+        a touch within the tolerance has to be told from a collision by its depth."""
         near = self._table.candidates(self.place(q))
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
@@ -281,7 +281,7 @@ class CoalEngine:
 
 
 def _witness(distance: float, found: Any) -> Witness:
-    """The numbers of a contact or distance result of coal, whose normal points from the first to the second."""
+    """The numbers of a contact or distance of coal, whose normal points from the first to the second."""
     x, y, z = found.normal.tolist()
     first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
     return Witness(distance, tuple(first), tuple(second), (-x, -y, -z))

@@ -1,7 +1,7 @@
 """Convex decomposition of meshes, by V-HACD (Mamou and Ghorbel, 2009), kept on disk by content.
 
-The pieces follow the surface to a few hundredths of the size of the mesh: they can stick out of it or fall short by
-that.
+The pieces follow the surface to a few hundredths of the size of the mesh: they can stick out of it or fall
+short by that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
     """
     data = load_mesh(mesh)
     if len(data.faces) > MAX_FACES:
-        text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} for a convex decomposition"
+        text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} to be decomposed"
         raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
     digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
     cached = read_cached(digest, "pieces")
@@ -55,8 +55,8 @@ def _name(mesh: Mesh | Triangles) -> str:
 
 
 def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:
-    """Vertices and faces of all pieces, one after the other. V-HACD runs in a process of its own: it prints, and a
-    crash in it must not take the caller along."""
+    """Vertices and faces of all pieces, one after the other. V-HACD runs in a process of its own: it prints,
+    and a crash in it must not take the caller along."""
     with tempfile.TemporaryDirectory(prefix="decomposition-") as folder:
         source, target = Path(folder, "in.obj"), Path(folder, "out.obj")
         source.write_text(obj_text(data.vertices, data.faces))

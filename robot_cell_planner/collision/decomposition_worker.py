@@ -1,4 +1,4 @@
-"""The process that runs V-HACD: python -m robot_cell_planner.collision.decomposition_worker IN.obj OUT.obj LOG"""
+"""The process that runs V-HACD, from one OBJ file to another; arguments: source, target, log."""
 
 from __future__ import annotations
 

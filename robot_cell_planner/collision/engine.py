@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 TOUCHING = 1e-5
 """Two things collide where their gap is below their margin by more than this [m].
 
-So surfaces may touch, and rounding may press them into each other by up to 10 micrometres: a part that stands exactly
-on a table does not collide with it. The tolerance is ten times that of the solvers.
+So surfaces may touch, and rounding may press them into each other by up to 10 micrometres: a part that stands
+exactly on a table does not collide with it. The tolerance is ten times that of the solvers.
 """
 
 
@@ -32,7 +32,8 @@ class Witness(NamedTuple):
 
 
 class CollisionEngine(Protocol):
-    """Geometry of one shape table. q: (nq,) configuration of the whole model; solids are named by their index.
+    """Geometry of one shape table. q: (nq,) configuration of the whole model; solids are named by their
+    index.
 
     An engine keeps where things were last placed, so it belongs to one thread at a time.
     """
@@ -45,7 +46,8 @@ class CollisionEngine(Protocol):
         ...
 
     def place(self, q: Floats) -> Floats:
-        """Put everything where it is at q, for `contact` and `distance`; poses (m, 4, 4) of the moving solids."""
+        """Put everything where it is at q, for `contact` and `distance`; poses (m, 4, 4) of the moving
+        solids."""
         ...
 
     def place_at(self, poses: Floats) -> None:
@@ -53,7 +55,8 @@ class CollisionEngine(Protocol):
         ...
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
-        """The deepest contact of two solids whose gap is below the margin [m] by more than `TOUCHING`, else None."""
+        """The deepest contact of two solids whose gap is below the margin [m] by more than `TOUCHING`, else
+        None."""
         ...
 
     def distance(self, first: int, second: int) -> Witness:

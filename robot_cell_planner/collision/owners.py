@@ -1,4 +1,4 @@
-"""Owners of collision geometry: links, tool links and bodies, what carries them, and whether they can move."""
+"""Owners of collision geometry: links, tool links and bodies, who carries them, and whether they move."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class OwnerKind(str, Enum):
 class Owner:
     """One thing with collision shapes.
 
-    name: its frame in the cell: a robot link, "tool/link", or a body. unit: the robot, tool or body it is part of.
-    link: its name within the unit. rigid_frame: the outermost frame that it is fixed to without a joint between;
-    "world" for what never moves. parent_rigid_frame: the nearest such frame with shapes of the same unit beyond the
-    joint above, or "". carrier: the nearest owner of another unit that it is fixed to, or "". held_by: the tool that
-    holds the body, or "".
+    name: its frame in the cell: a robot link, "tool/link", or a body. unit: the robot, tool or body it is
+    part of. link: its name within the unit. rigid_frame: the outermost frame that it is fixed to without a
+    joint between; "world" for what never moves. parent_rigid_frame: the nearest such frame with shapes of the
+    same unit beyond the joint above, or "". carrier: the nearest owner of another unit that it is fixed to,
+    or "". held_by: the tool that holds the body, or "".
     """
 
     index: int
@@ -104,7 +104,9 @@ class OwnerTable:
             rigid = self._rigid[name]
             parent = "" if kind is OwnerKind.BODY else self._parent_rigid_frame(unit, rigid)
             carrier = self._carrier(name, unit)
-            owners.append(Owner(len(owners), name, kind, unit, link, shapes, rigid, parent, carrier, held_by, hidden))
+            owners.append(
+                Owner(len(owners), name, kind, unit, link, shapes, rigid, parent, carrier, held_by, hidden)
+            )
 
     def _parent_rigid_frame(self, unit: str, rigid: str) -> str:
         """The nearest group of fixed frames beyond the joint above that has shapes of the same unit."""

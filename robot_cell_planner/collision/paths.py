@@ -23,8 +23,8 @@ MAX_COLLISIONS = 100_000
 class PathCollision:
     """A pair that collides somewhere on a path.
 
-    point: index of the waypoint that collides, or that follows the collision. place: where, counted in waypoints: 2.5 is
-    halfway from waypoint 2 to 3. time [s]: there; 0 for a path without times.
+    point: index of the waypoint that collides, or that follows the collision. place: where, counted in
+    waypoints: 2.5 is halfway from waypoint 2 to 3. time [s]: there; 0 for a path without times.
     """
 
     point: int
@@ -46,8 +46,9 @@ class PathClearance:
 class PathReport:
     """What a check of a path found.
 
-    collisions: in their order on the path; only the first one met, if not all were asked for. truncated: there were
-    more than the limit. states_checked: how many configurations were looked at. smallest: None if not asked for.
+    collisions: in their order on the path; only the first one met, if not all were asked for. truncated:
+    there were more than the limit. states_checked: how many configurations were looked at. smallest: None if
+    not asked for.
     """
 
     collisions: tuple[PathCollision, ...]
@@ -72,10 +73,11 @@ def check_path(
 ) -> PathReport:
     """Check a path at its waypoints (n, dof), and between them where a resolution is given.
 
-    times: (n,) [s] of the waypoints. find_all: report every colliding pair of every state, in order; otherwise states
-    are tried in an order that jumps all over the path, so that a bad one is refused early, and the first collision met
-    ends it. resolution: no variable changes by more than this [rad or m] from one state to the next; 0: waypoints only.
-    clearance: find also the closest approach, at the same states, which takes longer.
+    times: (n,) [s] of the waypoints. find_all: report every colliding pair of every state, in order;
+    otherwise states are tried in an order that jumps all over the path, so that a bad one is refused early,
+    and the first collision met ends it. resolution: no variable changes by more than this [rad or m] from one
+    state to the next; 0: waypoints only. clearance: find also the closest approach, at the same states, which
+    takes longer.
 
     Raises:
         InvalidRequestError: shapes do not fit, or a value is not finite, or a limit is negative.
@@ -99,7 +101,9 @@ def check_path(
         if not checker.in_collision(q):
             continue
         pairs = checker.report(q).pairs if find_all else checker.report(q, max_pairs=1).pairs
-        collisions.extend(PathCollision(math.ceil(place), place, _time(stamps, place), pair) for pair in pairs)
+        collisions.extend(
+            PathCollision(math.ceil(place), place, _time(stamps, place), pair) for pair in pairs
+        )
         truncated = len(collisions) > max_collisions
         if truncated or not find_all:
             break
@@ -108,7 +112,11 @@ def check_path(
 
 
 def smallest_clearance(
-    checker: CollisionChecker, waypoints: Floats, times: Sequence[float] | None = None, *, resolution: float = 0.0
+    checker: CollisionChecker,
+    waypoints: Floats,
+    times: Sequence[float] | None = None,
+    *,
+    resolution: float = 0.0,
 ) -> PathClearance:
     """The closest approach of any two things on a path; arguments and errors as in `check_path`."""
     path = np.asarray(waypoints, dtype=np.float64)
@@ -134,7 +142,9 @@ def _places(path: Floats, resolution: float) -> Floats:
         return np.arange(float(len(path)))
     counts = [segments(a, b, resolution) for a, b in pairwise(path)]
     if sum(counts) > MAX_STATES:
-        raise LimitExceededError(f"the path has {sum(counts)} states at that resolution, expected at most {MAX_STATES}")
+        raise LimitExceededError(
+            f"the path has {sum(counts)} states at that resolution, expected at most {MAX_STATES}"
+        )
     starts = [index + np.arange(count) / count for index, count in enumerate(counts)]
     return np.concatenate([*starts, [float(len(path) - 1)]])
 

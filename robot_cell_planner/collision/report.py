@@ -16,8 +16,8 @@ MAX_LISTED = 4
 class Contact:
     """Where two things touch or come closest.
 
-    point_first, point_second: witness points in the world [m]. normal: unit vector in the world from the second to the
-    first, along which moving the first separates them. depth [m]: overlap, or minus the gap.
+    point_first, point_second: witness points in the world [m]. normal: unit vector in the world from the
+    second to the first, along which moving the first separates them. depth [m]: overlap, or minus the gap.
     """
 
     point_first: Vector3
@@ -30,8 +30,8 @@ class Contact:
 class CollisionPair:
     """Two things that collide.
 
-    distance [m]: the smallest gap of their surfaces, negative for the depth of an overlap. margin [m]: the gap that was
-    asked for. contacts: one for each pair of their shapes that collides, deepest first.
+    distance [m]: the smallest gap of their surfaces, negative for the depth of an overlap. margin [m]: the
+    gap that was asked for. contacts: one for each pair of their shapes that collides, deepest first.
     """
 
     step: Step
@@ -61,7 +61,9 @@ class CollisionPair:
         return self.contacts[0].normal
 
     def __str__(self) -> str:
-        state = f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
+        state = (
+            f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
+        )
         margin = f", margin {self.margin:.3g} m" if self.margin else ""
         things = f"{self.first_kind.value} {self.first} and {self.second_kind.value} {self.second}"
         return f"{self.step}: {things} {state}{margin}"
@@ -71,9 +73,10 @@ class CollisionPair:
 class CollisionReport:
     """What a check of one state found.
 
-    pairs: those that collide, by step, then by names: all, or only the first. pairs_checked: how many were held against
-    each other. engine: its name. decomposed: things that the engine checked by a convex decomposition although their
-    triangles were asked for, or that ask for one. checked, skipped: all pairs, where a verbose report was asked for.
+    pairs: those that collide, by step, then by names: all, or only the first. pairs_checked: how many were
+    held against each other. engine: its name. decomposed: things that the engine checked by a convex
+    decomposition although their triangles were asked for, or that ask for one. checked, skipped: all pairs,
+    where a verbose report was asked for.
     """
 
     pairs: tuple[CollisionPair, ...]
@@ -114,7 +117,8 @@ class CollisionReport:
 class Clearance:
     """The closest approach of two things; infinite distance and no names where nothing was near enough.
 
-    distance [m]: gap of their surfaces, negative for the depth of an overlap. Points and normal as in `Contact`.
+    distance [m]: gap of their surfaces, negative for the depth of an overlap. Points and normal as in
+    `Contact`.
     """
 
     distance: float

@@ -1,7 +1,7 @@
 """The rule book: which pairs of things in a cell are held against each other, and at what distance.
 
-CC.1 to CC.5 are the steps of compas_fab's collision check; CC.6 and CC.7 are what it leaves out. The book depends on
-attachments, touch lists, hidden things and collision settings, never on joint values or poses.
+CC.1 to CC.5 are the steps of compas_fab's collision check; CC.6 and CC.7 are what it leaves out. The book
+depends on attachments, touch lists, hidden things and collision settings, never on joint values or poses.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class RuleBook:
     - the step is not asked for;
     - one is hidden;
     - neither can move in the world;
-    - they are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot without an SRDF
+    - they are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot
+      without an SRDF
       also skips neighbours at a joint;
     - they are links of one tool: fixed to each other, or neighbours at a joint;
     - one carries the other: the nearest thing with shapes that a tool or body is fixed to;
@@ -116,7 +117,9 @@ class RuleBook:
     - a collision ignore group has both.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
+    def __init__(
+        self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS
+    ) -> None:
         self._options = options
         table = OwnerTable(cell, state)
         self.owners = table.owners
@@ -167,7 +170,10 @@ class RuleBook:
         if first.kind is OwnerKind.TOOL or first.unit in self._without_srdf:
             if first.rigid_frame == second.rigid_frame:
                 return "fixed to each other"
-            if first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame:
+            if (
+                first.rigid_frame == second.parent_rigid_frame
+                or second.rigid_frame == first.parent_rigid_frame
+            ):
                 return "neighbours at a joint"
         return ""
 
@@ -210,8 +216,8 @@ class RuleBook:
     def static_rows(self) -> tuple[StaticRow, ...]:
         """Owners that never move, by whom they are checked against. Those that no pair has are left out.
 
-        Owners that the rules cannot tell apart are looked at once, so a thousand plain obstacles cost little more than
-        one.
+        Owners that the rules cannot tell apart are looked at once, so a thousand plain obstacles cost little
+        more than one.
         """
         partners_of: dict[tuple[object, ...], tuple[Partner, ...]] = {}
         rows: dict[tuple[Partner, ...], list[int]] = {}
@@ -253,7 +259,9 @@ class RuleBook:
         """All pairs that are checked, by step, then by names."""
         pairs = list(self.moving_pairs)
         for row in self.static_rows:
-            pairs.extend((owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners)
+            pairs.extend(
+                (owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners
+            )
         return sorted(self.as_pair(i, j, margin) for i, j, margin in pairs)
 
     @cached_property

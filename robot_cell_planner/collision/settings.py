@@ -14,7 +14,8 @@ EVERYTHING = "*"
 def unknown_names(cell: RobotCell) -> tuple[str, ...]:
     """Names in the collision settings that nothing in the cell has, sorted.
 
-    They have no effect: a thing that comes and goes keeps its settings. A cell file that has some is probably misspelt.
+    They have no effect: a thing that comes and goes keeps its settings. A cell file that has some is probably
+    misspelt.
     """
     settings = cell.collision
     known = {EVERYTHING, *cell.robots, *cell.tools, *cell.bodies, *settings.ignore_groups}
@@ -85,9 +86,12 @@ class Margins:
     def between(self, first: Owner, second: Owner) -> float:
         """The margin of a pair: its own where it has one, else the sum of both sides'.
 
-        Of several that fit, the one with the nearest names counts, and of equally near ones the largest margin.
+        Of several that fit, the one with the nearest names counts, and of equally near ones the largest
+        margin.
         """
-        fitting = [(near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0]
+        fitting = [
+            (near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0
+        ]
         if fitting:
             return max(fitting)[1]
         return self.of(first) + self.of(second)

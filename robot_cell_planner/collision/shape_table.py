@@ -1,4 +1,4 @@
-"""All solids of a cell in one arrangement, and which pairs of them the rule book has; bounding boxes sort out the rest.
+"""All solids of a cell in one arrangement, and which pairs of them the rule book has.
 
 Engines share this table, so that they answer about the same pairs and differ only in the geometry.
 """
@@ -45,7 +45,8 @@ class StaticBlock:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Pairs of solids, by index, that come near enough. margins (k,) [m]; gaps (k,): lower bounds of distance [m]."""
+    """Pairs of solids, by index, that come near enough. margins (k,) [m]; gaps (k,): lower bounds of distance
+    [m]."""
 
     first: Indices
     second: Indices
@@ -57,8 +58,8 @@ class ShapeTable:
     """Solids by index: those that move come first.
 
     solids, owners, joints: solid, index of the owner, and joint of each. joint_T_solid: (n, 4, 4).
-    moving_pairs: (k, 2) indices with moving_margins (k,); rigid_pairs: (r, 2) with rigid_margins (r,), whose two
-    sides are fixed to each other, so that they collide in every configuration or in none.
+    moving_pairs: (k, 2) indices with moving_margins (k,); rigid_pairs: (r, 2) with rigid_margins (r,), whose
+    two sides are fixed to each other, so that they collide in every configuration or in none.
     """
 
     def __init__(self, book: RuleBook, placement_of: Callable[[str], Placement]) -> None:
@@ -81,7 +82,9 @@ class ShapeTable:
         self._centres = np.array([0.5 * (low + high) for low, high in bounds]).reshape(-1, 3)
         self._halves = np.array([0.5 * (high - low) for low, high in bounds]).reshape(-1, 3)
         self._collect_moving_pairs()
-        self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
+        self.blocks = tuple(
+            self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows
+        )
         self._low, self._high = self._boxes(self.joint_T_solid, slice(None))
         self._list_pairs()
 
@@ -144,20 +147,22 @@ class ShapeTable:
         self._margins = np.concatenate(margins)
 
     def _boxes(self, poses: Floats, chosen: slice) -> tuple[Floats, Floats]:
-        """Lower and upper corners (3, n) of the boxes in the world around chosen solids at poses (n, 4, 4)."""
+        """Lower and upper corners (3, n) of the boxes in the world around chosen solids at poses (n, 4,
+        4)."""
         rotations = poses[:, :3, :3]
         centres = np.matmul(rotations, self._centres[chosen, :, None])[:, :, 0] + poses[:, :3, 3]
         halves = np.matmul(np.abs(rotations), self._halves[chosen, :, None])[:, :, 0]
         return np.ascontiguousarray((centres - halves).T), np.ascontiguousarray((centres + halves).T)
 
     def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
-        """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at poses
-        (m, 4, 4). A micrometre is added, so that rounding loses none."""
+        """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
+        poses (m, 4, 4). A micrometre is added, so that rounding loses none."""
         count = self.moving_count
         self._low[:, :count], self._high[:, :count] = self._boxes(poses, slice(count))
         low, high, first, second = self._low, self._high, self._first, self._second
         apart = np.maximum(
-            low.take(first, axis=1) - high.take(second, axis=1), low.take(second, axis=1) - high.take(first, axis=1)
+            low.take(first, axis=1) - high.take(second, axis=1),
+            low.take(second, axis=1) - high.take(first, axis=1),
         )
         limits = self._margins + (reach + ROUNDING)
         near = np.flatnonzero(np.maximum(np.maximum(apart[0], apart[1]), apart[2]) <= limits)
@@ -171,14 +176,17 @@ class ShapeTable:
         return Candidates(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
     def _near_static(self, block: StaticBlock, reach: float) -> Columns:
-        """Candidates of a large block: what is not near the box around all its moving solids is out at once."""
+        """Candidates of a large block: what is not near the box around all its moving solids is out at
+        once."""
         low, high = self._low[:, block.moving], self._high[:, block.moving]
         widest = reach + float(block.margins.max())
         lowest, highest = low.min(axis=1) - widest, high.max(axis=1) + widest
         lows, highs = self._low[:, block.static], self._high[:, block.static]
         near = np.all((highs >= lowest[:, None]) & (lows <= highest[:, None]), axis=0)
         static, lows, highs = block.static[near], lows[:, near], highs[:, near]
-        apart = np.maximum(np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0)
+        apart = np.maximum(
+            np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0
+        )
         gaps = np.sqrt(np.einsum("ijk,ijk->jk", apart, apart))
         rows, columns = np.nonzero(gaps <= block.margins[:, None] + reach)
         return block.moving[rows], static[columns], block.margins[rows], gaps[rows, columns]

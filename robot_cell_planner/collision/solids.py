@@ -1,4 +1,4 @@
-"""What geometries of the cell become in a collision engine: primitives, convex solids, and surfaces of triangles."""
+"""What geometries become in a collision engine: primitives, convex solids, and surfaces of triangles."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def local_bounds(solid: Solid) -> tuple[Corners, Corners]:
 
 
 def prepare_geometry(cell: RobotCell) -> None:
-    """Build every collision geometry of a cell once, so that a bad one is refused when it enters, not when it is used.
+    """Build every collision geometry of a cell once, so that a bad one is refused when it enters, not when it
+    is used.
 
     Raises:
         GeometryError: the first that cannot be built; `subjects` names its link, tool link or body.
@@ -84,4 +85,6 @@ def prepare_geometry(cell: RobotCell) -> None:
                 solids(shape.geometry)
             except GeometryError as error:
                 subjects = (name, *error.subjects)
-                raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error
+                raise GeometryError(
+                    f"{name}: {error.message}", stage=error.stage, subjects=subjects
+                ) from error

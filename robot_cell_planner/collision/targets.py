@@ -1,4 +1,4 @@
-"""The check of a target before any planning: what a group carries against what stands still, with the robot left out.
+"""The check of a target before planning: what a group carries against what stands, the robot left out.
 
 It needs no configuration, and it is not complete: a target that passes may still be out of reach or blocked.
 """
@@ -22,7 +22,8 @@ STEPS = (Step.CC4, Step.CC5, Step.CC6)
 
 
 class TargetChecker:
-    """Tools and bodies that a planning group carries in a state, to be held against the stationary things elsewhere.
+    """Tools and bodies that a planning group carries in a state, to be held against the stationary things
+    elsewhere.
 
     Joints of tools stay as the state has them.
     """

@@ -1,0 +1,280 @@
+"""The rule book as a table: every step, list and exception, both ways round."""
+
+import pytest
+from collision_cells import (
+    NO_SETTINGS,
+    arm,
+    at,
+    body,
+    box,
+    gripper,
+    make_cell,
+    mechanism,
+    place,
+    settings,
+    sphere,
+    spindle,
+    working_cell,
+)
+from frozendict import frozendict
+
+from robot_cell_planner.cell.mechanism import JointKind
+from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
+from robot_cell_planner.cell.sources import ModelSources
+from robot_cell_planner.cell.things import NamedFrame, PairMargin
+from robot_cell_planner.collision.rules import CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
+from robot_cell_planner.collision.settings import unknown_names
+
+OTHERS = (body("table", box(1, 1, 0.1)), body("wall", box(1, 0.1, 1)))
+
+
+def cell_and_state(collision=NO_SETTINGS, robots=(), tools=()):
+    part = body("part", box(0.03, 0.05, 0.08))
+    cell = make_cell((arm(), *robots), (gripper(), spindle(), *tools), (part, *OTHERS), collision)
+    state = place(cell.default_state(), "gripper", attached_to="manipulator")
+    return cell, place(state, "part", attached_to="gripper")
+
+
+def verdict(cell, state, first, second):
+    """The verdict about a pair, which must not depend on the order of the names."""
+    book = RuleBook(cell, state)
+    found = book.pair(first, second)
+    assert found == book.pair(second, first)
+    listed = {(p.first, p.second) for p in book.checked()}
+    assert ((found.first, found.second) in listed) == isinstance(found, CheckedPair)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "step"),
+    [
+        ("base", "link4", Step.CC1),
+        ("link2", "gripper/palm", Step.CC2),
+        ("link5", "spindle/body", Step.CC2),
+        ("link6", "gripper/left", Step.CC2),
+        ("link1", "table", Step.CC3),
+        ("link3", "part", Step.CC3),
+        ("part", "table", Step.CC4),
+        ("gripper/left", "wall", Step.CC5),
+        ("spindle/body", "part", Step.CC5),
+        ("gripper/palm", "spindle/body", Step.CC6),
+        ("gripper/left", "gripper/right", Step.CC7),
+    ],
+)
+def test_each_step_has_its_pairs(first, second, step):
+    cell, state = cell_and_state()
+    assert verdict(cell, state, first, second) == CheckedPair(step, first, second, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "step", "reason"),
+    [
+        ("base", "link1", Step.CC1, "SRDF: Adjacent"),
+        ("link6", "gripper/palm", Step.CC2, "link6 carries gripper/palm"),
+        ("base", "table", Step.CC3, "neither moves"),
+        ("base", "spindle/body", Step.CC2, "neither moves"),
+        ("table", "wall", Step.CC4, "neither moves"),
+        ("spindle/body", "wall", Step.CC5, "neither moves"),
+        ("gripper/palm", "part", Step.CC5, "gripper holds part"),
+        ("gripper/left", "part", Step.CC5, "gripper holds part"),
+        ("gripper/palm", "gripper/left", Step.CC7, "neighbours at a joint"),
+    ],
+)
+def test_what_is_skipped_has_a_reason(first, second, step, reason):
+    cell, state = cell_and_state()
+    assert verdict(cell, state, first, second) == SkippedPair(step, first, second, reason)
+
+
+@pytest.mark.parametrize(
+    ("owner", "lists", "first", "second"),
+    [
+        ("gripper", {"touch_links": ("link5",)}, "link5", "gripper/palm"),
+        ("gripper", {"touch_links": ("link6",)}, "link6", "gripper/left"),
+        ("gripper", {"touch_bodies": ("table",)}, "gripper/right", "table"),
+        ("gripper", {"touch_bodies": ("spindle",)}, "gripper/palm", "spindle/body"),
+        ("spindle", {"touch_bodies": ("gripper",)}, "gripper/palm", "spindle/body"),
+        ("spindle", {"touch_bodies": ("part",)}, "spindle/body", "part"),
+        ("part", {"touch_links": ("link5",)}, "link5", "part"),
+        ("part", {"touch_bodies": ("table",)}, "part", "table"),
+        ("part", {"touch_bodies": ("spindle",)}, "spindle/body", "part"),
+        ("part", {"touch_links": ("spindle/body",)}, "spindle/body", "part"),
+        ("table", {"touch_bodies": ("part",)}, "part", "table"),
+        ("table", {"touch_bodies": ("gripper",)}, "gripper/left", "table"),
+        ("table", {"touch_links": ("gripper/left",)}, "gripper/left", "table"),
+        ("table", {"touch_links": ("link3",)}, "link3", "table"),
+    ],
+)
+def test_a_touch_list_of_either_side_allows_the_pair(owner, lists, first, second):
+    cell, state = cell_and_state()
+    assert isinstance(verdict(cell, state, first, second), CheckedPair)
+    carrier = {"gripper": "manipulator", "part": "gripper"}.get(owner, "")
+    found = verdict(cell, place(state, owner, attached_to=carrier, **lists), first, second)
+    assert found == SkippedPair(found.step, first, second, f"touch list of {owner}")
+
+
+def test_a_touch_list_allows_nothing_else():
+    cell, state = cell_and_state()
+    before = {p[:3] for p in RuleBook(cell, state).checked()}
+    after = RuleBook(cell, place(state, "part", attached_to="gripper", touch_bodies=("table",))).checked()
+    assert before - {p[:3] for p in after} == {(Step.CC4, "part", "table")}
+
+
+def test_a_hidden_thing_is_never_checked():
+    cell, state = cell_and_state()
+    for name, carrier in (("part", "gripper"), ("table", ""), ("gripper", "manipulator")):
+        pairs = RuleBook(cell, place(state, name, attached_to=carrier, hidden=True)).checked()
+        assert pairs
+        assert not any(side.split("/")[0] == name for pair in pairs for side in pair[1:3])
+    found = verdict(cell, place(state, "table", hidden=True), "part", "table")
+    assert found.reason == "table is hidden"
+
+
+def test_what_a_hidden_tool_carries_is_still_there():
+    cell, state = cell_and_state()
+    state = place(state, "gripper", attached_to="manipulator", hidden=True)
+    assert isinstance(verdict(cell, state, "part", "table"), CheckedPair)
+
+
+def test_a_body_that_comes_to_move_is_checked_against_what_stands():
+    cell, state = cell_and_state()
+    assert verdict(cell, state, "table", "wall").reason == "neither moves"
+    assert isinstance(verdict(cell, place(state, "wall", attached_to="link3"), "table", "wall"), CheckedPair)
+    assert verdict(cell, place(state, "wall", attached_to="base"), "table", "wall").reason == "neither moves"
+
+
+def test_what_carries_a_body_may_touch_it():
+    cell, state = cell_and_state()
+    state = place(state, "part", attached_to="link6")
+    assert verdict(cell, state, "link6", "part").reason == "link6 carries part"
+    assert isinstance(verdict(cell, state, "gripper/palm", "part"), CheckedPair)
+    state = place(state, "part", attached_to="flange")
+    assert verdict(cell, state, "link6", "part").reason == "link6 carries part"
+    stack = place(place(state, "part", attached_to="gripper/left"), "wall", attached_to="part")
+    assert verdict(cell, stack, "part", "wall").reason == "part carries wall"
+    assert isinstance(verdict(cell, stack, "gripper/right", "wall"), CheckedPair)
+
+
+def test_a_tool_holds_what_hangs_on_its_frames():
+    part = body("part", sphere(0.02))
+    frame = NamedFrame("grasp", "gripper/tcp")
+    cell = make_cell((arm(),), (gripper(),), (part,), frames=(frame,))
+    state = place(cell.default_state(), "gripper", attached_to="manipulator")
+    for carrier in ("gripper", "gripper/palm", "gripper/right", "gripper/tcp", "grasp"):
+        found = verdict(cell, place(state, "part", attached_to=carrier), "gripper/left", "part")
+        assert found.reason == "gripper holds part"
+
+
+def test_neighbours_of_a_robot_with_srdf_are_checked_unless_it_disables_them():
+    links = {"a": [sphere(0.1)], "b": [sphere(0.1)], "c": [sphere(0.1)], "d": [sphere(0.1)]}
+    joints = [
+        ("ab", JointKind.REVOLUTE, "a", "b", at(0.1), (0.0, 0.0, 1.0)),
+        ("bc", JointKind.FIXED, "b", "c", at(0.1), (0.0, 0.0, 1.0)),
+        ("cd", JointKind.REVOLUTE, "c", "d", at(0.1), (0.0, 0.0, 1.0)),
+    ]
+    group = frozendict({"g": PlanningGroup("g", ("ab", "cd"), base_link="a", tip_link="d")})
+
+    def checked(**what):
+        cell = make_cell((Robot("chain", mechanism("chain", links, joints), group, **what),))
+        return {(p.first, p.second) for p in RuleBook(cell, cell.default_state()).checked()}
+
+    assert checked() == {("a", "d")}
+    every = {("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")}
+    assert checked(sources=ModelSources(srdf="<robot name='chain'/>")) == every
+    assert checked(disabled_pairs=(DisabledPair("b", "a"),)) == every - {("a", "b")}
+
+
+def test_links_of_two_robots_are_checked_against_each_other():
+    cell, state = cell_and_state(robots=(arm("second", "second_"),))
+    pair = verdict(cell, state, "link1", "second_link1")
+    assert pair == CheckedPair(Step.CC1, "link1", "second_link1", 0.0)
+    assert verdict(cell, state, "base", "second_base").reason == "neither moves"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [("link3", "table"), ("arm", "table"), ("arm", "OTHER"), ("OTHER", "link3"), ("BOTH",)],
+)
+def test_an_ignore_group_excludes_pairs_of_its_members(members):
+    groups = {"clamps": members, "OTHER": ("table", "wall", "clamps"), "BOTH": ("arm", "OTHER")}
+    cell, state = cell_and_state(settings(groups))
+    assert verdict(cell, state, "link3", "table").reason.startswith("ignore group ")
+    assert isinstance(verdict(cell, state, "part", "table"), CheckedPair)
+
+
+def test_there_is_no_limit_on_ignore_groups():
+    groups = {f"group{i}": ("link3", f"missing{i}") for i in range(300)}
+    cell, state = cell_and_state(settings({**groups, "last": ("link3", "table")}))
+    assert verdict(cell, state, "link3", "table").reason == "ignore group last"
+
+
+@pytest.mark.parametrize(
+    ("margins", "expected"),
+    [
+        ({}, 0.0),
+        ({"*": 0.01}, 0.02),
+        ({"link3": 0.01}, 0.01),
+        ({"arm": 0.03, "*": 0.01}, 0.04),
+        ({"link3": 0.02, "arm": 0.03, "table": 0.05}, 0.07),
+        ({"link2": 0.02, "wall": 0.05}, 0.0),
+    ],
+)
+def test_margins_of_both_sides_add_up_and_the_nearest_name_counts(margins, expected):
+    cell, state = cell_and_state(settings(margins=margins))
+    assert verdict(cell, state, "link3", "table").margin == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("link3", "table", 0.0)], 0.0),
+        ([("table", "link3", 0.1)], 0.1),
+        ([("arm", "table", 0.1), ("link3", "table", 0.02)], 0.02),
+        ([("*", "table", 0.1), ("arm", "table", 0.05)], 0.05),
+        ([("arm", "*", 0.1), ("*", "table", 0.2)], 0.2),
+        ([("link2", "table", 0.1)], 0.02),
+    ],
+)
+def test_a_margin_of_the_pair_overrides_the_sum(pairs, expected):
+    found = [PairMargin(*pair) for pair in pairs]
+    cell, state = cell_and_state(settings(margins={"*": 0.01}, pairs=found))
+    assert verdict(cell, state, "link3", "table").margin == pytest.approx(expected)
+
+
+def test_tool_margins_hold_for_its_links():
+    cell, state = cell_and_state(settings(margins={"gripper": 0.01, "gripper/left": 0.03}))
+    assert verdict(cell, state, "gripper/palm", "table").margin == 0.01
+    assert verdict(cell, state, "gripper/left", "table").margin == 0.03
+
+
+def test_options_choose_steps_and_add_a_margin():
+    cell, state = cell_and_state(settings(margins={"*": 0.01}))
+    book = RuleBook(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
+    assert {p.step for p in book.checked()} == {Step.CC4, Step.CC5}
+    assert {p.margin for p in book.checked()} == {0.025}
+    assert book.pair("base", "link4").reason == "its step is not asked for"
+    with pytest.raises(ValueError, match="extra_margin is -1"):
+        CollisionOptions(-1.0)
+
+
+def test_names_in_the_settings_that_nothing_has_are_found():
+    found = settings(
+        {"g": ("link3", "tabel")}, {"arm": 0.1, "gripper/lift": 0.1}, [PairMargin("*", "wal", 0.0)]
+    )
+    cell, state = cell_and_state(found)
+    assert unknown_names(cell) == ("gripper/lift", "tabel", "wal")
+    assert RuleBook(cell, state).checked()
+
+
+def test_things_without_collision_shapes_own_nothing():
+    cell, state = working_cell()
+    assert "flange" not in RuleBook(cell, state).by_name
+
+
+def test_plain_obstacles_are_looked_at_once():
+    """Equal rows are shared, and differ where anything that the rules look at does."""
+    many = [body(f"stone{i}", sphere(0.1)) for i in range(1000)]
+    cell, state = working_cell(many, settings({"ours": ("stone7", "link3")}, {"stone8": 0.1}))
+    state = place(state, "part", attached_to="gripper", touch_bodies=("stone9",))
+    rows = RuleBook(cell, state).static_rows
+    stones = sorted(len(row.owners) for row in rows)
+    assert stones == [1, 1, 1, 1, 997]
