@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,10 @@ class Chain:
     table: Array
     variables: tuple[str, ...]
     used: tuple[bool, ...]
+
+    @cached_property
+    def all_used(self) -> bool:
+        return all(self.used)
 
     def forward(self, q: Array) -> Array:
         """base_T_tip (4, 4) for a configuration (n,): C contiguous float64, writable."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +16,7 @@ SNAP_DIRECTION = 1e-4  # axes this near to a common direction are taken to have 
 SNAP_LENGTH = 1e-5  # [m]
 COMMON_COSINES = np.array((0.0, 0.5, np.sqrt(0.5), np.sqrt(0.75), 1.0))
 ROBOTS_KEPT = 64
+GENERIC = 0.5  # [rad or m] a value of a locked joint at which nothing is aligned by chance
 
 
 class SixRevolute:
@@ -40,9 +40,10 @@ class SixRevolute:
         self.family: str = robot.get_kinematic_family()
         self._solve = robot.calculate_IK
 
-    def rough(self, target: Array) -> Array:
-        """Rough solutions (k, 6) for base_T_tip (4, 4), least-squares ones included; k may be 0."""
-        return np.array(self._solve(target).Q).reshape(-1, 6)
+    def solutions(self, target: Array) -> list[Array]:
+        """Rough solutions, each (6,), for base_T_tip (4, 4), least-squares ones included; there may be none."""
+        found: list[Array] = self._solve(target).Q
+        return found
 
 
 class LockedSeven:
@@ -60,36 +61,38 @@ class LockedSeven:
         slides = [row for row in range(7) if table[row, kernels.KIND] != 0.0]
         if len(slides) > 1:
             raise ValueError("no closed form")
+        self._six_at = lru_cache(maxsize=ROBOTS_KEPT)(self._six)
         for lock in slides or (6, 0, 2, 3, 4, 5, 1):
+            self.lock = lock
             try:
-                self._first = SixRevolute(folded(table, lock, 0.5))
+                self.family = self._six_at(GENERIC).family
+                return
             except ValueError:
                 continue
-            self.lock = lock
-            break
-        else:
-            raise ValueError("no closed form")
-        self.family = self._first.family
-        self._at = lru_cache(maxsize=ROBOTS_KEPT)(self._six)
+        raise ValueError("no closed form")
 
-    def rough(self, target: Array, value: float) -> Array:
-        """Rough solutions (k, 7), in the order of the rows, with the locked joint at a value [rad or m]."""
-        ends = self.lock in (0, 6)
-        six = self._first.rough(self._moved(target, value)) if ends else self._at(value).rough(target)
-        return np.insert(six, self.lock, value, axis=1)
+    def rough(self, targets: Array, values: Array) -> Array:
+        """Rough solutions (k, 7), in the order of the rows, for targets (c, 4, 4) each with the locked joint at one of
+        the values (c,) [rad or m]."""
+        if self.lock in (0, 6):
+            table = self._table
+            targets = kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
+            solve = self._six_at(GENERIC).solutions
+            found = [solve(target) for target in targets]
+        else:
+            pairs = zip(targets, values.tolist(), strict=True)
+            found = [self._six_at(value).solutions(target) for target, value in pairs]
+        six = np.array([q for several in found for q in several]).reshape(-1, 6)
+        result = np.empty((len(six), 7))
+        result[:, : self.lock], result[:, self.lock + 1 :] = six[:, : self.lock], six[:, self.lock :]
+        result[:, self.lock] = np.repeat(values, [len(several) for several in found])
+        return result
 
     def _six(self, value: float) -> SixRevolute:
-        return SixRevolute(folded(self._table, self.lock, value))
-
-    def _moved(self, target: Array, value: float) -> Array:
-        """Where the six have to be with the joint locked at 0.5 to be at the target with it at `value`."""
-        ends = (0.5, value)
+        """The six with the locked joint at a value; if it is the first or last, the chain without it."""
         if self.lock == 0:
-            here, there = (_transform(self._table[0]) @ _motion(self._table[0], end) for end in ends)
-            return here @ np.linalg.inv(there) @ target
-        tip = _transform(self._table[7])
-        here, there = (_motion(self._table[6], end) @ tip for end in ends)
-        return np.asarray(target @ np.linalg.inv(there) @ here)
+            return SixRevolute(self._table[1:])
+        return SixRevolute(self._table[:7] if self.lock == 6 else folded(self._table, self.lock, value))
 
 
 class ClosedForm:
@@ -101,19 +104,23 @@ class ClosedForm:
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
         self._solver = solver
         self._columns = chain.table[:-1, kernels.VARIABLE].astype(np.intp)
+        self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
         self.locked = int(self._columns[solver.lock]) if isinstance(solver, LockedSeven) else None
         self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
         self.family = solver.family
 
-    def rough(self, target: Array, seed: Array, value: float) -> Array:
-        """Rough solutions (k, n) for base_T_tip; value: of the locked variable. Unused variables are as in the seed."""
+    def rough(self, targets: Array, values: Array, start: Array) -> Array:
+        """Rough solutions (k, n) for base_T_tip (c, 4, 4), each with the locked variable at one of the values (c,).
+
+        Variables that do not move the tip are as in the start (n,).
+        """
         if isinstance(self._solver, LockedSeven):
-            found = self._solver.rough(target, value)
+            found = self._solver.rough(targets, values)
         else:
-            found = self._solver.rough(target)
-        if len(self._columns) == len(seed) and np.array_equal(self._columns, np.arange(len(seed))):
+            found = np.array([q for target in targets for q in self._solver.solutions(target)]).reshape(-1, 6)
+        if self._in_order:
             return found
-        result = np.tile(seed, (len(found), 1))
+        result = np.tile(start, (len(found), 1))
         result[:, self._columns] = found
         return result
 
@@ -187,10 +194,12 @@ def _snapped_lengths(offsets: Array) -> Array:
     return np.asarray(np.round(offsets / SNAP_LENGTH) * SNAP_LENGTH)
 
 
-def spread(lower: float, upper: float, near: float, count: int) -> Iterator[float]:
+def spread(lower: float, upper: float, near: float, count: int) -> list[float]:
     """`count` values evenly over a range, the ones nearest to `near` first; where an end is infinite, over a turn
     around `near`."""
     if not (np.isfinite(lower) and np.isfinite(upper)):
         lower, upper = max(lower, near - np.pi), min(upper, near + np.pi)
     values = lower + (np.arange(count) + 0.5) * (upper - lower) / count
-    yield from (float(value) for value in sorted(values, key=lambda value: (abs(value - near), value)))
+    order = np.argsort(np.abs(values - near), kind="stable")
+    nearest: list[float] = values[order].tolist()
+    return nearest

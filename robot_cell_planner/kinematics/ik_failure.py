@@ -70,9 +70,10 @@ class Traces:
     closest: Array | None = None
     left: tuple[float, float] = (np.inf, np.inf)
 
-    def note_beyond(self, q: Array, excess: float) -> None:
-        if excess < self.beyond_excess:
-            self.beyond, self.beyond_excess = q.copy(), excess
+    def note_beyond(self, solutions: Array, excesses: Array) -> None:
+        """Solutions (b, n) beyond limits and their excess (b,), least first."""
+        if len(solutions) and excesses[0] < self.beyond_excess:
+            self.beyond, self.beyond_excess = solutions[0].copy(), float(excesses[0])
 
     def note_closest(self, q: Array, distance: float, angle: float) -> None:
         if distance**2 + angle**2 < self.left[0] ** 2 + self.left[1] ** 2:
@@ -179,13 +180,11 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
             ITERATIONS, 8,
         )  # fmt: skip
         if len(found):
-            settled, facts = kernels.finish(
+            _, _, beyond, excesses = kernels.finish(
                 problem.chain.table, problem.target, problem.freedom, found, problem.start, joints.limits,
                 joints.angular, problem.tolerance,
             )  # fmt: skip
-            for q, (verdict, _, _, excess) in zip(settled, facts, strict=True):
-                if verdict == kernels.BEYOND:
-                    traces.note_beyond(q, float(excess))
+            traces.note_beyond(beyond, excesses)
     if traces.closest is None:
         _, _, closest, facts = kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,

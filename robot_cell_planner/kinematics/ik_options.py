@@ -69,8 +69,7 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise ValueError(f"timeout is {self.timeout} s, expected a finite number above 0")
 
 
-@dataclass(frozen=True, eq=False)
-class IkResult:
+class IkResult(msgspec.Struct, frozen=True, eq=False):
     """Solutions in the order that was asked for; each was verified by forward kinematics and limits.
 
     variables: names of the columns. solutions: (k, n) [rad, m]. residuals: (k, 2), distance [m] and angle [rad] left.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
@@ -15,10 +16,10 @@ from ..cell.value import WORLD
 from ..errors import InvalidRequestError, UnknownNameError
 from . import kernels
 from .cache import IdentityCache
-from .chain import Chain
+from .chain import Chain, way_to
 from .forward import frame_matrix, held_chain
 from .model import CellModel, cell_model
-from .targets import FrameTarget, PointAxisTarget, Target, target_frame
+from .targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,7 @@ class Joints:
     angular: Array
 
 
-@dataclass(frozen=True, eq=False)
-class IkProblem:
+class IkProblem(msgspec.Struct, frozen=True, eq=False):
     """frame: what has to be at the target, a transform (4, 4) in the world. freedom: of its rotation, see kernels.py.
 
     tolerance: (2,) [m, rad]. start: (n,), the values of the state. All arrays are C contiguous and writable, and not to
@@ -53,7 +53,16 @@ class IkProblem:
     start: Array
 
 
-_joints: IdentityCache[Joints] = IdentityCache(size=128)
+class _Setup(msgspec.Struct, frozen=True, eq=False):
+    """What does not depend on the target's numbers nor on joint values. chain: if nothing on the way is held."""
+
+    model: CellModel
+    joints: Joints
+    frame: str
+    chain: Chain | None
+
+
+_setups: IdentityCache[_Setup] = IdentityCache(size=256)
 
 
 def ik_problem(
@@ -66,28 +75,45 @@ def ik_problem(
         UnknownNameError: there is no such group, joint of the group, frame or body.
         InvalidRequestError: the group has no joints, none of them moves the frame, or the target is no target.
     """
-    if not isinstance(target, FrameTarget | PointAxisTarget):
+    if not isinstance(target, TARGET_TYPES):
         raise InvalidRequestError(f"target is a {type(target).__name__}, expected a FrameTarget or PointAxisTarget")
-    model = cell_model(cell, state)
-    joints = _joints.get((model,), (group, variables), lambda: _solved_for(model, group, variables))
-    frame = target_frame(cell, state, group, target.mode, target.frame)
-    chain = held_chain(model, state, frame, joints.variables)
-    if not any(chain.used):
-        name = cell.group(group).name
-        raise InvalidRequestError(f"no joint of group {name} moves frame {frame}", subjects=(name, frame))
+    setup = _setups.get(
+        (cell, state.base_poses, state.tools, state.bodies),
+        (group, target.mode, target.frame, variables),
+        lambda: _set_up(cell, state, target, group, variables),
+    )
+    model, joints = setup.model, setup.joints
+    chain = setup.chain or held_chain(model, state, setup.frame, joints.variables)
     start = model.values(state, joints.variables)
-    tolerance = np.array((target.tolerance_position * target.native_scale, target.tolerance_angle))
+    scale = target.native_scale
+    tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
     reference = None
     if target.reference_frame != WORLD:
         reference = frame_matrix(cell, state, target.reference_frame)
     if isinstance(target, FrameTarget):
-        matrix, freedom = _pose_matrix(target), kernels.NO_FREEDOM
+        matrix, freedom = target.pose.matrix, kernels.NO_FREEDOM
+        if scale != 1.0:
+            matrix[:3, 3] *= scale
     else:
         near = chain.forward(start) if reference is None else np.linalg.inv(reference) @ chain.forward(start)
         matrix, freedom = _axis_matrix(target, near), kernels.ABOUT_Z
     if reference is not None:
         matrix = np.ascontiguousarray(reference @ matrix)
-    return IkProblem(model, joints, chain, frame, matrix, freedom, tolerance, start)
+    return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
+
+
+def _set_up(
+    cell: RobotCell, state: RobotCellState, target: Target, group: str, variables: tuple[str, ...]
+) -> _Setup:
+    model = cell_model(cell, state)
+    joints = _solved_for(model, group, variables)
+    frame = target_frame(cell, state, group, target.mode, target.frame)
+    chain = held_chain(model, state, frame, joints.variables)
+    if not any(chain.used):
+        name = cell.group(group).name
+        raise InvalidRequestError(f"no joint of group {name} moves frame {frame}", subjects=(name, frame))
+    nothing_held = set(way_to(model, frame).variables) <= set(joints.variables)
+    return _Setup(model, joints, frame, chain if nothing_held else None)
 
 
 def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joints:
@@ -104,13 +130,6 @@ def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joi
     limits = np.array((model.lower[indices], model.upper[indices], -unlimited, unlimited))
     angular = np.array([float(model.variable(name).angular) for name in names])
     return Joints(names, limits, angular)
-
-
-def _pose_matrix(target: FrameTarget) -> Array:
-    matrix = target.pose.matrix
-    if target.native_scale != 1.0:
-        matrix[:3, 3] *= target.native_scale
-    return matrix
 
 
 def _axis_matrix(target: PointAxisTarget, near: Array) -> Array:

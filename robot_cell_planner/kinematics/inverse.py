@@ -27,6 +27,8 @@ Validity = Callable[[Array], bool]
 Explanation = Callable[[Array], tuple[str, ...]]
 ITERATIONS = 100  # of a numeric search from one start
 STARTS_AT_ONCE = 8  # between two looks at the clock
+SAMPLES_AT_ONCE = 4  # evaluations of a closed form between two looks at whether enough is found
+ALL_SAMPLES_AT_ONCE = 64  # the same where all solutions are wanted
 MISSES_FOLLOWED = 16  # solutions beyond limits that the numeric search starts from
 STARTS_AFTER_CLOSED_FORM = 24  # where a closed form has found nothing, chance has little left to find
 
@@ -118,20 +120,31 @@ class _Search:
         """Whether one evaluation of the closed form gives all solutions that exist."""
         return self.form is not None and self.form.locked is None and self.problem.freedom == kernels.NO_FREEDOM
 
+    @property
+    def _at_once(self) -> bool:
+        """Whether one evaluation also gives the order that is asked for, with nothing left to choose."""
+        options = self.options
+        plain = self.is_valid is None and not options.all_turns and options.order is IkOrder.NEAREST_TO_SEED
+        return plain and self.closed
+
     def collect(self) -> IkResult:
         """All solutions, or as many as are wanted, in order."""
+        if self._at_once:
+            batch = self._evaluated([(self.problem.target, 0.0)], [])
+            if len(batch.solutions):
+                return self._result(batch.solutions, batch.residuals, [batch.solver], cut=False)
         solutions, residuals, solvers, cut = self._gather()
         if not len(solutions):
             raise self._failure()
         order = self._order(solutions)
-        solutions, residuals = solutions[order], residuals[order]
+        return self._result(solutions[order], residuals[order], solvers, cut)
+
+    def _result(self, solutions: Array, residuals: Array, solvers: list[str], cut: bool) -> IkResult:
         if self.wanted and len(solutions) > self.wanted:
             solutions, residuals, cut = solutions[: self.wanted], residuals[: self.wanted], True
-        complete = self.closed and not cut and all(self.problem.chain.used) and solvers == [self._name]
-        joints = self.problem.joints
-        return IkResult(
-            joints.variables, solutions, residuals, ", ".join(solvers), complete, self.problem.chain, joints.limits
-        )
+        joints, chain = self.problem.joints, self.problem.chain
+        complete = self.closed and not cut and chain.all_used and solvers == [self._name]
+        return IkResult(joints.variables, solutions, residuals, ", ".join(solvers), complete, chain, joints.limits)
 
     def _gather(self) -> tuple[Array, Array, list[str], bool]:
         """Solutions, residuals, who found them, and whether the search ended because enough were found."""
@@ -258,14 +271,8 @@ class _Search:
         together = 1
         while chunk := list(islice(samples, together)):
             self._check_clock()
-            rough = [self.problem.start[None]] + [self._rough(target, value) for target, value in chunk]
-            yield self._finished(np.concatenate(rough), misses)
-            if not self.wanted:
-                together = 64
-
-    def _rough(self, target: Array, value: float) -> Array:
-        assert self.form is not None
-        return self.form.rough(target, self.problem.start, value)
+            yield self._evaluated(chunk, misses)
+            together = SAMPLES_AT_ONCE if self.wanted else ALL_SAMPLES_AT_ONCE
 
     def _samples(self) -> Iterator[tuple[Array, float]]:
         """Targets and values of the locked joint to evaluate the closed form at; nearest to the start first."""
@@ -281,19 +288,21 @@ class _Search:
         for spin, value in product(spins, values):
             yield _spun(problem.target, spin), value
 
-    def _finished(self, rough: Array, misses: list[Array]) -> Batch:
+    def _evaluated(self, samples: list[tuple[Array, float]], misses: list[Array]) -> Batch:
+        """What the closed form gives for targets and values of the locked joint, verified."""
+        assert self.form is not None
         problem = self.problem
         joints = problem.joints
-        found, facts = kernels.finish(
+        targets, values = np.array([sample[0] for sample in samples]), np.array([sample[1] for sample in samples])
+        rough = self.form.rough(targets, values, problem.start)
+        found, left, beyond, excesses = kernels.finish(
             problem.chain.table, problem.target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
             problem.tolerance,
         )  # fmt: skip
-        valid = int(np.count_nonzero(facts[:, 0] == kernels.VALID))
-        if not valid:
-            for q, fact in zip(found, facts, strict=True):
-                self.traces.note_beyond(q, float(fact[3]))
-            misses.extend(found[: MISSES_FOLLOWED - len(misses)] if len(found) else rough[1 : 1 + MISSES_FOLLOWED])
-        return Batch(found[:valid], facts[:valid, 1:3], self._name)
+        if not len(found):
+            self.traces.note_beyond(beyond, excesses)
+            misses.extend((beyond if len(beyond) else rough)[: MISSES_FOLLOWED - len(misses)])
+        return Batch(found, left, self.form.name)
 
     @property
     def _name(self) -> str:

@@ -34,7 +34,8 @@ DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redu
 LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
 STALLED_AFTER = 8  # iterations without progress
 
-REJECTED, VALID, BEYOND = 0.0, 1.0, 2.0  # verdicts of `finish`
+REJECTED, VALID, BEYOND = 0, 1, 2  # verdicts of `settle`
+FAR = 1e6  # [rad, m] more than the squared distance of any two configurations
 
 
 @compiled
@@ -295,6 +296,39 @@ def approach(
 
 
 @compiled
+def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
+    """Targets (k, 4, 4) of the chain that is left when its first or last joint is taken away with what lies beyond it.
+
+    lock: the row of that joint; tip: that of the tip. values: (k,) of the joint. Without the last joint the chain ends
+    where that joint begins; without the first it starts where that joint ends.
+    """
+    table = np.zeros((2, CHAIN_COLUMNS))
+    table[0], table[1] = lock, tip
+    for i in range(CHAIN_COLUMNS):
+        if last and i < KIND:
+            table[0, i] = 1.0 if i in (0, 4, 8) else 0.0
+        if not last:
+            table[1, i] = 1.0 if i in (0, 4, 8) else 0.0
+    table[0, VARIABLE] = 0.0
+    origins, axes, way, value = np.empty((2, 3)), np.empty((2, 3)), np.empty((4, 4)), np.empty(1)
+    result = np.zeros(targets.shape)
+    for k in range(values.shape[0]):
+        value[0] = values[k]
+        walk(table, value, origins, axes, way)
+        target, moved = targets[k], result[k]
+        for i in range(3):
+            for j in range(3):
+                for m in range(3):
+                    moved[i, j] += target[i, m] * way[j, m] if last else way[m, i] * target[m, j]
+        for i in range(3):
+            moved[i, 3] = target[i, 3] if last else 0.0
+            for m in range(3):
+                moved[i, 3] += -moved[i, m] * way[m, 3] if last else way[m, i] * (target[m, 3] - way[m, 3])
+        moved[3, 3] = 1.0
+    return result
+
+
+@compiled
 def nearest_turn(value: float, near: float, lower: float, upper: float) -> float:
     """The angle plus whole turns that is nearest to another, within the limits or else least beyond them."""
     value += TURN * round((near - value) / TURN)
@@ -336,7 +370,7 @@ def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
 def settle(
     chain: Array, target: Array, freedom: int, q: Array, seed: Array, lower: Array, upper: Array, angular: Array,
     tolerance: Array, unlimited: Array,
-) -> tuple[float, float, float, float]:
+) -> tuple[int, float, float, float]:
     """Turn a rough solution q (n,) into a verified one, in place.
 
     It is brought onto the target without regard to limits, then turned by whole turns to be near the seed and within
@@ -375,32 +409,33 @@ def settle(
 def finish(
     chain: Array, target: Array, freedom: int, rough: Array, seed: Array, limits: Array, angular: Array,
     tolerance: Array,
-) -> tuple[Array, Array]:
-    """Verify rough solutions (k, n) and order them by their distance to the seed (n,).
+) -> tuple[Array, Array, Array, Array]:
+    """Verify rough solutions (k, n) and the seed (n,) itself, and order them by their distance to it.
 
-    limits: (4, n) of lower, upper, -inf, inf. Returns configurations (c, n), and (c, 4) of verdict VALID or BEYOND,
-    distance [m], angle [rad], excess over limits [rad, m]; the valid ones first, none twice.
+    limits: (4, n) of lower, upper, -inf, inf. None comes twice. Returns the valid solutions (c, n) and what they leave
+    (c, 2), distance [m] and angle [rad]; then those beyond limits (b, n), least first, and their excess (b,) [rad, m].
     """
     count, n = rough.shape
-    found, facts, keys = np.empty((count, n)), np.empty((count, 4)), np.empty(count)
-    c = 0
-    for k in range(count):
+    found, left, keys = np.empty((count + 1, n)), np.empty((count + 1, 2)), np.empty(count + 1)
+    c, valid = 0, 0
+    for k in range(-1, count):
         q = found[c]
-        q[:] = rough[k]
+        q[:] = seed if k < 0 else rough[k]
         verdict, distance, angle, excess = settle(
             chain, target, freedom, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
         )
         if verdict == REJECTED or not is_new(found, c, q, angular):
             continue
-        facts[c, 0], facts[c, 1], facts[c, 2], facts[c, 3] = verdict, distance, angle, excess
-        keys[c] = 0.0
-        for i in range(n):
-            keys[c] += (q[i] - seed[i]) ** 2
-        if verdict == BEYOND:
-            keys[c] = 1e12 + excess
+        left[c, 0], left[c, 1] = distance, angle
+        keys[c] = FAR + excess
+        if verdict == VALID:
+            valid += 1
+            keys[c] = 0.0
+            for i in range(n):
+                keys[c] += (q[i] - seed[i]) ** 2
         c += 1
     order = np.argsort(keys[:c], kind="mergesort")
-    return found[:c][order], facts[:c][order]
+    return found[order[:valid]], left[order[:valid]], found[order[valid:]], keys[order[valid:]] - FAR
 
 
 @compiled

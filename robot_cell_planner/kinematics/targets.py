@@ -74,6 +74,7 @@ class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="poi
 
 
 Target = FrameTarget | PointAxisTarget
+TARGET_TYPES = (FrameTarget, PointAxisTarget)
 
 _frames: IdentityCache[str] = IdentityCache(size=256)
 
