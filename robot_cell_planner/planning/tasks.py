@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from frozendict import frozendict
 
 from ..cell.changes import Scene
+from ..cell.suggestions import unknown_name
 from ..collision.checker import CollisionChecker
 from ..errors import UnknownNameError
-from ..cell.suggestions import unknown_name
 from ..trajectory.limits import Array, MotionLimits
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, TrajectoryReport, validate
-from .cartesian import CartesianPlan, CartesianRequest
+from .cartesian import CartesianRequest as CartesianRequest
 from .cartesian import plan_cartesian as plan_along_lines
 from .joint_space import plan_motion as plan_in_joint_space
 from .plan import Plan
@@ -46,7 +46,7 @@ def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> P
     )
 
 
-def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> CartesianPlan:
+def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> Plan:
     """`cartesian.plan_cartesian` in a worker."""
     return plan_along_lines(
         scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled

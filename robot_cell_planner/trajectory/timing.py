@@ -1,8 +1,8 @@
 """Timing of paths: when to be where, within velocity, acceleration and jerk limits, by Ruckig's profiles.
 
 Ruckig (Berscheid and Kroeger, "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", 2021) is
-asked for one thing here: the fastest profile of one value from rest to rest. Paths keep their geometry; what is timed is
-the way along them, so that all joints obey their limits everywhere, not only at samples.
+asked for one thing here: the fastest profile of one value from rest to rest. Paths keep their geometry; what is timed
+is the way along them, so that all joints obey their limits everywhere, not only at samples.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import (
     InvalidRequestError,
@@ -114,7 +115,7 @@ class TrajectoryReport:
         )
 
 
-CollisionCheck = Callable[[Array], Array]
+CollisionCheck = Callable[[Array], NDArray[np.bool_]]
 PairOf = Callable[[Array], tuple[str, str]]
 
 
@@ -250,7 +251,7 @@ def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[Limit
 
 
 def _listed(
-    trajectory: Trajectory, quantity: Quantity, values: Array, bounds: Array, broken: np.ndarray
+    trajectory: Trajectory, quantity: Quantity, values: Array, bounds: Array, broken: NDArray[np.bool_]
 ) -> list[LimitViolation]:
     """The broken entries of (n, dof) arrays; what belongs to a step counts for the sample that it starts from."""
     found = []

@@ -1,0 +1,60 @@
+"""Options of Cartesian planning. Names, defaults and units are those of compas_fab where it has the option."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..errors import InvalidRequestError, Value
+
+
+@dataclass(frozen=True)
+class CartesianOptions:
+    """How a Cartesian motion is followed.
+
+    max_step_distance [m], max_step_angle [rad]: widest spacing of points along the path. min_step_distance [m],
+    min_step_angle [rad]: narrowest spacing when a step is halved because joints would jump. max_jump_prismatic [m],
+    max_jump_revolute [rad]: largest change of a joint from point to point; 0: not checked. check_collision: hold the
+    points, and the motion between them, against the cell. skip_preplanning_collision_check: do not try the waypoints
+    themselves before the motion is followed.
+
+    extra_margin [m], search_step, resolution [rad or m], engine, seed and time_limit [s]: as in `PlanningOptions`.
+
+    Raises:
+        InvalidRequestError: a value outside its range.
+    """
+
+    max_step_distance: float = 0.01
+    max_step_angle: float = 0.1
+    min_step_distance: float = 0.0001
+    min_step_angle: float = 0.0001
+    max_jump_prismatic: float = 0.1
+    max_jump_revolute: float = math.pi / 2.0
+    check_collision: bool = True
+    skip_preplanning_collision_check: bool = False
+    extra_margin: float = 0.0
+    search_step: float = 0.03
+    resolution: float = 0.001
+    engine: str = "coal"
+    seed: int = 0
+    time_limit: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("max_step_distance", 1e-6, 100.0),
+            ("max_step_angle", 1e-6, 2.0 * math.pi),
+            ("min_step_distance", 1e-9, self.max_step_distance),
+            ("min_step_angle", 1e-9, self.max_step_angle),
+            ("max_jump_prismatic", 0.0, 1e6),
+            ("max_jump_revolute", 0.0, 1e6),
+            ("extra_margin", 0.0, 10.0),
+            ("resolution", 1e-5, 1.0),
+            ("search_step", self.resolution, 1.0),
+            ("seed", 0, 2**63 - 1),
+            ("time_limit", 0.0, 1e6),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                text = f"{name} is {value:g}, expected {low:g} to {high:g}"
+                limit = high if value > high else low
+                raise InvalidRequestError(text, stage="request", values=(Value(name, value, limit),))

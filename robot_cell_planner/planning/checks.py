@@ -1,0 +1,109 @@
+"""Collision checks of a search: counted, limited, and ended by a cancellation or a time limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.checker import CollisionChecker, segments
+from ..collision.report import CollisionPair
+from ..trajectory.limits import Array
+from .watch import Watch
+
+MAX_BLOCKED_KEPT = 256
+# Batches are cut, so that a cancellation is heard within some milliseconds.
+CHUNK = 64
+
+
+class CountedChecks:
+    """A collision checker that counts, and that stops its caller where it must.
+
+    Attributes: states, motions (checked so far), blocked (motions found in collision), last_blocked (the configuration
+    at which the last of them was), state_limit (for `exhausted`).
+    """
+
+    def __init__(self, checker: CollisionChecker, watch: Watch, state_limit: int) -> None:
+        self.checker = checker
+        self.watch = watch
+        self.state_limit = state_limit
+        self.states = 0
+        self.motions = 0
+        self.blocked = 0
+        self.last_blocked: Array = checker.default
+        self._blocked_at: list[Array] = []
+
+    @property
+    def exhausted(self) -> bool:
+        return self.states >= self.state_limit
+
+    def state_free(self, q: Array) -> bool:
+        """Whether q (dof,) is free.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        self.watch.check(self.states)
+        self.states += 1
+        return not self.checker.in_collision(q)
+
+    def motion_free(self, start: Array, end: Array, step: float) -> bool:
+        """Whether a straight motion is free at states no further than `step` apart, its ends included.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        self.watch.check(self.states)
+        self.motions += 1
+        fraction = self.checker.first_collision_on_motion(start, end, step)
+        count = segments(start, end, step)
+        if fraction is None:
+            self.states += count + 1
+            return True
+        self.states += rank_in_halving_order(round(fraction * count), count)
+        self.blocked += 1
+        self.last_blocked = start + fraction * (end - start)
+        if len(self._blocked_at) < MAX_BLOCKED_KEPT:
+            self._blocked_at.append(self.last_blocked)
+        return False
+
+    def batch_free(self, configurations: Array) -> NDArray[np.bool_]:
+        """Whether each of n configurations (n, dof) is free: (n,) of bool.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        result = np.ones(len(configurations), dtype=bool)
+        for first in range(0, len(configurations), CHUNK):
+            self.watch.check(self.states)
+            part = configurations[first : first + CHUNK]
+            result[first : first + CHUNK] = ~self.checker.in_collision_batch(part)
+            self.states += len(part)
+        return result
+
+    def most_blocking_pair(self) -> tuple[CollisionPair, int] | None:
+        """The pair that blocked most of the first 256 motions that were blocked, and how many of them; None: no motion
+        was blocked."""
+        found: dict[tuple[str, str], CollisionPair] = {}
+        counts: Counter[tuple[str, str]] = Counter()
+        for q in self._blocked_at:
+            pair = self.checker.first_pair(q)
+            if pair is not None:
+                found.setdefault((pair.first, pair.second), pair)
+                counts[pair.first, pair.second] += 1
+        if not counts:
+            return None
+        most = min(counts, key=lambda names: (-counts[names], names))
+        return found[most], counts[most]
+
+
+def rank_in_halving_order(index: int, count: int) -> int:
+    """How many states have been checked when that of `index` (0 to `count`) has, with both ends first, then the middle,
+    the quarters and so on."""
+    if index == 0:
+        return 1
+    if index == count:
+        return 2
+    half = index & -index
+    return 2 + (count - 1) // (2 * half) + (index - half) // (2 * half) + 1

@@ -1,0 +1,147 @@
+"""From a path to a plan: its measures, its timing, and the validation of what will move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..collision.report import Clearance
+from ..kinematics.forward import forward_batch
+from ..kinematics.targets import TargetMode, target_frame
+from ..trajectory.limits import Array
+from ..trajectory.timing import TimedMotion
+from ..trajectory.trajectory import Trajectory
+from ..trajectory.validation import CollisionSearch, validate
+from .job import Job
+from .path_tools import densify
+from .plan import CartesianReport, PathClearance, Plan, path_length
+from .space import JointSpace
+
+CLEARANCE_STEP = 0.05  # [rad or m]
+TOOL_PATH_STEP = 0.02  # [rad or m]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a plan says of how it was made: planner, seed, and the widest step between states of its path that were
+    checked [rad or m]."""
+
+    planner: str
+    seed: int
+    resolution: float
+
+
+def bare_plan(
+    job: Job, path: Array, origin: Origin, *, goal: int = -1, cartesian: CartesianReport | None = None
+) -> Plan:
+    """The plan of a path (n, dof), neither measured for clearance nor timed."""
+    return Plan(
+        group=job.space.group,
+        variables=job.space.variables,
+        path=path,
+        planner=origin.planner,
+        engine=job.checks.checker.engine,
+        seed=origin.seed,
+        version=__version__,
+        cell_digest=job.cell.digest(),
+        start_state_digest=job.state.digest(),
+        states_checked=job.checks.states,
+        motions_checked=job.checks.motions,
+        path_length=path_length(path),
+        tool_path_length=tool_path_length(job.cell, job.state, job.space, path),
+        resolution=origin.resolution,
+        goal=goal,
+        cartesian=cartesian,
+        times=job.watch.times,
+    )
+
+
+def finish_plan(
+    job: Job,
+    plan: Plan,
+    time_it: Callable[[], TimedMotion] | None,
+    *,
+    check_collision: bool = True,
+    validation_step: float = np.inf,
+) -> Plan:
+    """A plan with its clearance and, if asked for, its trajectory, timed and validated.
+
+    time_it: makes the trajectory, or None. validation_step [rad or m]: widest step between the states of the trajectory
+    that are held against the cell; with an infinite one the samples alone are, which is enough where the trajectory
+    does not leave the path.
+
+    Raises:
+        TrajectoryLimitError, TrajectoryInCollisionError: the trajectory failed its validation.
+    """
+    clearance = None
+    if check_collision:
+        with job.watch.stage("clearance"):
+            clearance = path_clearance(job, plan.path)
+    trajectory = None
+    warnings: tuple[str, ...] = ()
+    if time_it is not None:
+        with job.watch.stage("timing"):
+            trajectory = time_it().trajectory
+        with job.watch.stage("validate"):
+            warnings = _validated(job, trajectory, validation_step if check_collision else None)
+    return replace(
+        plan,
+        clearance=clearance,
+        trajectory=trajectory,
+        warnings=warnings,
+        states_checked=job.checks.states,
+        motions_checked=job.checks.motions,
+        times=job.watch.times,
+    )
+
+
+def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
+    """Hold a trajectory against the model's limits, the start and, unless `step` is None, the cell; what it warns
+    of."""
+
+    def pair_of(q: Array) -> tuple[str, str]:
+        pair = job.checks.checker.first_pair(q)
+        return (pair.first, pair.second) if pair is not None else ("", "")
+
+    def in_collision(configurations: Array) -> NDArray[np.bool_]:
+        return ~job.checks.batch_free(configurations)
+
+    start = dict(zip(job.space.variables, job.space.start.tolist(), strict=True))
+    search = None if step is None else CollisionSearch(in_collision, pair_of, step)
+    report = validate(trajectory, job.space.limits, start=start, start_tolerance=0.0, collisions=search)
+    return report.check().warnings
+
+
+def path_clearance(job: Job, path: Array) -> PathClearance | None:
+    """The closest approach at states along a path, no joint moving by more than 0.05 from one to the next; None if
+    there is nothing that could be approached."""
+    points, places = densify(path, CLEARANCE_STEP) if len(path) > 1 else (path, np.zeros(1))
+    closest: Clearance | None = None
+    found: PathClearance | None = None
+    for q, place in zip(points, places.tolist(), strict=True):
+        job.watch.check(job.checks.states)
+        here = job.checks.checker.distance(q) if closest is None else job.checks.checker.distance(q, closest.distance)
+        if here.first and (closest is None or here.distance < closest.distance):
+            closest = here
+            found = PathClearance(place, tuple(q.tolist()), here)
+        elif closest is None:
+            return None
+    return found
+
+
+def tool_path_length(cell: RobotCell, state: RobotCellState, space: JointSpace, path: Array) -> float:
+    """Length [m] of the way of the tool centre point, or of the tip where no tool is attached; 0 for a group without a
+    tip."""
+    if not cell.group(space.group).tip_link or len(path) < 2:
+        return 0.0
+    mode = TargetMode.TOOL if cell.tool_of_group(state, space.group) else TargetMode.ROBOT
+    frame = target_frame(cell, state, space.group, mode)
+    points, _ = densify(path, TOOL_PATH_STEP)
+    positions = forward_batch(cell, state, frame, space.variables, points)[:, :3, 3]
+    return float(np.linalg.norm(np.diff(positions, axis=0), axis=1).sum())

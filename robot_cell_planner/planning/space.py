@@ -1,0 +1,122 @@
+"""The joint space of a request: which joints move, between which bounds, and from where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.mechanism import Variable
+from ..cell.state import RobotCellState
+from ..cell.suggestions import unknown_name
+from ..errors import StartBeyondLimitsError, UnknownNameError, Value
+from ..trajectory.limits import Array, MotionLimits
+
+TURN = 2.0 * math.pi
+MAX_EQUIVALENTS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpace:
+    """The joints that are planned for.
+
+    group: name of the planning group. variables: in the order of every configuration (dof,). start: where they are.
+    lower, upper (dof,): bounds of the search; those of a continuous joint lie one turn either way of its start, so that
+    values never jump. turning (dof,): joints that look the same after a full turn and have room for one.
+    """
+
+    group: str
+    variables: tuple[str, ...]
+    definitions: tuple[Variable, ...]
+    start: Array
+    lower: Array
+    upper: Array
+    turning: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        return len(self.variables)
+
+    @property
+    def limits(self) -> MotionLimits:
+        """What the model says of the joints; position limits of continuous joints are infinite."""
+        return MotionLimits.of(self.definitions)
+
+    def equivalents(self, q: Array, continuous_only: bool) -> list[Array]:
+        """q and what looks the same within the bounds, joints turned by full turns; nearest to the start first.
+
+        continuous_only: only continuous joints may be turned, for goals that give joint values. At most 64.
+        """
+        choices: list[list[float]] = []
+        for index, variable in enumerate(self.definitions):
+            value = float(q[index])
+            unlimited = not math.isfinite(variable.limits.lower)
+            if not self.turning[index] or (continuous_only and not unlimited):
+                choices.append([value])
+                continue
+            low, high = self.lower[index], self.upper[index]
+            first = math.ceil((low - value) / TURN - 1e-12)
+            last = math.floor((high - value) / TURN + 1e-12)
+            turned = [value + turns * TURN for turns in range(first, last + 1)]
+            turned.sort(key=lambda v, at=float(self.start[index]): abs(v - at))  # type: ignore[misc]
+            choices.append(turned)
+        found = [np.array(values) for values in _products(choices)]
+        found.sort(key=lambda other: float(np.linalg.norm(other - self.start)))
+        return found[:MAX_EQUIVALENTS]
+
+
+def _products(choices: Sequence[Sequence[float]]) -> list[list[float]]:
+    """All combinations, those of earlier choices first, at most some hundreds."""
+    found: list[list[float]] = [[]]
+    for values in choices:
+        found = [[*head, value] for value in values for head in found][: 8 * MAX_EQUIVALENTS]
+    return found
+
+
+def joint_space(
+    cell: RobotCell, state: RobotCellState, group: str = "", joints: Sequence[str] = ()
+) -> JointSpace:
+    """The joint space of a group, or of some of its joints, at a state.
+
+    Raises:
+        UnknownNameError: no such group, or a joint that is not in it.
+        StartBeyondLimitsError: the state is beyond position limits.
+    """
+    found = cell.group(group)
+    for joint in joints:
+        if joint not in found.variables:
+            text = unknown_name(f"joint {joint!r} of group {found.name}", joint, found.variables)
+            raise UnknownNameError(text, subjects=(joint,))
+    variables = tuple(name for name in found.variables if name in joints) if joints else found.variables
+    definitions = tuple(cell.variables[name] for name in variables)
+    start = np.array([state.configuration[name] for name in variables])
+    _check_start(definitions, start)
+    lower = np.array([v.limits.lower for v in definitions])
+    upper = np.array([v.limits.upper for v in definitions])
+    angular = np.array([v.angular for v in definitions], dtype=bool)
+    lower = np.where(np.isfinite(lower), lower, start - TURN)
+    upper = np.where(np.isfinite(upper), upper, start + TURN)
+    turning = angular & (upper - lower >= TURN)
+    return JointSpace(found.name, variables, definitions, start, lower, upper, turning)
+
+
+def _check_start(definitions: Sequence[Variable], start: Array) -> None:
+    beyond = []
+    for variable, value in zip(definitions, start.tolist(), strict=True):
+        limits = variable.limits
+        if value < limits.lower:
+            beyond.append(Value(variable.name, value, limits.lower, unit_of(variable)))
+        elif value > limits.upper:
+            beyond.append(Value(variable.name, value, limits.upper, unit_of(variable)))
+    if beyond:
+        names = tuple(value.name for value in beyond)
+        text = f"the start state is beyond limits of joint {', '.join(names)}"
+        raise StartBeyondLimitsError(text, stage="start", subjects=names, values=tuple(beyond))
+
+
+def unit_of(variable: Variable) -> str:
+    return "rad" if variable.angular else "m"
