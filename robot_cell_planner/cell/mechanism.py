@@ -113,7 +113,7 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the joint's variables: none if fixed or mimicking, its own name, or one for each elementary joint."""
+        """Names of its variables: none if fixed or mimicking, its own name, or one for each elementary joint."""
         if self.kind is JointKind.FIXED or self.mimic is not None:
             return ()
         if self.kind in COMPOUND_SUFFIXES:
@@ -122,7 +122,10 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Mass [kg], centre of mass and axes of inertia (pose in the link), inertia about it: ixx, ixy, ixz, iyy, iyz, izz."""
+    """Mass [kg] and how it is spread.
+
+    pose: centre of mass and axes of inertia in the link. inertia: about the centre, ixx, ixy, ixz, iyy, iyz, izz [kg m2].
+    """
 
     mass: float
     pose: Pose = IDENTITY
