@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,26 @@ from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD, Vector3, positive
 from ..errors import InvalidRequestError
+from .cache import IdentityCache
 from .chain import Chain, chain_of, way_to
 from .model import CellModel, cell_model
 from .targets import TargetMode, target_frame
 from .transforms import WorldTransforms, pose_of
 
 Array = NDArray[np.float64]
+
+
+class _Route(NamedTuple):
+    """The chain from the world to a frame with all joints on the way as its variables."""
+
+    model: CellModel
+    chain: Chain
+
+    def matrix(self, state: RobotCellState) -> Array:
+        return self.chain.forward(self.model.values(state, self.chain.variables))
+
+
+_routes: IdentityCache[_Route] = IdentityCache(size=512)
 
 
 def forward_kinematics(
@@ -39,8 +54,12 @@ def forward_kinematics(
         UnknownNameError: there is no such group or frame.
         InvalidRequestError: the scale is not a finite number above zero.
     """
-    frame = target_frame(cell, state, group, mode, workpiece)
-    return forward_kinematics_to_frame(cell, state, frame, relative_to, native_scale)
+    route = _routes.get(
+        (cell, state.base_poses, state.tools, state.bodies),
+        (group, mode, workpiece),
+        lambda: _free_route(cell_model(cell, state), target_frame(cell, state, group, mode, workpiece)),
+    )
+    return _pose(cell, state, route, relative_to, native_scale)
 
 
 def forward_kinematics_to_frame(
@@ -56,7 +75,16 @@ def forward_kinematics_to_frame(
         UnknownNameError: there is no such frame.
         InvalidRequestError: the scale is not a finite number above zero.
     """
-    pose = pose_of(frame_matrix(cell, state, frame, relative_to))
+    return _pose(cell, state, _route_to(cell, state, frame), relative_to, native_scale)
+
+
+def _pose(
+    cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None
+) -> Pose:
+    matrix = route.matrix(state)
+    if relative_to != WORLD:
+        matrix = inverted(_route_to(cell, state, relative_to).matrix(state)) @ matrix
+    pose = pose_of(matrix)
     return pose if native_scale is None else scaled(pose, native_scale)
 
 
@@ -66,22 +94,19 @@ def frame_matrix(cell: RobotCell, state: RobotCellState, frame: str, relative_to
     Raises:
         UnknownNameError: there is no such frame.
     """
-    model = cell_model(cell, state)
-    world_T_frame = _world_matrix(model, state, frame)
+    world_T_frame = _route_to(cell, state, frame).matrix(state)
     if relative_to == WORLD:
         return world_T_frame
-    return inverted(_world_matrix(model, state, relative_to)) @ world_T_frame
+    return inverted(_route_to(cell, state, relative_to).matrix(state)) @ world_T_frame
 
 
-def _world_matrix(model: CellModel, state: RobotCellState, frame: str) -> Array:
-    chain = _free_chain(model, frame)
-    return chain.forward(model.values(state, chain.variables))
+def _route_to(cell: RobotCell, state: RobotCellState, frame: str) -> _Route:
+    objects = (cell, state.base_poses, state.tools, state.bodies)
+    return _routes.get(objects, (frame,), lambda: _free_route(cell_model(cell, state), frame))
 
 
-def _free_chain(model: CellModel, frame: str) -> Chain:
-    """The chain from the world to a frame with all joints on the way as its variables."""
-    way = way_to(model, frame)
-    return chain_of(model, frame, way.variables, ())
+def _free_route(model: CellModel, frame: str) -> _Route:
+    return _Route(model, chain_of(model, frame, way_to(model, frame).variables, ()))
 
 
 def inverted(transform: Array) -> Array:
@@ -90,6 +115,20 @@ def inverted(transform: Array) -> Array:
     result[:3, :3] = transform[:3, :3].T
     result[:3, 3] = -(result[:3, :3] @ transform[:3, 3])
     return result
+
+
+def chain_to(cell: RobotCell, state: RobotCellState, frame: str, variables: Sequence[str]) -> Chain:
+    """The chain from the world to a frame that some variables move, with all others held as in the state.
+
+    For whoever asks for many configurations one by one: `chain.forward(q)` takes about as long as the mathematics.
+
+    Raises:
+        UnknownNameError: there is no such frame or variable.
+    """
+    model = cell_model(cell, state)
+    names = tuple(variables)
+    model.indices(names)
+    return held_chain(model, state, frame, names)
 
 
 def scaled(pose: Pose, native_scale: float) -> Pose:

@@ -29,7 +29,7 @@ NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 TURN = 2.0 * math.pi
 POLISH_WITHIN = 1e-2  # [m, rad] closed-form solutions nearer to the target than this are brought onto it
 LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is put back onto it
-SAME = 1e-6  # [rad, m] configurations nearer to one another than this are one
+SAME = 1e-5  # [rad, m] configurations nearer to one another than this are one
 DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
 LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
 STALLED_AFTER = 8  # iterations without progress
@@ -456,7 +456,7 @@ def search(
     for k in range(count):
         for i in range(n):
             q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
-        distance, angle = approach(chain, target, freedom, q, limits[0], limits[1], tolerance, iterations)
+        distance, angle = approach(chain, target, freedom, q, limits[0], limits[1], 0.01 * tolerance, iterations)
         if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
             closest[:] = q
             facts[0], facts[1] = distance, angle
