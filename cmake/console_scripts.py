@@ -10,9 +10,10 @@ from pathlib import Path
 TEMPLATE = """#!{python}
 import sys
 
-from {module} import {function}
+if __name__ == "__main__":  # worker processes import this file too
+    from {module} import {function}
 
-sys.exit({function}())
+    sys.exit({function}())
 """
 
 
