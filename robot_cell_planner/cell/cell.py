@@ -15,7 +15,7 @@ from .robot import PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
 from .suggestions import unknown_name
 from .things import CollisionSettings, NamedFrame, RigidBody, Tool
-from .value import WORLD
+from .value import WORLD, check_keys
 
 
 class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
@@ -33,6 +33,10 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     collision: CollisionSettings = CollisionSettings()
 
     def __post_init__(self) -> None:
+        check_keys(self.robots, "robot")
+        check_keys(self.tools, "tool")
+        check_keys(self.bodies, "body")
+        check_keys(self.frames, "frame")
         owners: dict[str, str] = {WORLD: "the world frame"}
         for name, kind in self._names():
             if name in owners:
@@ -129,7 +133,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             missing = sorted(set(want) - set(have))
             if missing:
                 listed = ", ".join(missing[:6])
-                raise StateError(f"the state lacks {len(missing)} of the cell: {what} {listed}", subjects=tuple(missing))
+                text = f"the state lacks {len(missing)} of the cell: {what} {listed}"
+                raise StateError(text, subjects=tuple(missing))
         for name, tool in state.tools.items():
             self._check_tool_configuration(name, tool)
         self._check_one_tool_a_tip(state)

@@ -14,7 +14,7 @@ from ..errors import InvalidRequestError, ModelError, UnknownNameError, Value
 from .geometry import Shape
 from .pose import IDENTITY, Pose
 from .suggestions import unknown_name
-from .value import Vector3, check_name, finite, vector3
+from .value import Vector3, check_keys, check_name, finite, vector3
 
 
 class JointKind(str, Enum):
@@ -179,6 +179,8 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_keys(self.links, "link")
+        check_keys(self.joints, "joint")
         children: dict[str, str] = {}
         for joint in self.joints.values():
             for role, link in (("parent", joint.parent), ("child", joint.child)):

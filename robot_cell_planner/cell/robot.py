@@ -11,7 +11,7 @@ from ..errors import ModelError, NotSupportedError, UnknownNameError
 from .mechanism import Mechanism, Variable
 from .sources import ModelSources
 from .suggestions import unknown_name
-from .value import check_name
+from .value import check_keys, check_name
 
 
 class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +57,7 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
 
     def __post_init__(self) -> None:
         check_name(self.name, "robot")
+        check_keys(self.groups, "planning group")
         variables = {variable.name for variable in self.mechanism.variables}
         for group in self.groups.values():
             for name in group.variables:

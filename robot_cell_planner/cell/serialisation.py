@@ -35,7 +35,7 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(data, type=kind, dec_hook=_mapping)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileError(f"{_title(kind)}: {_reason(error)}", stage=STAGE, subjects=(_title(kind),)) from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from frozendict import frozendict
 
@@ -64,6 +64,24 @@ def check_name(name: str, what: str) -> str:
     if not NAME_PATTERN.fullmatch(name):
         raise ValueError(f"{what} is named {name[:80]!r}, expected 1 to 255 letters, digits or _.-/ :#()+")
     return name
+
+
+class Named(Protocol):
+    """A thing that carries its own name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def check_keys(mapping: Mapping[str, Named], what: str) -> None:
+    """Refuse a mapping of names whose things have other names.
+
+    Raises:
+        ValueError: says which.
+    """
+    for key, thing in mapping.items():
+        if key != thing.name:
+            raise ValueError(f"{what} {thing.name!r} is listed under the name {key!r}")
 
 
 def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:

@@ -64,7 +64,7 @@ class UnknownPackage(Exception):
 
 def expand(path: str, arguments: dict[str, str], packages: dict[str, str]) -> str:
     """The expanded text."""
-    import xacro  # type: ignore[import-untyped]
+    import xacro
     from xacro import substitution_args
 
     def find(name: str) -> str:

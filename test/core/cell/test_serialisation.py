@@ -114,6 +114,8 @@ def test_what_is_no_value_is_refused(text, kind, expected):
 def test_values_that_contradict_themselves_are_refused():
     with pytest.raises(ModelError):
         from_json('{"name": "m", "links": {}, "joints": {}}', Mechanism)
+    with pytest.raises(FileError, match="'y' is listed under the name 'x'"):
+        from_json('{"name": "m", "links": {"x": {"name": "y"}}, "joints": {}}', Mechanism)
     twice = {"x": {"name": "x", "collisions": [{"geometry": {"type": "sphere", "radius": 1.0}}]}}
     with pytest.raises(DuplicateNameError):
         from_json(json.dumps({"bodies": twice, "frames": {"x": {"name": "x"}}}), RobotCell)
