@@ -57,6 +57,7 @@ class Stage {
     }
     this.center = low.clone().add(high).multiplyScalar(0.5);
     this.radius = Math.max(0.3, 0.5 * low.distanceTo(high));
+    this.center.z -= 0.08 * this.radius;
   }
 
   addLight() {

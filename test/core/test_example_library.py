@@ -1,0 +1,34 @@
+"""The example without ROS does the whole job, in either cell, and never imports rclpy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUN = (
+    "import runpy, sys; sys.argv = ['example', *sys.argv[1:]]\n"
+    "try: runpy.run_path({script!r}, run_name='__main__')\n"
+    "finally: print('rclpy imported:', 'rclpy' in sys.modules)"
+)
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = RUN.format(script=str(ROOT / "examples" / "pick_and_place_library.py"))
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("name", ["demo", "ur10"])
+def test_the_workpiece_gets_into_the_bin(tmp_path, name):
+    done = run(tmp_path, str(ROOT / "config" / name / "cell.yaml"), "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 unwanted contacts" in done.stdout
+    assert "rclpy imported: False" in done.stdout
+    assert (tmp_path / "records" / f"{name}.html").stat().st_size < 5_000_000
