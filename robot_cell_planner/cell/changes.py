@@ -16,7 +16,7 @@ from frozendict import frozendict
 from ..errors import DuplicateNameError, InvalidRequestError, RobotCellError, UnknownNameError
 from .cell import RobotCell
 from .frames import FrameTree
-from .pose import IDENTITY, Pose, Quaternion
+from .pose import Pose, Quaternion
 from .state import BodyState, RobotCellState, ToolState
 from .suggestions import unknown_name
 from .things import TCP, NamedFrame, PairMargin, Tool

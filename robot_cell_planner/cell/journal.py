@@ -97,7 +97,9 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
         self.close()
 
     def _write(self, file: BinaryIO, record: WholeScene | ChangeRecord) -> None:
@@ -167,7 +169,9 @@ class Journal:
             return Restored(record.scene, record.revision, record.cell_revision)
         if before is None or record.previous != before.revision:
             have = "nothing" if before is None else f"revision {before.revision}"
-            raise JournalError(f"{place}: revision {record.revision} follows {record.previous}, but the file has {have}")
+            raise JournalError(
+                f"{place}: revision {record.revision} follows {record.previous}, but the file has {have}"
+            )
         scene = apply_difference(before.scene, record.difference)
         if scene.state.digest() != record.digest:
             raise JournalError(f"{place}: revision {record.revision} has another digest than was recorded")

@@ -108,9 +108,7 @@ def _completed(joint: Joint) -> Joint:
         defaulted.append("jerk")
     if not defaulted:
         return joint
-    complete = JointLimits(
-        limits.lower, limits.upper, velocity, acceleration, jerk, limits.effort, tuple(defaulted)
-    )
+    complete = JointLimits(limits.lower, limits.upper, velocity, acceleration, jerk, limits.effort, tuple(defaulted))
     if not all(math.isfinite(value) for value in (velocity, acceleration, jerk)):
         raise ValueError(f"limits of joint {joint.name} overflow")
     return msgspec.structs.replace(joint, limits=complete)

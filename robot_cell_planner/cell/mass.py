@@ -31,9 +31,7 @@ class _Moments:
     second: Array
 
 
-def uniform_inertial(
-    shapes: Sequence[Shape], density: float | None = None, mass: float | None = None
-) -> Inertial:
+def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass: float | None = None) -> Inertial:
     """Mass, centre of mass and inertia of shapes that each are filled evenly; where they overlap both count.
 
     density [kg/m3] or mass [kg], one of them. A mesh counts as its hull if it is used as one or is not closed.

@@ -283,9 +283,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def neutral(self) -> frozendict[str, float]:
         """Zero for every variable, or the value nearest to zero that its limits allow."""
-        return frozendict(
-            {v.name: min(max(0.0, v.limits.lower), v.limits.upper) for v in self.variables}
-        )
+        return frozendict({v.name: min(max(0.0, v.limits.lower), v.limits.upper) for v in self.variables})
 
     def check_configuration(self, configuration: Mapping[str, float], what: str) -> None:
         """Refuse names that are not variables, and values that are not finite.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
-    """"<text> does not exist", with the nearest existing names, or a few of them where none is near."""
+    """ "<text> does not exist", with the nearest existing names, or a few of them where none is near."""
     names = sorted(existing)
     near = difflib.get_close_matches(name, names[:20_000], n=3, cutoff=0.6)
     if near:

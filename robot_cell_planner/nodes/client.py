@@ -24,6 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.msg import (
+    CartesianOptions,
     CartesianWaypoint,
     ExecutionOptions,
     GoalSpec,
@@ -80,7 +81,9 @@ class CellClient:
     def __enter__(self) -> CellClient:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -189,7 +192,9 @@ class CellClient:
             options=options or PlanningOptions(),
             timing=timing or TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS),
         )
-        return self.act(action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress).plan
+        return self.act(
+            action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress
+        ).plan
 
     def plan_cartesian(
         self,
@@ -206,7 +211,7 @@ class CellClient:
             waypoints=[CartesianWaypoint(target=target) for target in targets],
             timing=timing or TimingOptions(method=TimingOptions.FOLLOW_SAMPLES),
         )
-        for name, value in options.items():
+        for name, value in {"strategy": CartesianOptions.GREEDY, **options}.items():
             setattr(goal.options, name, value)
         return self.act(action.PlanCartesian, "planning/plan_cartesian", goal)
 
@@ -245,11 +250,11 @@ class CellClient:
         return found[0]
 
 
-def pose_target(frame: str = "", pose: Pose | None = None, mode: int = Target.TOOL, native_scale: float = 1.0) -> Target:
+def pose_target(
+    frame: str = "", pose: Pose | None = None, mode: int = Target.TOOL, native_scale: float = 1.0
+) -> Target:
     """A target pose, seen from a frame of the cell ("": the world)."""
-    return Target(
-        mode=mode, reference_frame=frame, pose=pose_to_message(pose or Pose()), native_scale=native_scale
-    )
+    return Target(mode=mode, reference_frame=frame, pose=pose_to_message(pose or Pose()), native_scale=native_scale)
 
 
 def from_configuration(values: dict[str, float], min_revision: int = 0) -> StateRef:

@@ -36,8 +36,12 @@ PARAMETERS = (
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
     Parameter("most_configurations", 10_000, "Largest number of configurations in a request.", 1, 10_000_000),
     Parameter("most_pairs", 1000, "Most pairs in a report.", 1, 1_000_000, running=True),
-    Parameter("contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0),
-    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    Parameter(
+        "contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0
+    ),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -62,7 +66,9 @@ class CollisionNode(CellNode):
 
     def _checker(self, state: ResolvedState, names: tuple[str, ...], margin: float = 0.0) -> CollisionChecker:
         if margin:
-            raise NotSupportedError("extra_margin is not offered here; set margins in the scene", subjects=("extra_margin",))
+            raise NotSupportedError(
+                "extra_margin is not offered here; set margins in the scene", subjects=("extra_margin",)
+            )
         variables = names or None
         return CollisionChecker(state.scene.cell, state.scene.state, variables, engine=self.parameters["engine"])
 
@@ -79,7 +85,9 @@ class CollisionNode(CellNode):
 
     async def _check_states(self, request: Any, response: Any) -> None:
         _refuse_steps(request.options)
-        names, rows = path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+        names, rows = path_from_message(
+            request.configurations, "configurations", self.parameters["most_configurations"]
+        )
         state = await self._replica.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names, request.options.extra_margin)
@@ -132,7 +140,9 @@ class CollisionNode(CellNode):
         return np.array([point.positions for point in trajectory.points], dtype=np.float64)
 
     async def _compute_clearance(self, request: Any, response: Any) -> None:
-        names, rows = path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+        names, rows = path_from_message(
+            request.configurations, "configurations", self.parameters["most_configurations"]
+        )
         state = await self._replica.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names)
@@ -177,7 +187,9 @@ def _refuse_steps(options: CollisionOptions) -> None:
         raise NotSupportedError("single steps cannot be asked for; all are done", subjects=("options.steps",))
 
 
-def _between(rows: NDArray[np.float64], resolution: float, most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _between(
+    rows: NDArray[np.float64], resolution: float, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Points on the straight motions between rows, no joint moving further than `resolution`, and their places."""
     if not resolution:
         return rows, np.arange(len(rows), dtype=np.float64)

@@ -24,7 +24,7 @@ from .conversions.basic import (
     pose_to_message,
 )
 from .conversions.models import ModelReader
-from .conversions.plans import MODES, target_from_message
+from .conversions.targets import MODES, target_from_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, run
 from .parameters import Parameter
@@ -33,13 +33,24 @@ from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 from .scene_view import ResolvedState
 
 PARAMETERS = (
-    Parameter("ik_restarts", 100, "Restarts of a numeric search for requests that name none.", 0, 100_000, running=True),
+    Parameter(
+        "ik_restarts", 100, "Restarts of a numeric search for requests that name none.", 0, 100_000, running=True
+    ),
     Parameter("ik_solutions", 256, "Most solutions for a target.", 1, 100_000, running=True),
-    Parameter("ik_timeout", 5.0, "Time limit of inverse kinematics for requests that name none [s].", 0.001, 600.0, running=True),
+    Parameter(
+        "ik_timeout",
+        5.0,
+        "Time limit of inverse kinematics for requests that name none [s].",
+        0.001,
+        600.0,
+        running=True,
+    ),
     Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
     Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
     Parameter("most_targets", 10_000, "Largest number of targets in a request.", 1, 1_000_000),
-    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -67,7 +78,9 @@ class KinematicsNode(CellNode):
         self._diagnostics = Diagnostics(self, "kinematics", self._check)
 
     async def _forward(self, request: Any, response: Any) -> None:
-        names, rows = path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+        names, rows = path_from_message(
+            request.configurations, "configurations", self.parameters["most_configurations"]
+        )
         if request.mode not in MODES:
             raise InvalidRequestError(f"mode {request.mode} is none of 0 to 3", subjects=("mode",))
         state = await self._replica.resolve(request.state)
@@ -120,7 +133,9 @@ class KinematicsNode(CellNode):
             if result.error.code and not response.error.code:
                 response.error = result.error
 
-    def _solve(self, state: ResolvedState, values: Any, target: Any, request: Any, options: IkOptions, response: Any) -> Any:
+    def _solve(
+        self, state: ResolvedState, values: Any, target: Any, request: Any, options: IkOptions, response: Any
+    ) -> Any:
         cell = state.scene.cell
         variables = tuple(request.joints) or cell.group(request.group).variables
         response.joint_names = list(variables)

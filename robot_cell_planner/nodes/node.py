@@ -22,9 +22,7 @@ from .parameters import Parameter, Parameters
 Handler = Callable[[Any, Any], Awaitable[None]]
 ActionHandler = Callable[[Any, Any], Awaitable[None]]
 
-LATCHED = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
-)
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
@@ -100,9 +98,7 @@ class CellNode(Node):
             on_cancel(goal)
             return CancelResponse.ACCEPT
 
-        server = ActionServer(
-            self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent
-        )
+        server = ActionServer(self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent)
         self._action_servers.append(server)
 
     def resolve(self, future: Future, value: Any) -> None:

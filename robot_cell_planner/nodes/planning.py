@@ -19,8 +19,10 @@ from ..planning.watch import Progress
 from ..planning.workers import Job, WorkerPool
 from ..trajectory.timing import TimingOptions
 from .conversions import plans
+from .conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from .conversions.models import ModelReader
-from .conversions.trajectories import report_to_message, trajectory_from_message
+from .conversions.trajectories import trajectory_from_message
+from .conversions.trajectory_reports import report_to_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, run
 from .parameters import Parameter
@@ -29,17 +31,46 @@ from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 
 PARAMETERS = (
     Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
-    Parameter("worker_niceness", 5, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19),
-    Parameter("default_planner", "RRTConnect", "Planner of requests that name none.", choices=tuple(PLANNERS), running=True),
+    Parameter(
+        "worker_niceness", 5, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19
+    ),
+    Parameter(
+        "default_planner", "RRTConnect", "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
+    ),
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
     Parameter("time_limit", 30.0, "Time limit of requests that name none [s].", 0.01, 86_400.0, running=True),
-    Parameter("state_limit", 1_000_000, "Most states to check for requests that name no limit.", 1, 1_000_000_000, running=True),
-    Parameter("search_step", 0.03, "Widest step between states checked while searching [rad or m].", 1e-4, 1.0, running=True),
-    Parameter("resolution", 0.001, "Widest step between states checked along a returned path [rad or m].", 1e-5, 1.0, running=True),
+    Parameter(
+        "state_limit",
+        1_000_000,
+        "Most states to check for requests that name no limit.",
+        1,
+        1_000_000_000,
+        running=True,
+    ),
+    Parameter(
+        "search_step", 0.03, "Widest step between states checked while searching [rad or m].", 1e-4, 1.0, running=True
+    ),
+    Parameter(
+        "resolution",
+        0.001,
+        "Widest step between states checked along a returned path [rad or m].",
+        1e-5,
+        1.0,
+        running=True,
+    ),
     Parameter("sample_period", 0.01, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True),
-    Parameter("start_tolerance", 0.01, "Largest distance of a trajectory's first point from the state [rad or m].", 0.0, 1.0, running=True),
+    Parameter(
+        "start_tolerance",
+        0.01,
+        "Largest distance of a trajectory's first point from the state [rad or m].",
+        0.0,
+        1.0,
+        running=True,
+    ),
     Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
-    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -55,7 +86,9 @@ class PlanningNode(CellNode):
         models = ModelReader(resource_roots(self.parameters))
         self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
         self._pool = WorkerPool(
-            self.parameters["workers"], preload=(tasks.__name__,), niceness=self.parameters["worker_niceness"]
+            self.parameters["workers"],
+            preload=("robot_cell_planner.planning.preload",),
+            niceness=self.parameters["worker_niceness"],
         )
         self._running: dict[bytes, Job] = {}
         self._served = 0
@@ -85,7 +118,13 @@ class PlanningNode(CellNode):
         return TimingOptions(period=self.parameters["sample_period"])
 
     async def _work(
-        self, task: str, scene: Scene, request: Any, limit: float, goal: Any = None, tell: Callable[[Any], None] | None = None
+        self,
+        task: str,
+        scene: Scene,
+        request: Any,
+        limit: float,
+        goal: Any = None,
+        tell: Callable[[Any], None] | None = None,
     ) -> Any:
         """Run a task in a worker; a goal's job can be cancelled, and its progress is told."""
         future: Future = Future()
@@ -137,9 +176,7 @@ class PlanningNode(CellNode):
         state = await self._replica.resolve(message.start, "start")
         tell = self._teller(action.PlanMotion, goal)
         try:
-            plan = await self._work(
-                tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell
-            )
+            plan = await self._work(tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell)
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
@@ -148,17 +185,15 @@ class PlanningNode(CellNode):
 
     async def _plan_cartesian(self, goal: Any, result: Any) -> None:
         message = goal.request
-        request = plans.cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
+        request = cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
         state = await self._replica.resolve(message.start, "start")
         tell = self._teller(action.PlanCartesian, goal)
         try:
-            plan = await self._work(
-                tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell
-            )
+            plan = await self._work(tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell)
         except RobotCellError as error:
-            plans.fill_cartesian_failure(result, error, state.used)
+            fill_cartesian_failure(result, error, state.used)
             raise
-        plans.fill_cartesian_result(result, plan, state.used)
+        fill_cartesian_result(result, plan, state.used)
 
     async def _validate_trajectory(self, request: Any, response: Any) -> None:
         if request.limits or request.tool_speed or request.extra_margin:
@@ -182,7 +217,11 @@ class PlanningNode(CellNode):
         response.planners = [plans.planner_to_message(planner) for planner in PLANNERS.values()]
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
-        values = {"revision": self._replica.revision, "requests running": len(self._running), "requests served": self._served}
+        values = {
+            "revision": self._replica.revision,
+            "requests running": len(self._running),
+            "requests served": self._served,
+        }
         if not self._replica.revision:
             return WARN, "no cell has come from the scene node yet", values
         return OK, "ready", values

@@ -43,7 +43,9 @@ PARAMETERS = (
     Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
     Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0, running=True),
     Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
-    Parameter("wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
     Parameter("most_models", 20_000, "Largest number of tools, bodies or frames in a message.", 1, 1_000_000),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,

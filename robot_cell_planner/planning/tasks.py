@@ -48,9 +48,7 @@ def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> P
 
 def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> Plan:
     """`cartesian.plan_cartesian` in a worker."""
-    return plan_along_lines(
-        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
-    )
+    return plan_along_lines(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
 
 
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:

@@ -125,9 +125,7 @@ class WorkerPool:
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         flag = self._context.RawValue("b", 0)  # type: ignore[attr-defined]
-        process = self._context.Process(
-            target=_work, args=(theirs, flag, self._niceness), daemon=True
-        )
+        process = self._context.Process(target=_work, args=(theirs, flag, self._niceness), daemon=True)
         process.start()
         theirs.close()
         return _Worker(process, ours, flag)

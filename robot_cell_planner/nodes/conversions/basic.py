@@ -92,7 +92,9 @@ def configuration_to_message(values: Mapping[str, float]) -> Configuration:
     return Configuration(joint_names=list(values), positions=[float(value) for value in values.values()])
 
 
-def configuration_from_message(message: Configuration, field: str, *, nan_allowed: bool = False) -> frozendict[str, float]:
+def configuration_from_message(
+    message: Configuration, field: str, *, nan_allowed: bool = False
+) -> frozendict[str, float]:
     """Values by joint name.
 
     Raises:

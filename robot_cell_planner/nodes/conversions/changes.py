@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robot_cell_planner.msg import RobotCell as CellMessage

@@ -230,11 +230,13 @@ class ModelReader:
 
     def _inertial(self, message: BodyModel | ToolModel, field: str, shapes: tuple[Shape, ...]) -> Inertial | None:
         if len(message.inertial) > 1:
-            raise InvalidRequestError(f"{field} has {len(message.inertial)} entries, expected 0 or 1", subjects=(field,))
+            raise InvalidRequestError(
+                f"{field} has {len(message.inertial)} entries, expected 0 or 1", subjects=(field,)
+            )
         if message.inertial:
             entry = message.inertial[0]
             pose = pose_from_message(entry.pose, f"{field}.pose")
-            return _placed(field, lambda: Inertial(entry.mass, pose, tuple(entry.inertia)))  # type: ignore[arg-type]
+            return _placed(field, lambda: Inertial(entry.mass, pose, tuple(float(value) for value in entry.inertia)))  # type: ignore[arg-type]
         if math.isnan(message.density) or message.density < 0.0 or math.isinf(message.density):
             raise InvalidRequestError(f"{field}: density is {message.density}, expected 0 or more", subjects=(field,))
         if message.density == 0.0:
@@ -245,9 +247,7 @@ class ModelReader:
         groups = {g.name: names_from_message(g.members, f"{field}.ignore_groups") for g in message.ignore_groups}
         single = {entry.name or "*": entry.margin for entry in message.margins if not entry.other}
         pairs = tuple(things.PairMargin(e.name, e.other, e.margin) for e in message.margins if e.other)
-        return _placed(
-            field, lambda: things.CollisionSettings(frozendict(groups), frozendict(single), pairs)
-        )
+        return _placed(field, lambda: things.CollisionSettings(frozendict(groups), frozendict(single), pairs))
 
 
 T = TypeVar("T")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-
-import numpy as np
 
 from robot_cell_planner import msg
 
-from ...errors import InvalidRequestError, NotSupportedError, RobotCellError
-from ...kinematics.targets import DEFAULT_TOLERANCE, FrameTarget, PointAxisTarget, TargetMode
-from ...planning.cartesian import CartesianOptions, CartesianRequest
+from ...errors import NotSupportedError, RobotCellError
 from ...planning.plan import Plan, PlanFailure
+from ...planning.planners import PlannerInfo
 from ...planning.request import Goals, MotionRequest, PlanningOptions
 from ...trajectory.timing import TimingOptions
 from .basic import (
@@ -22,45 +18,10 @@ from .basic import (
     error_to_message,
     path_from_message,
     path_to_message,
-    pose_from_message,
-    position_from_message,
 )
 from .collisions import clearance_to_message, pair_to_message
+from .targets import target_from_message
 from .trajectories import trajectory_to_message
-
-MODES = {
-    msg.Target.ROBOT: TargetMode.ROBOT,
-    msg.Target.TOOL: TargetMode.TOOL,
-    msg.Target.WORKPIECE: TargetMode.WORKPIECE,
-    msg.Target.FRAME: TargetMode.FRAME,
-}
-
-
-def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointAxisTarget:
-    """The target.
-
-    Raises:
-        InvalidRequestError: an unknown mode or type, malformed numbers.
-    """
-    if message.mode not in MODES:
-        raise InvalidRequestError(f"{field}: mode {message.mode} is none of 0 to 3", subjects=(field,))
-    common = {
-        "mode": MODES[message.mode],
-        "frame": message.frame,
-        "reference_frame": message.reference_frame or "world",
-        "tolerance_position": message.position_tolerance or DEFAULT_TOLERANCE,
-        "tolerance_angle": message.orientation_tolerance or DEFAULT_TOLERANCE,
-        "native_scale": message.native_scale,
-    }
-    try:
-        if message.type == msg.Target.POSE:
-            return FrameTarget(pose=pose_from_message(message.pose, f"{field}.pose"), **common)
-        if message.type == msg.Target.POINT_AXIS:
-            point, axis = position_from_message(message.pose.position), position_from_message(message.axis)
-            return PointAxisTarget(point=point, axis=axis, **common)
-    except ValueError as error:
-        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
-    raise InvalidRequestError(f"{field}: type {message.type} is none of 0 and 1", subjects=(field,))
 
 
 def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
@@ -79,7 +40,9 @@ def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
     )
 
 
-def planning_options_from_message(message: msg.PlanningOptions, field: str, default: PlanningOptions) -> PlanningOptions:
+def planning_options_from_message(
+    message: msg.PlanningOptions, field: str, default: PlanningOptions
+) -> PlanningOptions:
     """How a path is searched; what the message leaves at zero or empty is taken from `default`.
 
     Raises:
@@ -138,7 +101,9 @@ def motion_request_from_message(
     if message.constraints:
         raise NotSupportedError("path constraints are not planned for yet", subjects=("constraints",))
     if path_from_message(message.waypoint_suggestions, "waypoint_suggestions", most)[0]:
-        raise NotSupportedError("waypoint suggestions are not used by any planner here", subjects=("waypoint_suggestions",))
+        raise NotSupportedError(
+            "waypoint suggestions are not used by any planner here", subjects=("waypoint_suggestions",)
+        )
     return MotionRequest(
         goals=goals_from_message(message.goal, "goal"),
         group=message.group,
@@ -150,7 +115,9 @@ def motion_request_from_message(
 
 def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
     """The plan, with the state that it was made for."""
-    message = msg.MotionPlan(path=path_to_message(plan.variables, plan.path), goal=plan.goal, record=_record(plan, used))
+    message = msg.MotionPlan(
+        path=path_to_message(plan.variables, plan.path), goal=plan.goal, record=_record(plan, used)
+    )
     if plan.trajectory is not None:
         message.trajectory = trajectory_to_message(plan.trajectory)
     return message
@@ -200,10 +167,22 @@ def failure_to_message(error: RobotCellError) -> msg.PlanFailure:
     return message
 
 
-def end_configuration(message: msg.MotionPlan) -> Mapping[str, float]:
-    """Joint values of the last waypoint of a plan."""
-    names = message.path.joint_names
-    return dict(zip(names, np.asarray(message.path.positions)[-len(names) :].tolist(), strict=True))
-
-
-__all__ = ["CartesianOptions", "CartesianRequest"]
+def planner_to_message(planner: PlannerInfo) -> msg.PlannerInfo:
+    """A planner and its parameters."""
+    parameters = [
+        msg.PlannerParameter(
+            name=parameter.name,
+            type="float",
+            default_value=f"{parameter.default:g}",
+            range=f"{parameter.low:g} .. {parameter.high:g}",
+            description=parameter.description,
+        )
+        for parameter in planner.parameters
+    ]
+    return msg.PlannerInfo(
+        name=planner.name,
+        library=planner.library,
+        description=planner.description,
+        several_goals=True,
+        parameters=parameters,
+    )

@@ -3,95 +3,119 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_cell_planner.msg import CollisionPair, LimitViolation, TrajectoryCollision, TrajectoryReport
+from robot_cell_planner.msg import LimitViolation, TrajectoryReport
 
-from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
-from ...trajectory import validation
+from ...errors import (
+    InvalidRequestError,
+    LimitExceededError,
+    RobotCellError,
+    TrajectoryError,
+    TrajectoryInCollisionError,
+    TrajectoryLimitError,
+    TrajectoryStartError,
+    Value,
+)
 from ...trajectory.trajectory import Trajectory
-from .basic import duration_from_message, duration_to_message
+from .basic import duration_from_message, duration_to_message, time_to_message
 
-MOST_POINTS = 1_000_000
-QUANTITIES = {
-    validation.Quantity.POSITION: LimitViolation.POSITION,
-    validation.Quantity.VELOCITY: LimitViolation.VELOCITY,
-    validation.Quantity.ACCELERATION: LimitViolation.ACCELERATION,
-    validation.Quantity.JERK: LimitViolation.JERK,
-    validation.Quantity.CONTINUITY: LimitViolation.CONTINUITY,
-    validation.Quantity.START: LimitViolation.START,
-}
+MOST_POINTS = 100_000
+# What LimitViolation calls its quantities, for people.
+QUANTITIES = ("position", "velocity", "acceleration", "jerk", "effort", "continuity", "tool speed", "start")
+
+Rows = NDArray[np.float64]
 
 
-def trajectory_to_message(trajectory: Trajectory) -> JointTrajectory:
-    points = []
-    for index, time in enumerate(trajectory.times.tolist()):
-        point = JointTrajectoryPoint(positions=trajectory.positions[index].tolist())
-        if trajectory.velocities is not None:
-            point.velocities = trajectory.velocities[index].tolist()
-        if trajectory.accelerations is not None:
-            point.accelerations = trajectory.accelerations[index].tolist()
-        point.time_from_start = duration_to_message(time)
-        points.append(point)
-    return JointTrajectory(joint_names=list(trajectory.variables), points=points)
-
-
-def trajectory_from_message(message: JointTrajectory, field: str) -> Trajectory:
-    """The trajectory.
+def trajectory_from_message(message: JointTrajectory, field: str, most: int = MOST_POINTS) -> Trajectory:
+    """The trajectory, with its times as they are.
 
     Raises:
-        InvalidRequestError: no points, lists of wrong lengths, times that do not increase, numbers that are not finite.
-        LimitExceededError: more than a million points.
+        InvalidRequestError: no points, lists of a wrong length, velocities or accelerations at some points only, numbers
+            that are not finite, times that do not increase; the message names the point and the joint.
+        LimitExceededError: more points than `most`.
     """
-    names, points = tuple(message.joint_names), message.points
+    points = message.points
     if not points:
-        raise InvalidRequestError(f"{field} has no points", subjects=(field,))
-    if len(points) > MOST_POINTS:
-        numbers = (Value("points", len(points), MOST_POINTS),)
-        raise LimitExceededError(f"{field} has {len(points)} points", subjects=(field,), values=numbers)
-    columns = {part: [list(getattr(p, part)) for p in points] for part in ("positions", "velocities", "accelerations")}
-    for part, rows in columns.items():
-        for index, row in enumerate(rows):
-            if len(row) != len(names) and (part == "positions" or row):
-                text = f"{field}.points[{index}] has {len(row)} {part}, expected {len(names)}"
-                raise InvalidRequestError(text, subjects=(field,))
-    given = {part: np.array(rows) for part, rows in columns.items() if all(rows)}
-    if "velocities" not in given:
-        given.pop("accelerations", None)
+        raise InvalidRequestError(f"{field} has no points", stage="trajectory", subjects=(field,))
+    if len(points) > most:
+        text = f"{field} has {len(points)} points"
+        raise LimitExceededError(text, subjects=(field,), values=(Value("points", len(points), most),))
+    names = tuple(message.joint_names)
+    positions = rows_from_points(message, "positions", field)
+    if positions is None:
+        raise InvalidRequestError(f"the points of {field} have no positions", stage="trajectory", subjects=(field,))
     times = np.array([duration_from_message(point.time_from_start) for point in points])
-    try:
-        return Trajectory(names, times, given["positions"], given.get("velocities"), given.get("accelerations"))
-    except RobotCellError as error:
-        error.message = f"{field}: {error.message}"
-        raise
+    velocities = rows_from_points(message, "velocities", field)
+    accelerations = rows_from_points(message, "accelerations", field)
+    return Trajectory(names, times, positions, velocities, accelerations)
 
 
-def report_to_message(report: validation.TrajectoryReport) -> TrajectoryReport:
-    violations = [
-        LimitViolation(
-            quantity=QUANTITIES[found.quantity],
-            joint=found.variable,
-            point=found.sample,
-            time=duration_to_message(found.time),
-            value=found.value,
-            limit=found.limit,
-        )
-        for found in report.violations
-    ]
-    collisions = [
-        TrajectoryCollision(
-            point=found.sample,
-            place=float(found.sample),
-            time=duration_to_message(found.time),
-            pair=CollisionPair(name_a=found.first, name_b=found.second),
-        )
-        for found in report.collisions
-    ]
-    return TrajectoryReport(
-        valid=report.valid,
-        violations=violations,
-        collisions=collisions,
-        truncated=report.truncated,
-        duration=duration_to_message(report.duration),
-        warnings=list(report.warnings),
+def rows_from_points(message: JointTrajectory, kind: str, field: str) -> Rows | None:
+    """One kind of numbers ("positions", "velocities", "accelerations" or "effort") of all points (n, dof), or None.
+
+    Raises:
+        InvalidRequestError: a point has another count than there are joints, or only some points have any.
+    """
+    rows = [getattr(point, kind) for point in message.points]
+    if not any(rows):
+        return None
+    expected = len(message.joint_names)
+    for index, row in enumerate(rows):
+        if len(row) != expected:
+            text = f"point {index} of {field} has {len(row)} {kind}, expected {expected}"
+            raise InvalidRequestError(text, stage="trajectory", subjects=(field,))
+    values = np.array(rows, dtype=np.float64)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row, column = (int(index) for index in bad[0])
+        joint, value = message.joint_names[column], values[row, column]
+        text = f"{kind} of joint {joint} at point {row} of {field} is {value}, expected a finite number"
+        raise InvalidRequestError(text, stage="trajectory", subjects=(field, joint))
+    return values
+
+
+def trajectory_to_message(trajectory: Trajectory, stamp: int = 0) -> JointTrajectory:
+    """The message; stamp [ns] is when it is to begin, 0 for at once."""
+    message = JointTrajectory(joint_names=list(trajectory.variables))
+    message.header.stamp = time_to_message(stamp)
+    kinds = {"positions": trajectory.positions, "velocities": trajectory.velocities}
+    kinds["accelerations"] = trajectory.accelerations
+    rows = {kind: values.tolist() for kind, values in kinds.items() if values is not None}
+    for index, time in enumerate(trajectory.times.tolist()):
+        point = JointTrajectoryPoint(time_from_start=duration_to_message(time))
+        for kind, values in rows.items():
+            setattr(point, kind, values[index])
+        message.points.append(point)
+    return message
+
+
+def report_error(report: TrajectoryReport) -> RobotCellError | None:
+    """The first thing that a validation found, as the error that ends the request; None if it is valid."""
+    if report.valid:
+        return None
+    if report.violations:
+        return _violation_error(report.violations[0])
+    if not report.collisions:
+        return TrajectoryError("the trajectory is not valid", stage="validate trajectory")
+    found = report.collisions[0]
+    time = duration_from_message(found.time)
+    return TrajectoryInCollisionError(
+        f"{found.pair.name_a} and {found.pair.name_b} collide at {time:.3f} s",
+        stage="validate trajectory",
+        subjects=(found.pair.name_a, found.pair.name_b),
+        values=(Value("time", time, unit="s"),),
+    )
+
+
+def _violation_error(found: LimitViolation) -> RobotCellError:
+    quantity = QUANTITIES[found.quantity] if found.quantity < len(QUANTITIES) else f"quantity {found.quantity}"
+    kind = TrajectoryStartError if found.quantity == LimitViolation.START else TrajectoryLimitError
+    of = f" of {found.joint}" if found.joint else ""
+    return kind(
+        f"{quantity}{of} at point {found.point} ({duration_from_message(found.time):.3f} s) is out of bounds",
+        stage="validate trajectory",
+        subjects=(found.joint,) if found.joint else (),
+        values=(Value(quantity, found.value, found.limit),),
     )

@@ -1,0 +1,43 @@
+"""Conversions of targets."""
+
+from __future__ import annotations
+
+from robot_cell_planner import msg
+
+from ...errors import InvalidRequestError
+from ...kinematics.targets import DEFAULT_TOLERANCE, FrameTarget, PointAxisTarget, TargetMode
+from .basic import pose_from_message, position_from_message
+
+MODES = {
+    msg.Target.ROBOT: TargetMode.ROBOT,
+    msg.Target.TOOL: TargetMode.TOOL,
+    msg.Target.WORKPIECE: TargetMode.WORKPIECE,
+    msg.Target.FRAME: TargetMode.FRAME,
+}
+
+
+def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointAxisTarget:
+    """The target.
+
+    Raises:
+        InvalidRequestError: an unknown mode or type, malformed numbers.
+    """
+    if message.mode not in MODES:
+        raise InvalidRequestError(f"{field}: mode {message.mode} is none of 0 to 3", subjects=(field,))
+    common = {
+        "mode": MODES[message.mode],
+        "frame": message.frame,
+        "reference_frame": message.reference_frame or "world",
+        "tolerance_position": message.position_tolerance or DEFAULT_TOLERANCE,
+        "tolerance_angle": message.orientation_tolerance or DEFAULT_TOLERANCE,
+        "native_scale": message.native_scale,
+    }
+    try:
+        if message.type == msg.Target.POSE:
+            return FrameTarget(pose=pose_from_message(message.pose, f"{field}.pose"), **common)
+        if message.type == msg.Target.POINT_AXIS:
+            point, axis = position_from_message(message.pose.position), position_from_message(message.axis)
+            return PointAxisTarget(point=point, axis=axis, **common)
+    except ValueError as error:
+        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
+    raise InvalidRequestError(f"{field}: type {message.type} is none of 0 and 1", subjects=(field,))
