@@ -1,0 +1,75 @@
+"""Small cells whose free space is known on paper."""
+
+import math
+
+from frozendict import frozendict
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.geometry import Box, Shape
+from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.state import BodyState
+from robot_cell_planner.cell.things import RigidBody
+
+HALF = 0.05  # half the edge of the gantry's cube, m
+
+
+def gantry(walls=()):
+    """A cube of 0.1 m that slides along x and y from -1 to 1 m between walls: (name, centre (x, y), size (x, y))."""
+    limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
+    links = {"base": Link("base"), "beam": Link("beam")}
+    links["cube"] = Link("cube", collisions=(Shape(Box((2 * HALF, 2 * HALF, 2 * HALF))),))
+    joints = {
+        "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
+        "y": Joint("y", JointKind.PRISMATIC, "beam", "cube", axis=(0.0, 1.0, 0.0), limits=limits),
+    }
+    robot = Robot(
+        "gantry",
+        Mechanism("gantry", frozendict(links), frozendict(joints)),
+        groups=frozendict({"xy": PlanningGroup("xy", ("x", "y"), ("beam", "cube"), "base", "cube")}),
+        named_states=frozendict({"xy/far": frozendict({"x": 0.8, "y": 0.0})}),
+    )
+    bodies = {name: RigidBody(name, (Shape(Box((*size, 0.3))),)) for name, _, size in walls}
+    cell = RobotCell(robots=frozendict({"gantry": robot}), bodies=frozendict(bodies))
+    state = cell.default_state()
+    for name, (x, y), _ in walls:
+        state = state.with_body(name, BodyState(Pose((x, y, 0.0))))
+    return cell, state
+
+
+def wall_with_gap(gap=0.3):
+    """A gantry with a wall across at x = 0, open between y = 0.5 and 0.5 + gap."""
+    below = ("below", (0.0, -0.35), (0.1, 1.7))
+    top = 0.5 + gap
+    above = ("above", (0.0, 0.5 * (top + 1.2)), (0.1, 1.2 - top))
+    cell, state = gantry((below, above))
+    return cell, state.with_configuration({"x": -0.8, "y": 0.0})
+
+
+def is_free(q, gap=0.3):
+    """Whether the cube is clear of the wall, on paper."""
+    x, y = q
+    return abs(x) >= 0.05 + HALF or 0.5 + HALF <= y <= 0.5 + gap - HALF
+
+
+def spinner():
+    """Two joints without shapes: one turns without limits, the other from -2 to 2 turns."""
+    rates = {"velocity": 2.0, "acceleration": 8.0, "jerk": 80.0}
+    two = 4.0 * math.pi
+    joints = {
+        "endless": Joint(
+            "endless", JointKind.CONTINUOUS, "base", "a", axis=(0.0, 0.0, 1.0), limits=JointLimits(**rates)
+        ),
+        "wide": Joint(
+            "wide", JointKind.REVOLUTE, "a", "b", axis=(0.0, 1.0, 0.0), limits=JointLimits(-two, two, **rates)
+        ),
+    }
+    links = {name: Link(name) for name in ("base", "a", "b")}
+    robot = Robot(
+        "spinner",
+        Mechanism("spinner", frozendict(links), frozendict(joints)),
+        groups=frozendict({"both": PlanningGroup("both", ("endless", "wide"), (), "base", "b")}),
+    )
+    cell = RobotCell(robots=frozendict({"spinner": robot}))
+    return cell, cell.default_state()

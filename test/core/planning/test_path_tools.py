@@ -1,0 +1,145 @@
+"""Path tools, in a plane with a round hole."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning_cells import spinner
+
+from robot_cell_planner.collision.checker import halving_order
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.planning.checks import CountedChecks, rank_in_halving_order
+from robot_cell_planner.planning.path_tools import (
+    arc_lengths,
+    densify,
+    drop_waypoints,
+    first_blocked_motion,
+    point_at,
+    shortcut,
+    simplify,
+    without_repeats,
+)
+from robot_cell_planner.planning.plan import path_length
+from robot_cell_planner.planning.space import joint_space
+from robot_cell_planner.planning.watch import Watch
+
+RADIUS = 0.5
+
+
+class Plane:
+    """Stands for a collision checker: a disc of radius 0.5 at the origin is not free."""
+
+    default = np.zeros(2)
+
+    def in_collision(self, q):
+        return math.hypot(*q) < RADIUS
+
+    def first_collision_on_motion(self, start, end, step):
+        count = max(1, math.ceil(np.abs(end - start).max() / step - 1e-9))
+        for fraction in halving_order(count):
+            if self.in_collision(start + fraction * (end - start)):
+                return fraction
+        return None
+
+
+@pytest.fixture
+def checks():
+    return CountedChecks(Plane(), Watch(), 10**9)
+
+
+ZIGZAG = np.array([[-1.0, 0.0], [-0.9, 0.8], [-0.2, 0.7], [0.0, 1.4], [0.4, 0.9], [0.9, 1.0], [1.0, 0.0]])
+
+
+def test_simplifying_leaves_out_what_is_not_needed(checks):
+    line = np.column_stack((np.linspace(-1, 1, 9), np.full(9, 0.8)))
+    assert len(simplify(line, checks, 0.01)) == 2
+    simple = simplify(ZIGZAG, checks, 0.01)
+    assert 2 < len(simple) < len(ZIGZAG)
+    assert first_blocked_motion(simple, checks, 0.001) is None
+
+
+def test_shortcuts_shorten_and_stay_free(checks):
+    short = shortcut(ZIGZAG, checks, 0.01, seed=1)
+    # Around the disc: two tangents of sqrt(1 - 0.25) and the arc of pi - 2 acos(0.5) between them.
+    shortest = 2 * math.sqrt(0.75) + RADIUS * (math.pi - 2 * math.acos(RADIUS))
+    assert shortest - 0.01 <= path_length(short) <= 1.1 * shortest
+    assert path_length(short) < path_length(ZIGZAG)
+    assert first_blocked_motion(short, checks, 0.01) is None
+    assert (short[0] == ZIGZAG[0]).all()
+    assert (short[-1] == ZIGZAG[-1]).all()
+
+
+def test_shortcuts_repeat_for_a_seed(checks):
+    first, second = (shortcut(ZIGZAG, checks, 0.01, seed=4) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+    assert shortcut(ZIGZAG, checks, 0.01, seed=5).tobytes() != first.tobytes()
+
+
+def test_waypoints_that_can_go_go(checks):
+    path = drop_waypoints(ZIGZAG, checks, 0.01)
+    assert first_blocked_motion(path, checks, 0.01) is None
+    for index in range(1, len(path) - 1):
+        assert not checks.motion_free(path[index - 1], path[index + 1], 0.01)
+
+
+def test_filling_in_keeps_waypoints_and_spacing():
+    points, places = densify(ZIGZAG, 0.07)
+    assert np.abs(np.diff(points, axis=0)).max() <= 0.07 + 1e-12
+    assert (np.diff(places) > 0.0).all()
+    for index, waypoint in enumerate(ZIGZAG):
+        assert (points[places == index] == waypoint).all()
+    with pytest.raises(InvalidRequestError, match="spacing"):
+        densify(ZIGZAG, 0.0)
+    with pytest.raises(InvalidRequestError, match="too many"):
+        densify(ZIGZAG, 1e-9)
+
+
+@settings(deadline=None)
+@given(st.floats(0.0, 1.0))
+def test_points_on_a_path_lie_at_their_length(share):
+    places = arc_lengths(ZIGZAG)
+    place = share * places[-1]
+    point = point_at(ZIGZAG, places, place)
+    before = ZIGZAG[: int(np.searchsorted(places, place, side="right"))]
+    assert path_length(np.vstack((before, point))) == pytest.approx(place, abs=1e-9)
+
+
+def test_repeats_are_dropped_and_the_end_kept():
+    path = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1e-12]])
+    assert without_repeats(path).tolist() == [[0.0, 0.0], [1.0, 1e-12]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 100])
+def test_counting_follows_the_order_of_the_checker(count):
+    for rank, fraction in enumerate(halving_order(count), start=1):
+        assert rank_in_halving_order(round(fraction * count), count) == rank
+
+
+def test_states_are_counted_one_by_one(checks):
+    asked = []
+    check = checks.checker.in_collision
+    checks.checker.in_collision = lambda q: asked.append(1) or check(q)
+    for start, end in ((-1.0, 1.0), (-1.0, -0.6), (-0.1, 1.0), (-1.0, -0.49)):
+        checks.motion_free(np.array([start, 0.0]), np.array([end, 0.0]), 0.013)
+        assert checks.states == len(asked)
+    assert checks.motions == 4
+    assert checks.blocked == 3
+
+
+def test_equivalents_turn_what_may_turn():
+    cell, state = spinner()
+    space = joint_space(cell, state)
+    turned = space.equivalents(np.array([1.0, 1.0]), continuous_only=False)
+    # The endless joint may go one turn from its start, so 1 and 1 - 2 pi; the wide one has room for four.
+    assert len(turned) == 8
+    assert turned[0].tolist() == [1.0, 1.0]
+    lengths = [np.linalg.norm(q) for q in turned]
+    assert lengths == sorted(lengths)
+    for q in turned:
+        turns = (q - 1.0) / (2.0 * math.pi)
+        assert np.allclose(turns, np.round(turns), atol=1e-12)
+        assert (q >= space.lower).all()
+        assert (q <= space.upper).all()
+    assert len(space.equivalents(np.array([1.0, 1.0]), continuous_only=True)) == 2
