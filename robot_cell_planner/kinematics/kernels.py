@@ -468,3 +468,50 @@ def search(
             if c == wanted:
                 break
     return found[:c], left[:c], closest, facts
+
+
+@compiled
+def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: Array, pose: Array) -> None:
+    """Fill the Jacobian (6, n) as `jacobian_of` has it, its derivative in time for velocities v (n,), and the pose."""
+    rows = chain.shape[0]
+    origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
+    walk(chain, q, origins, axes, pose)
+    fill_jacobian(chain, origins, axes, pose, jacobian)
+    # What turns and moves each joint: those before it. `spin` and `speed` are of the body that carries the joint, the
+    # speed at `place`, a point of that body.
+    spins, speeds = np.empty((rows, 3)), np.empty((rows, 3))
+    spin, speed, place = np.zeros(3), np.zeros(3), np.zeros(3)
+    for i in range(rows):
+        here = pose[:3, 3] if i == rows - 1 else origins[i]
+        speed += np.cross(spin, here - place)
+        place[:] = here
+        spins[i], speeds[i] = spin, speed
+        if i == rows - 1:
+            break
+        value = chain[i, MULTIPLIER] * q[int(chain[i, VARIABLE])] + chain[i, OFFSET]
+        moved = chain[i, MULTIPLIER] * v[int(chain[i, VARIABLE])] * axes[i]
+        if chain[i, KIND] == 0.0:
+            spin += moved
+        else:
+            speed += np.cross(spin, value * axes[i]) + moved
+            place += value * axes[i]
+    rate[:] = 0.0
+    for i in range(rows - 1):
+        column, factor = int(chain[i, VARIABLE]), chain[i, MULTIPLIER]
+        turning = factor * np.cross(spins[i], axes[i])
+        if chain[i, KIND] == 0.0:
+            arm, opening = pose[:3, 3] - origins[i], speeds[rows - 1] - speeds[i]
+            rate[:3, column] += np.cross(turning, arm) + factor * np.cross(axes[i], opening)
+            rate[3:, column] += turning
+        else:
+            rate[:3, column] += turning
+
+
+@compiled
+def jacobians_and_rates(chain: Array, configurations: Array, velocities: Array) -> tuple[Array, Array, Array]:
+    """Jacobians (k, 6, n), their derivatives (k, 6, n) and poses (k, 4, 4) of the tip, for rows (k, n)."""
+    count, n = configurations.shape
+    jacobians, rates, poses = np.empty((count, 6, n)), np.empty((count, 6, n)), np.empty((count, 4, 4))
+    for k in range(count):
+        jacobian_and_rate(chain, configurations[k], velocities[k], jacobians[k], rates[k], poses[k])
+    return jacobians, rates, poses

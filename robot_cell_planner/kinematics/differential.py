@@ -1,0 +1,130 @@
+"""Differential kinematics: Jacobians, their derivatives, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..cell.value import Vector3, vector3
+from ..errors import InvalidRequestError
+from . import kernels
+from .chain import Chain
+from .forward import chain_to, checked_configurations, frame_matrix
+from .model import cell_model
+from .targets import TargetMode, target_frame
+
+Array = NDArray[np.float64]
+ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+
+
+class Axes(str, Enum):
+    """Whose axes a Jacobian or twist is written in."""
+
+    WORLD = "world"
+    BASE = "base"  # of the link that the group starts at
+    TOOL = "tool"  # of the frame itself, as it lies
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobians:
+    """Jacobians of a point for k configurations.
+
+    variables: of the columns. jacobian: (k, 6, n), linear rows first [m/rad, 1; m/m, 0]. derivative: (k, 6, n), of the
+    Jacobian in time, for the velocities given (zero without).
+    """
+
+    variables: tuple[str, ...]
+    jacobian: Array
+    derivative: Array
+    velocities: Array
+
+    def twists(self) -> Array:
+        """Linear [m/s] and angular [rad/s] velocity of the point and frame, (k, 6)."""
+        return np.asarray(np.einsum("kij,kj->ki", self.jacobian, self.velocities))
+
+    def singular_values(self) -> Array:
+        """Falling, (k, min(6, n))."""
+        return np.asarray(np.linalg.svd(self.jacobian, compute_uv=False))
+
+    def manipulabilities(self) -> Array:
+        """sqrt(det(J J^T)), or of J^T J with fewer than six variables, (k,)."""
+        return np.asarray(self.singular_values().prod(axis=1))
+
+
+def jacobians(
+    cell: RobotCell,
+    state: RobotCellState,
+    group: str = "",
+    frame: str = "",
+    point: Vector3 = ORIGIN,
+    axes: Axes = Axes.WORLD,
+    configurations: Array | None = None,
+    velocities: Array | None = None,
+) -> Jacobians:
+    """Jacobians of a point that is fixed to a frame, with respect to the variables of a group.
+
+    frame: "" for the tool centre point, or the tip of the group without a tool. point: in that frame [m].
+    configurations: (k, n) of the group's variables; None for the state's. velocities: (k, n) or (n,) [rad/s, m/s].
+
+    Raises:
+        UnknownNameError: there is no such group or frame.
+        InvalidRequestError: an array has another shape, or a number that is not finite.
+    """
+    names = cell.group(group).variables
+    frame = frame or moved_frame(cell, state, group)
+    chain = at_point(chain_to(cell, state, frame, names), point)
+    if configurations is None:
+        rows = cell_model(cell, state).values(state, names)[None]
+    else:
+        rows = checked_configurations(configurations, names)
+    rates = np.zeros_like(rows)
+    if velocities is not None:
+        given = checked_configurations(np.atleast_2d(velocities), names)
+        if len(given) not in (1, len(rows)):
+            raise InvalidRequestError(f"there are {len(given)} velocities for {len(rows)} configurations")
+        rates[:] = given
+    jacobian, derivative, poses = kernels.jacobians_and_rates(chain.table, rows, rates)
+    if axes is Axes.BASE:
+        base = cell.group(group).base_link or cell.robot_of_group(group).mechanism.root
+        rotation = frame_matrix(cell, state, base)[:3, :3].T
+        jacobian, derivative = _turned(jacobian, rotation), _turned(derivative, rotation)
+    elif axes is Axes.TOOL:
+        rotations = poses[:, :3, :3].transpose(0, 2, 1)
+        # d(R^T J)/dt = R^T (dJ/dt - w x J)
+        spin = np.einsum("kij,kj->ki", jacobian[:, 3:], rates)[:, None, :]
+        drift = [np.cross(spin, half.transpose(0, 2, 1)) for half in (jacobian[:, :3], jacobian[:, 3:])]
+        derivative = derivative - np.concatenate([half.transpose(0, 2, 1) for half in drift], axis=1)
+        jacobian, derivative = _turned(jacobian, rotations), _turned(derivative, rotations)
+    return Jacobians(names, jacobian, derivative, rates)
+
+
+def moved_frame(cell: RobotCell, state: RobotCellState, group: str = "") -> str:
+    """The tool centre point of a group, or its tip link where no tool is attached."""
+    mode = TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
+    return target_frame(cell, state, group, mode)
+
+
+def at_point(chain: Chain, point: Sequence[float]) -> Chain:
+    """The chain to a point [m] that is fixed to the tip, its axes those of the tip.
+
+    Raises:
+        InvalidRequestError: the point is not three finite numbers.
+    """
+    try:
+        offset = np.array(vector3(point, "point"))
+    except ValueError as error:
+        raise InvalidRequestError(str(error), subjects=("point",)) from error
+    table = chain.table.copy()
+    table[-1, 9:12] += table[-1, :9].reshape(3, 3) @ offset
+    return Chain(table, chain.variables, chain.used)
+
+
+def _turned(jacobian: Array, rotation: Array) -> Array:
+    """Both halves of Jacobians (k, 6, n) in other axes; rotation: (3, 3) or (k, 3, 3)."""
+    return np.concatenate((rotation @ jacobian[:, :3], rotation @ jacobian[:, 3:]), axis=1)

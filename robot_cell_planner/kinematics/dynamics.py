@@ -1,0 +1,158 @@
+"""Dynamics of a cell's robots and tools, with the masses of tools and held bodies, by Pinocchio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..cell.value import Vector3, vector3
+from ..errors import InvalidRequestError, ModelError
+from .mechanism_model import GRAVITY
+from .model import cell_model
+
+Array = NDArray[np.float64]
+DOWN: Vector3 = (0.0, 0.0, -GRAVITY)
+NO_WRENCHES: Mapping[str, Array] = {}
+
+
+class Dynamics:
+    """Dynamics of everything in a cell that joints move.
+
+    Arrays have one row of all variables, (n,), in the order of `variables`, or several, (k, n); results have the same
+    form. Units: rad and m, and their derivatives in s; efforts in Nm and N. Friction is not modelled. A mimicking joint
+    is driven by its variable, so that what it takes is part of that variable's effort.
+
+    Every method raises InvalidRequestError for an array of another shape or a number that is not finite, and
+    UnknownNameError for a wrench at a frame that does not exist. A wrench (6,) is a force [N] and a torque [Nm] from
+    outside, at the origin and in the axes of the frame that it is given for. Not for use by several threads at once.
+    """
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, gravity: Vector3 = DOWN) -> None:
+        """gravity: in the world [m/s2].
+
+        Raises:
+            InvalidRequestError: gravity is not three finite numbers.
+        """
+        self._cell_model = cell_model(cell, state)
+        self.variables = self._cell_model.variables
+        self._state = state
+        try:
+            pull = np.array(vector3(gravity, "gravity"))
+        except ValueError as error:
+            raise InvalidRequestError(str(error), subjects=("gravity",)) from error
+        self._model = pin.Model(self._cell_model.model)
+        self._model.gravity.linear = pull
+        self._data = self._model.createData()
+        expansion = self._cell_model.expansion
+        self._matrix = np.eye(len(self.variables)) if expansion is None else expansion[0]
+
+    def inverse(
+        self,
+        q: Array | None = None,
+        v: Array | None = None,
+        a: Array | None = None,
+        wrenches: Mapping[str, Array] = NO_WRENCHES,
+    ) -> Array:
+        """Efforts that the accelerations `a` need; None stands for the state's configuration and for zero."""
+        rows, single = self._rows(q, v, a)
+        forces = self._forces(wrenches)
+        efforts = [
+            pin.rnea(self._model, self._data, full, self._matrix @ dv, self._matrix @ da, *forces)
+            for full, dv, da in zip(self._cell_model.expand(rows[0]), rows[1], rows[2], strict=True)
+        ]
+        return _formed(np.array(efforts) @ self._matrix, single)
+
+    def gravity(self, q: Array | None = None) -> Array:
+        """Efforts that hold everything against gravity."""
+        rows, single = self._rows(q)
+        efforts = [
+            pin.computeGeneralizedGravity(self._model, self._data, full)
+            for full in self._cell_model.expand(rows[0])
+        ]
+        return _formed(np.array(efforts) @ self._matrix, single)
+
+    def mass_matrix(self, q: Array | None = None) -> Array:
+        """Joint space mass matrix, (n, n) or (k, n, n): kg m2, kg m or kg."""
+        rows, single = self._rows(q)
+        return _formed(np.array([self._mass(full) for full in self._cell_model.expand(rows[0])]), single)
+
+    def forward(
+        self,
+        q: Array | None = None,
+        v: Array | None = None,
+        efforts: Array | None = None,
+        wrenches: Mapping[str, Array] = NO_WRENCHES,
+    ) -> Array:
+        """Accelerations that efforts give.
+
+        Raises:
+            ModelError: a joint moves no mass, so that nothing says how fast it speeds up.
+        """
+        rows, single = self._rows(q, v, efforts)
+        bias = np.atleast_2d(self.inverse(rows[0], rows[1], None, wrenches))
+        result = np.empty_like(bias)
+        for row, full in enumerate(self._cell_model.expand(rows[0])):
+            result[row] = self._accelerations(self._mass(full), rows[2][row] - bias[row])
+        return _formed(result, single)
+
+    def _accelerations(self, mass: Array, efforts: Array) -> Array:
+        weightless = np.flatnonzero(np.diag(mass) <= 1e-12)
+        if len(weightless):
+            names = tuple(self.variables[index] for index in weightless)
+            raise ModelError(f"joint {', '.join(names[:6])} moves no mass", stage="dynamics", subjects=names)
+        try:
+            np.linalg.cholesky(mass)
+        except np.linalg.LinAlgError as error:
+            text = "the masses of the links do not give a positive mass matrix"
+            raise ModelError(text, stage="dynamics", subjects=self.variables) from error
+        return np.asarray(np.linalg.solve(mass, efforts))
+
+    def _mass(self, full: Array) -> Array:
+        upper = np.triu(pin.crba(self._model, self._data, full))
+        mass = upper + np.triu(upper, 1).T
+        return np.asarray(self._matrix.T @ mass @ self._matrix)
+
+    def _rows(self, *arrays: Array | None) -> tuple[list[Array], bool]:
+        """Arrays as tables of equally many rows, and whether all of them were single rows."""
+        defaults = [self._cell_model.configuration(self._state)] + [np.zeros(len(self.variables))] * 2
+        tables = [self._table(given, default) for given, default in zip(arrays, defaults, strict=False)]
+        count = max(len(table) for table in tables)
+        if any(len(table) not in (1, count) for table in tables):
+            raise InvalidRequestError(f"arrays have {[len(t) for t in tables]} rows, expected as many or one")
+        single = all(given is None or np.ndim(given) == 1 for given in arrays)
+        return [np.repeat(table, count, axis=0) if len(table) < count else table for table in tables], single
+
+    def _table(self, given: Array | None, default: Array) -> Array:
+        table = np.atleast_2d(np.array(default if given is None else given, dtype=np.float64))
+        if table.ndim != 2 or table.shape[1] != len(self.variables):
+            expected = f"(k, {len(self.variables)})"
+            raise InvalidRequestError(f"an array has shape {table.shape}, expected {expected}", subjects=self.variables)
+        if not np.isfinite(table).all():
+            row, column = np.argwhere(~np.isfinite(table))[0]
+            name = self.variables[column]
+            raise InvalidRequestError(f"row {row} of joint {name} is not a finite number", subjects=(name,))
+        return table
+
+    def _forces(self, wrenches: Mapping[str, Array]) -> tuple[object, ...]:
+        """Pinocchio's list of forces on each joint, in the joint's axes; nothing without wrenches."""
+        if not wrenches:
+            return ()
+        forces = [pin.Force.Zero() for _ in range(self._model.njoints)]
+        for frame, wrench in wrenches.items():
+            values = np.asarray(wrench, dtype=np.float64)
+            if values.shape != (6,) or not np.isfinite(values).all():
+                raise InvalidRequestError(f"the wrench at {frame} is not six finite numbers", subjects=(frame,))
+            joint, placement = self._cell_model.frame(frame)
+            forces[joint] = forces[joint] + placement.act(pin.Force(values))
+        result = pin.StdVec_Force()
+        result.extend(forces)
+        return (result,)
+
+
+def _formed(result: Array, single: bool) -> Array:
+    return result[0] if single else result

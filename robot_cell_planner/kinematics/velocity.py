@@ -1,0 +1,128 @@
+"""Joint velocities for a twist: damped, within limits, and with the freedom that is left used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidRequestError
+
+Array = NDArray[np.float64]
+DAMP_BELOW = 0.05  # singular value [m/rad, 1] below which the damping sets in
+DEFAULT_DAMPING = 0.05
+RANK_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class VelocitySolution:
+    """velocities: (n,) [rad/s, m/s]. twist: (6,) that they give. scale: share of the commanded twist that the limits
+    left, 0 to 1. smallest_singular_value: of the Jacobian."""
+
+    velocities: Array
+    twist: Array
+    scale: float
+    smallest_singular_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class VelocityBounds:
+    """lower, upper: (n,) [rad/s, m/s]."""
+
+    lower: Array
+    upper: Array
+
+
+def velocity_bounds(
+    limits: Array, velocity_limits: Array, q: Array | None = None, time_step: float = 0.0
+) -> VelocityBounds:
+    """Bounds of velocities, such that within one time step [s] no joint leaves its range.
+
+    limits: (2, n) of positions. velocity_limits: (n,), inf for none. q: (n,). A time step of 0 leaves positions alone.
+    A joint that is beyond a limit may only move back or stay.
+    """
+    lower, upper = -velocity_limits, velocity_limits.copy()
+    if q is not None and time_step > 0.0:
+        lower = np.maximum(lower, np.minimum((limits[0] - q) / time_step, 0.0))
+        upper = np.minimum(upper, np.maximum((limits[1] - q) / time_step, 0.0))
+    return VelocityBounds(lower, upper)
+
+
+def solve_velocity(
+    jacobian: Array,
+    twist: Array,
+    bounds: VelocityBounds,
+    preferred: Array | None = None,
+    damping: float = DEFAULT_DAMPING,
+) -> VelocitySolution:
+    """Velocities (n,) that give a twist (6,), or as large a share of it as the bounds allow.
+
+    What the twist leaves free comes close to the preferred velocities. A joint that would break its bound is held at it
+    and the others make up for it as long as they can; only then is the twist scaled down, its direction kept (Flacco,
+    De Luca and Khatib, Motion Control of Redundant Robots under Joint Constraints: Saturation in the Null Space, 2012).
+    Near singularities the inverse is damped (Nakamura and Hanafusa, Inverse Kinematic Solutions with Singularity
+    Robustness, 1986), which changes the twist that is reached.
+
+    Raises:
+        InvalidRequestError: an array has another shape, or a number is not finite.
+    """
+    n = jacobian.shape[1]
+    _check(twist, 6, "twist")
+    wished = np.zeros(n) if preferred is None else preferred.astype(np.float64)
+    _check(wished, n, "preferred velocities")
+    smallest = float(np.linalg.svd(jacobian, compute_uv=False)[-1])
+    rank = np.linalg.matrix_rank(jacobian, tol=RANK_TOLERANCE)
+    free = np.ones(n, dtype=bool)
+    held = np.clip(wished, bounds.lower, bounds.upper)
+    best = (-1.0, free, held)
+    for _ in range(n + 1):
+        along, rest = _parts(jacobian, twist, free, held, damping)
+        scale, critical = _scale(along, rest, bounds)
+        if scale >= 1.0:
+            best = (1.0, free, held)
+            break
+        if scale > best[0]:
+            best = (scale, free, held)
+        full = along[critical] + rest[critical]
+        free, held = free.copy(), held.copy()
+        free[critical] = False
+        held[critical] = bounds.upper[critical] if full > bounds.upper[critical] else bounds.lower[critical]
+        if not free.any() or np.linalg.matrix_rank(jacobian[:, free], tol=RANK_TOLERANCE) < rank:
+            break
+    scale = max(best[0], 0.0)
+    along, rest = _parts(jacobian, twist, best[1], best[2], damping)
+    velocities = np.clip(scale * along + rest, bounds.lower, bounds.upper)
+    return VelocitySolution(velocities, jacobian @ velocities, scale, smallest)
+
+
+def _check(values: Array, size: int, what: str) -> None:
+    if values.shape != (size,) or not np.isfinite(values).all():
+        raise InvalidRequestError(f"{what} of shape {values.shape} are not {size} finite numbers", subjects=(what,))
+
+
+def _parts(jacobian: Array, twist: Array, free: NDArray[np.bool_], held: Array, damping: float) -> tuple[Array, Array]:
+    """Velocities = scale * first + second; joints that are not free move as in `held`."""
+    inverse = _damped_inverse(jacobian * free, damping)
+    return inverse @ twist, held - inverse @ (jacobian @ held)
+
+
+def _damped_inverse(matrix: Array, damping: float) -> Array:
+    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    usable = s > RANK_TOLERANCE
+    smallest = s[usable][-1] if usable.any() else 0.0
+    square = damping**2 * max(0.0, 1.0 - (smallest / DAMP_BELOW) ** 2)
+    factors = np.where(usable, s / np.where(usable, s * s + square, 1.0), 0.0)
+    return np.asarray((vt.T * factors) @ u.T)
+
+
+def _scale(along: Array, rest: Array, bounds: VelocityBounds) -> tuple[float, int]:
+    """The largest share of the first part that the bounds allow beside the second, at most 1, and who limits it."""
+    room = np.where(along > 0.0, bounds.upper - rest, bounds.lower - rest)
+    shares = np.full(len(along), np.inf)
+    moving = np.abs(along) > 1e-12
+    shares[moving] = room[moving] / along[moving]
+    beyond = ~moving & ((rest < bounds.lower - 1e-12) | (rest > bounds.upper + 1e-12))
+    shares[beyond] = -np.inf
+    critical = int(np.argmin(shares))
+    return float(min(shares[critical], 1.0)), critical
