@@ -38,9 +38,7 @@ class Arrangement:
         self.book = RuleBook(cell, state, options)
         self.table = ShapeTable(self.book, placement_of)
         self.engine = _engine(engine, model, self.table)
-        asked = {
-            owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)
-        }
+        asked = {owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)}
         self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
 
 

@@ -41,9 +41,7 @@ class BulletEngine:
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
-        self.decomposed = tuple(
-            sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces})
-        )
+        self.decomposed = tuple(sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces}))
         self._joints = table.joints[: table.moving_count]
         for solid in range(table.moving_count, len(table.solids)):
             self._put(solid, pin.SE3(table.joint_T_solid[solid]))
@@ -76,9 +74,7 @@ class BulletEngine:
     def _put(self, solid: int, pose: Any) -> None:
         numbers = pin.SE3ToXYZQUAT(pose).tolist()
         for body in (*self._bodies[solid], *self._pieces.get(solid, ())):
-            pybullet.resetBasePositionAndOrientation(
-                body, numbers[:3], numbers[3:], physicsClientId=self._client
-            )
+            pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self._client)
 
     def collides(self, q: Floats) -> bool:
         if self._always:
@@ -90,9 +86,7 @@ class BulletEngine:
     def place(self, q: Floats) -> Floats:
         pin.forwardKinematics(self._model, self._data, q)
         world_T_joints = np.array([joint.homogeneous for joint in self._data.oMi])
-        poses: Floats = np.matmul(
-            world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count]
-        )
+        poses: Floats = np.matmul(world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count])
         self.place_at(poses)
         return poses
 

@@ -55,9 +55,7 @@ def _arguments(solid: Solid) -> dict[str, Any]:
 def _cone_vertices(cone: Cone) -> list[list[float]]:
     """The tip, and the base as a regular polygon."""
     angles = np.linspace(0.0, math.tau, CONE_SIDES, endpoint=False)
-    base = [
-        [cone.radius * math.cos(a), cone.radius * math.sin(a), -0.5 * cone.length] for a in angles.tolist()
-    ]
+    base = [[cone.radius * math.cos(a), cone.radius * math.sin(a), -0.5 * cone.length] for a in angles.tolist()]
     return [[0.0, 0.0, 0.5 * cone.length], *base]
 
 

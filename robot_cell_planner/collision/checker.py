@@ -82,9 +82,7 @@ class CollisionChecker:
             self._base -= self._matrix @ self.default
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise NotSupportedError(
-            "a collision checker belongs to its thread; send the cell and the state instead"
-        )
+        raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")
 
     def in_collision(self, q: Floats) -> bool:
         """Whether anything collides at q (dof,).
@@ -137,9 +135,7 @@ class CollisionChecker:
             return None
         return colliding_pairs(self._table, self._engine, full, 1)[0]
 
-    def report(
-        self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False
-    ) -> CollisionReport:
+    def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
         """All that collides at q (dof,), or at the state itself.
 
         max_pairs: stop after so many colliding pairs; 0: all. verbose: list also every pair that is checked
@@ -226,9 +222,7 @@ class CollisionChecker:
         batch = np.asarray(configurations, dtype=np.float64)
         if batch.ndim != 2 or batch.shape[1:] != self._shape:
             expected = f"expected (n, {self._shape[0]})"
-            raise InvalidRequestError(
-                f"configurations have shape {batch.shape}, {expected}", stage="collision"
-            )
+            raise InvalidRequestError(f"configurations have shape {batch.shape}, {expected}", stage="collision")
         bad = np.flatnonzero(~np.isfinite(batch).all(axis=1))
         if len(bad):
             raise InvalidRequestError(f"configuration {bad[0]} is not finite", stage="collision")

@@ -32,9 +32,7 @@ def closest_pairs(
     reach = FIRST_REACH
     while True:
         limit = min(reach, max_distance)
-        found = _within(
-            table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit
-        )
+        found = _within(table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit)
         if len(found) == count or limit == max_distance:
             return found
         reach = reach * GROWTH if reach < LAST_REACH else math.inf

@@ -171,9 +171,7 @@ class CoalEngine:
         for request, margin, surface in zip(data.collisionRequests, margins, surfaces, strict=True):
             _set_boolean_request(request, margin, surface)
         self._listed, self._listed_data = geometry, data
-        self._verify_pair = [
-            surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)
-        ]
+        self._verify_pair = [surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)]
         self._callback = pin.CollisionCallBackDefault(geometry, data, True)
         self._listed_objects = [
             pin.CollisionObject(self._geometries[solid], pin.SE3(self._table.joint_T_solid[solid]), place)

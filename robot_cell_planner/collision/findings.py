@@ -12,9 +12,7 @@ from .shape_table import Candidates, ShapeTable
 ROUNDING = 2e-6  # [m], above what two solvers differ by about one pair
 
 
-def colliding_pairs(
-    table: ShapeTable, engine: CollisionEngine, q: Floats, most: int
-) -> tuple[CollisionPair, ...]:
+def colliding_pairs(table: ShapeTable, engine: CollisionEngine, q: Floats, most: int) -> tuple[CollisionPair, ...]:
     """Pairs of things that collide at q (nq,), which collides; by step, then by names; most: 0 for all."""
     near = table.candidates(engine.place(q))
     # On the very threshold the quick check may see what the full one misses by its last digits.

@@ -104,9 +104,7 @@ class OwnerTable:
             rigid = self._rigid[name]
             parent = "" if kind is OwnerKind.BODY else self._parent_rigid_frame(unit, rigid)
             carrier = self._carrier(name, unit)
-            owners.append(
-                Owner(len(owners), name, kind, unit, link, shapes, rigid, parent, carrier, held_by, hidden)
-            )
+            owners.append(Owner(len(owners), name, kind, unit, link, shapes, rigid, parent, carrier, held_by, hidden))
 
     def _parent_rigid_frame(self, unit: str, rigid: str) -> str:
         """The nearest group of fixed frames beyond the joint above that has shapes of the same unit."""

@@ -101,9 +101,7 @@ def check_path(
         if not checker.in_collision(q):
             continue
         pairs = checker.report(q).pairs if find_all else checker.report(q, max_pairs=1).pairs
-        collisions.extend(
-            PathCollision(math.ceil(place), place, _time(stamps, place), pair) for pair in pairs
-        )
+        collisions.extend(PathCollision(math.ceil(place), place, _time(stamps, place), pair) for pair in pairs)
         truncated = len(collisions) > max_collisions
         if truncated or not find_all:
             break
@@ -142,9 +140,7 @@ def _places(path: Floats, resolution: float) -> Floats:
         return np.arange(float(len(path)))
     counts = [segments(a, b, resolution) for a, b in pairwise(path)]
     if sum(counts) > MAX_STATES:
-        raise LimitExceededError(
-            f"the path has {sum(counts)} states at that resolution, expected at most {MAX_STATES}"
-        )
+        raise LimitExceededError(f"the path has {sum(counts)} states at that resolution, expected at most {MAX_STATES}")
     starts = [index + np.arange(count) / count for index, count in enumerate(counts)]
     return np.concatenate([*starts, [float(len(path) - 1)]])
 

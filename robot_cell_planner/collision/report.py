@@ -61,9 +61,7 @@ class CollisionPair:
         return self.contacts[0].normal
 
     def __str__(self) -> str:
-        state = (
-            f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
-        )
+        state = f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
         margin = f", margin {self.margin:.3g} m" if self.margin else ""
         things = f"{self.first_kind.value} {self.first} and {self.second_kind.value} {self.second}"
         return f"{self.step}: {things} {state}{margin}"

@@ -117,9 +117,7 @@ class RuleBook:
     - a collision ignore group has both.
     """
 
-    def __init__(
-        self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS
-    ) -> None:
+    def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
         table = OwnerTable(cell, state)
         self.owners = table.owners
@@ -170,10 +168,7 @@ class RuleBook:
         if first.kind is OwnerKind.TOOL or first.unit in self._without_srdf:
             if first.rigid_frame == second.rigid_frame:
                 return "fixed to each other"
-            if (
-                first.rigid_frame == second.parent_rigid_frame
-                or second.rigid_frame == first.parent_rigid_frame
-            ):
+            if first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame:
                 return "neighbours at a joint"
         return ""
 
@@ -259,9 +254,7 @@ class RuleBook:
         """All pairs that are checked, by step, then by names."""
         pairs = list(self.moving_pairs)
         for row in self.static_rows:
-            pairs.extend(
-                (owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners
-            )
+            pairs.extend((owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners)
         return sorted(self.as_pair(i, j, margin) for i, j, margin in pairs)
 
     @cached_property

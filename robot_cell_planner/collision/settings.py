@@ -89,9 +89,7 @@ class Margins:
         Of several that fit, the one with the nearest names counts, and of equally near ones the largest
         margin.
         """
-        fitting = [
-            (near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0
-        ]
+        fitting = [(near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0]
         if fitting:
             return max(fitting)[1]
         return self.of(first) + self.of(second)

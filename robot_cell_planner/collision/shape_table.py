@@ -82,9 +82,7 @@ class ShapeTable:
         self._centres = np.array([0.5 * (low + high) for low, high in bounds]).reshape(-1, 3)
         self._halves = np.array([0.5 * (high - low) for low, high in bounds]).reshape(-1, 3)
         self._collect_moving_pairs()
-        self.blocks = tuple(
-            self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows
-        )
+        self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
         self._low, self._high = self._boxes(self.joint_T_solid, slice(None))
         self._list_pairs()
 
@@ -184,9 +182,7 @@ class ShapeTable:
         lows, highs = self._low[:, block.static], self._high[:, block.static]
         near = np.all((highs >= lowest[:, None]) & (lows <= highest[:, None]), axis=0)
         static, lows, highs = block.static[near], lows[:, near], highs[:, near]
-        apart = np.maximum(
-            np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0
-        )
+        apart = np.maximum(np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0)
         gaps = np.sqrt(np.einsum("ijk,ijk->jk", apart, apart))
         rows, columns = np.nonzero(gaps <= block.margins[:, None] + reach)
         return block.moving[rows], static[columns], block.margins[rows], gaps[rows, columns]

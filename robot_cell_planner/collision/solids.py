@@ -85,6 +85,4 @@ def prepare_geometry(cell: RobotCell) -> None:
                 solids(shape.geometry)
             except GeometryError as error:
                 subjects = (name, *error.subjects)
-                raise GeometryError(
-                    f"{name}: {error.message}", stage=error.stage, subjects=subjects
-                ) from error
+                raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error

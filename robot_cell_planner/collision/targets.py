@@ -50,8 +50,7 @@ class TargetChecker:
         carried = {i for i in book.moving if tip in tree.ancestors(book.owners[i].name)}
         self._carried = np.isin(table.owners, sorted(carried))
         self._pairs = sum(
-            len(row.owners) * sum(1 for partner in row.partners if partner.owner in carried)
-            for row in book.static_rows
+            len(row.owners) * sum(1 for partner in row.partners if partner.owner in carried) for row in book.static_rows
         )
         q = model.expand(model.configuration(state))
         data = model.mechanisms.pin_model.createData()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 from frozendict import frozendict
 
@@ -62,9 +63,7 @@ def arm(name="arm", prefix="", disabled=True, length=0.3, shape=None):
         joints.append((f"{prefix}joint{index}", JointKind.REVOLUTE, parent, link, origin, axis))
         parent = link
     links[f"{prefix}flange"] = []
-    joints.append(
-        (f"{prefix}flange_joint", JointKind.FIXED, parent, f"{prefix}flange", at(0.0, 0.0, 0.14), AXES[0])
-    )
+    joints.append((f"{prefix}flange_joint", JointKind.FIXED, parent, f"{prefix}flange", at(0.0, 0.0, 0.14), AXES[0]))
     group = PlanningGroup(
         f"{prefix}manipulator",
         tuple(f"{prefix}joint{index}" for index in range(1, 7)),
@@ -72,9 +71,7 @@ def arm(name="arm", prefix="", disabled=True, length=0.3, shape=None):
         tip_link=f"{prefix}flange",
     )
     names = [f"{prefix}base", *(f"{prefix}link{index}" for index in range(1, 7))]
-    pairs = [
-        DisabledPair(names[i], names[j], "Adjacent") for i in range(7) for j in range(i + 1, min(i + 3, 7))
-    ]
+    pairs = [DisabledPair(names[i], names[j], "Adjacent") for i in range(7) for j in range(i + 1, min(i + 3, 7))]
     return Robot(
         name,
         mechanism(name, links, joints),
@@ -118,9 +115,7 @@ def place(state, name, pose=IDENTITY, **what):
     if name in state.bodies:
         return state.with_body(name, BodyState(pose, **what))
     old = state.tools[name]
-    return state.with_tool(
-        name, ToolState(pose, configuration=what.pop("configuration", old.configuration), **what)
-    )
+    return state.with_tool(name, ToolState(pose, configuration=what.pop("configuration", old.configuration), **what))
 
 
 def settings(groups=None, margins=None, pairs=()):
@@ -152,9 +147,8 @@ def obstacles(count, rng, spread=0.9, size=(0.05, 0.2), keep_out=0.25):
 
 def with_obstacles(cell_and_state, poses, prefix="obstacle"):
     cell, state = cell_and_state
-    for index, pose in enumerate(poses):
-        state = place(state, f"{prefix}{index}", pose)
-    return cell, state
+    placed = {f"{prefix}{index}": BodyState(pose) for index, pose in enumerate(poses)}
+    return cell, msgspec.structs.replace(state, bodies=frozendict({**state.bodies, **placed}))
 
 
 def bracket(size=0.3, use=MeshUse.EXACT):
@@ -166,10 +160,7 @@ def bracket(size=0.3, use=MeshUse.EXACT):
     ):
         start = len(vertices)
         vertices += [
-            (cx + 0.5 * lx * i, cy + 0.5 * ly * j, cz + 0.5 * lz * k)
-            for i in (-1, 1)
-            for j in (-1, 1)
-            for k in (-1, 1)
+            (cx + 0.5 * lx * i, cy + 0.5 * ly * j, cz + 0.5 * lz * k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)
         ]
         quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
         for a, b, c, d in quads:

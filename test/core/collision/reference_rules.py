@@ -14,9 +14,7 @@ class ReferenceRules:
             self._mechanism(robot.mechanism, robot.name, "link", str, "world")
         for tool in cell.tools.values():
             group = state.tools[tool.name].attached_to
-            self._frame(
-                tool.name, cell.tip_link(group) if group else "world", False, (), tool.name, "tool frame"
-            )
+            self._frame(tool.name, cell.tip_link(group) if group else "world", False, (), tool.name, "tool frame")
             self._mechanism(tool.mechanism, tool.name, "tool", tool.frame_of, tool.name)
             link = tool.frame_of(tool.tcp_link or tool.mechanism.root)
             self._frame(tool.tcp_frame, link, False, (), tool.name, "tool frame")

@@ -57,9 +57,7 @@ def random_robot(rng, name):
             joints.append((f"{name}_joint{index}", kind, parent, f"{name}_{index}", origin, axis))
     made = mechanism(name, links, joints)
     tip = f"{name}_{count - 1}"
-    group = PlanningGroup(
-        f"{name}_group", tuple(v.name for v in made.variables), base_link=f"{name}_0", tip_link=tip
-    )
+    group = PlanningGroup(f"{name}_group", tuple(v.name for v in made.variables), base_link=f"{name}_0", tip_link=tip)
     disabled = []
     if chance(rng, 0.6):
         for _ in range(3):
@@ -97,9 +95,7 @@ def random_scene(seed):
         groups[f"group{i}"] = members
     margins = {name: float(rng.uniform(0.0, 0.03)) for name in some(rng, [*things, *wholes, "*"], 4)}
     pairs = [
-        PairMargin(
-            *(str(name) for name in rng.choice([*things, *wholes, "*"], 2)), float(rng.uniform(0.0, 0.05))
-        )
+        PairMargin(*(str(name) for name in rng.choice([*things, *wholes, "*"], 2)), float(rng.uniform(0.0, 0.05)))
         for _ in range(int(rng.integers(0, 3)))
     ]
     cell = make_cell(robots, tools, bodies, settings(groups, margins, pairs), frames)

@@ -257,9 +257,7 @@ def test_options_choose_steps_and_add_a_margin():
 
 
 def test_names_in_the_settings_that_nothing_has_are_found():
-    found = settings(
-        {"g": ("link3", "tabel")}, {"arm": 0.1, "gripper/lift": 0.1}, [PairMargin("*", "wal", 0.0)]
-    )
+    found = settings({"g": ("link3", "tabel")}, {"arm": 0.1, "gripper/lift": 0.1}, [PairMargin("*", "wal", 0.0)])
     cell, state = cell_and_state(found)
     assert unknown_names(cell) == ("gripper/lift", "tabel", "wal")
     assert RuleBook(cell, state).checked()

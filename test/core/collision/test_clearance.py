@@ -1,0 +1,112 @@
+"""Distances against a search over all pairs, and the arguments of the search."""
+
+import math
+
+import numpy as np
+import pytest
+from collision_cells import at, body, bracket, make_cell, obstacles, place, settings, with_obstacles, working_cell
+
+from robot_cell_planner.cell.geometry import Shape
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
+
+ENGINES = ("coal", "bullet")
+
+
+def crowded(seed=3, count=20, collision=None):
+    rng = np.random.default_rng(seed)
+    bodies, poses = obstacles(count, rng)
+    return with_obstacles(working_cell(bodies, collision or settings()), poses)
+
+
+def every_distance(checker, q):
+    """Distance of every pair of things, without any box."""
+    table, engine = checker._table, checker._engine
+    engine.place(checker._expand(q))
+    solids = {}
+    for index, owner in enumerate(table.owners.tolist()):
+        solids.setdefault(table.book.owners[owner].name, []).append(index)
+    found = {}
+    for pair in checker.rule_book.checked():
+        distances = [engine.distance(i, j).distance for i in solids[pair.first] for j in solids[pair.second]]
+        found[pair.first, pair.second] = min(distances)
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_smallest_distance_is_that_of_all_pairs(engine):
+    cell, state = crowded()
+    checker = CollisionChecker(cell, state, engine=engine)
+    rng = np.random.default_rng(0)
+    overlaps = 0
+    for _ in range(25):
+        q = rng.uniform(-2.5, 2.5, 6)
+        expected = sorted(every_distance(checker, q).values())
+        found = checker.clearances(q, 5)
+        assert [c.distance for c in found] == pytest.approx(expected[:5], abs=1e-6)
+        assert checker.distance(q) == found[0]
+        overlaps += expected[1] < 0.0
+    assert 2 < overlaps < 23
+
+
+def test_both_engines_have_the_same_distances():
+    cell, state = crowded(8)
+    coal, bullet = (CollisionChecker(cell, state, engine=engine) for engine in ENGINES)
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        q = rng.uniform(-2.5, 2.5, 6)
+        one, other = coal.distance(q), bullet.distance(q)
+        if one.distance > 0.0:
+            assert one.distance == pytest.approx(other.distance, abs=1e-3)
+            if (one.first, one.second) == (other.first, other.second):
+                assert one.margin == other.margin
+
+
+def test_distance_and_verdict_agree():
+    cell, state = crowded(4, collision=settings(margins={"*": 0.01, "arm": 0.002}))
+    checker = CollisionChecker(cell, state)
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        q = rng.uniform(-2.5, 2.5, 6)
+        slack = min(c.slack for c in checker.clearances(q, 1000, max_distance=0.2))
+        if abs(slack) > 2e-5:
+            assert checker.in_collision(q) == (slack < 0.0)
+
+
+def test_a_search_can_be_limited():
+    cell, state = crowded()
+    checker = CollisionChecker(cell, state)
+    q = np.array([0.3, 0.4, -0.6, 0.2, 0.5, 0.0])
+    all_of_them = checker.clearances(q, 10_000)
+    assert len(all_of_them) == checker.rule_book.pair_count
+    assert [c.distance for c in all_of_them] == sorted(c.distance for c in all_of_them)
+    limit = all_of_them[7].distance
+    assert checker.clearances(q, 10_000, max_distance=limit) == all_of_them[:8]
+    assert checker.distance(q, max_distance=all_of_them[0].distance - 1e-3).distance == math.inf
+    named = checker.clearances(q, 10_000, names=("gripper", "obstacle3"))
+    wanted = [c for c in all_of_them if "obstacle3" in c.second or "gripper" in c.first + c.second]
+    assert list(named) == wanted
+
+
+def test_far_things_are_found_too():
+    cell, state = working_cell((body("far", Shape(bracket())),))
+    state = place(state, "far", at(500.0))
+    found = CollisionChecker(cell, state).clearances(np.zeros(6), names=("far",))
+    assert 499.0 < found[0].distance < 500.0
+
+
+def test_bad_arguments_are_refused():
+    cell, state = crowded()
+    checker = CollisionChecker(cell, state)
+    with pytest.raises(InvalidRequestError, match="count is 0"):
+        checker.clearances(None, 0)
+    with pytest.raises(UnknownNameError, match=r"'obstacle99'.*nearest"):
+        checker.clearances(None, 1, names=("obstacle99",))
+
+
+def test_nothing_to_check_is_infinitely_far():
+    cell = make_cell()
+    empty = CollisionChecker(cell, cell.default_state())
+    assert empty.distance().distance == math.inf
+    assert not empty.in_collision(np.zeros(0))
+    assert not empty.report().in_collision

@@ -1,0 +1,181 @@
+"""Both engines against closed formulas: distances, depths, witness points, touching and margins."""
+
+import math
+
+import numpy as np
+import pytest
+from collision_cells import at, body, bracket, free_body, make_cell, place, settings
+from frozendict import frozendict
+
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.pose import IDENTITY, Pose
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.engine import TOUCHING
+
+ENGINES = ("coal", "bullet")
+CORNERS = tuple((x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
+CUBE = Triangles(CORNERS, ((0, 1, 2),))  # its hull is what counts
+
+
+def checker(mover, stationary, pose=IDENTITY, engine="coal", mover_pose=IDENTITY, margins=None):
+    """A checker whose single variable moves one shape along x towards another one."""
+    cell = make_cell(
+        (free_body("mover", Shape(mover, mover_pose)),),
+        (),
+        (body("thing", Shape(stationary)),),
+        settings(margins=margins),
+    )
+    return CollisionChecker(cell, place(cell.default_state(), "thing", pose), engine=engine)
+
+
+def turned(x, *rpy):
+    return Pose.from_rpy((x, 0.0, 0.0), rpy)
+
+
+EDGE = 0.1 * math.sqrt(2.0) + 0.2
+
+# What touches what, and where: reach of the mover towards +x plus the reach of the thing towards -x.
+CASES = {
+    "sphere-sphere": (Sphere(0.1), Sphere(0.2), IDENTITY, IDENTITY, 0.3),
+    "sphere-box": (Sphere(0.1), Box((0.4, 1.0, 1.0)), IDENTITY, IDENTITY, 0.3),
+    "box-box": (Box((0.2, 0.4, 0.4)), Box((0.4, 0.3, 0.3)), IDENTITY, IDENTITY, 0.3),
+    "box edge-box": (Box((0.2, 0.2, 0.2)), Box((0.4, 1.0, 1.0)), turned(0.0, 0.0, 0.0, math.pi / 4), IDENTITY, EDGE),
+    "capsule end-box": (Capsule(0.05, 0.2), Box((0.4, 1.0, 1.0)), turned(0.0, 0.0, math.pi / 2, 0.0), IDENTITY, 0.35),
+    "capsule side-sphere": (Capsule(0.05, 0.2), Sphere(0.1), IDENTITY, IDENTITY, 0.15),
+    "capsule-capsule crossed": (
+        Capsule(0.05, 0.2),
+        Capsule(0.03, 0.4),
+        IDENTITY,
+        turned(0.0, math.pi / 2, 0.0, 0.0),
+        0.08,
+    ),
+    "cylinder side-box": (Cylinder(0.1, 0.3), Box((0.2, 1.0, 1.0)), IDENTITY, IDENTITY, 0.2),
+    "cylinder end-sphere": (Cylinder(0.1, 0.3), Sphere(0.1), turned(0.0, 0.0, math.pi / 2, 0.0), IDENTITY, 0.25),
+    "cone tip-box": (Cone(0.1, 0.3), Box((0.2, 1.0, 1.0)), turned(0.0, 0.0, math.pi / 2, 0.0), IDENTITY, 0.25),
+    "cone base-sphere": (Cone(0.1, 0.3), Sphere(0.1), turned(0.0, 0.0, -math.pi / 2, 0.0), IDENTITY, 0.25),
+    "hull-sphere": (CUBE, Sphere(0.1), IDENTITY, IDENTITY, 0.2),
+    "hull-hull": (CUBE, CUBE, turned(0.0, 0.3, 0.0, 0.0), IDENTITY, 0.2),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CASES)
+def test_distance_depth_and_points_are_exact(case, engine):
+    mover, thing, mover_pose, thing_turn, reach = CASES[case]
+    where = at(1.0) @ thing_turn
+    check = checker(mover, thing, where, engine, mover_pose)
+    contact = 1.0 - reach
+    for gap in (0.5, 0.05, 0.001, -0.001, -0.01):
+        q = np.array([contact - gap])
+        found = check.distance(q)
+        assert found.distance == pytest.approx(gap, abs=2e-5), gap
+        assert (found.first, found.second) == ("slider", "thing")
+        # The normal leads from the second to the first: back along x.
+        assert found.normal == pytest.approx((-1.0, 0.0, 0.0), abs=2e-2)
+        between = np.subtract(found.point_first, found.point_second)
+        assert between == pytest.approx(np.array(found.normal) * found.distance, abs=1e-4)
+        assert check.in_collision(q) == (gap < 0.0)
+        report = check.report(q)
+        assert report.in_collision == (gap < 0.0)
+        if gap < 0.0:
+            assert report.pairs[0].depth == pytest.approx(-gap, abs=2e-5)
+            assert report.pairs[0].contacts[0].normal == pytest.approx((-1.0, 0.0, 0.0), abs=2e-2)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_capsules_of_any_pose_have_the_distance_of_their_axes(engine):
+    """The distance of two capsules is that of two segments (Ericson, 2005, 5.1.9), less both radii."""
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        pose = Pose.from_rpy(rng.uniform(-0.5, 0.5, 3).tolist(), rng.uniform(-3, 3, 3).tolist())
+        check = checker(Capsule(0.04, 0.5), Capsule(0.06, 0.3), pose, engine)
+        q = rng.uniform(-0.3, 0.3, 1)
+        end = pose.matrix[:3, 2] * 0.15
+        middle = pose.matrix[:3, 3]
+        half = np.array((0.0, 0.0, 0.25))
+        offset = np.array((q[0], 0.0, 0.0))
+        expected = segment_distance(offset - half, offset + half, middle - end, middle + end) - 0.1
+        if expected > -0.06:
+            assert check.distance(q).distance == pytest.approx(expected, abs=1e-4)
+
+
+def segment_distance(a, b, c, d):
+    """By a fine search over one segment, with the closest point of the other in closed form."""
+    best = math.inf
+    low, high = 0.0, 1.0
+    for _ in range(6):
+        s = np.linspace(low, high, 101)
+        points = a + s[:, None] * (b - a)
+        t = np.clip((points - c) @ (d - c) / ((d - c) @ (d - c)), 0.0, 1.0)
+        distances = np.linalg.norm(points - c - t[:, None] * (d - c), axis=1)
+        index = int(distances.argmin())
+        best = min(best, float(distances[index]))
+        low, high = s[max(0, index - 1)], s[min(100, index + 1)]
+    return best
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("thing", [Box((0.4, 1.0, 1.0)), CUBE, bracket()], ids=["box", "hull", "surface"])
+def test_things_that_touch_do_not_collide(thing, engine):
+    """A part that stands on a table is at distance zero, give or take rounding."""
+    front = 0.2 if isinstance(thing, Box) else 0.1 if thing is CUBE else 0.17
+    lift = at(0.0, 0.0, 0.15) if front == 0.17 else IDENTITY
+    check = checker(Box((0.1, 0.08, 0.08)), thing, at(1.0), engine, lift)
+    contact = 1.0 - front - 0.05
+    for gap in (1e-4, 1e-7, 1e-12, 0.0, -1e-12, -1e-7, -0.8 * TOUCHING):
+        assert not check.in_collision(np.array([contact - gap])), gap
+        assert not check.report(np.array([contact - gap])).in_collision
+    for gap in (-1.5 * TOUCHING, -1e-4, -1e-3):
+        assert check.in_collision(np.array([contact - gap])), gap
+        assert check.report(np.array([contact - gap])).in_collision
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("thing", [Box((0.4, 1.0, 1.0)), bracket()], ids=["box", "surface"])
+def test_a_gap_below_the_margin_collides(thing, engine):
+    front = 0.2 if isinstance(thing, Box) else 0.17
+    check = checker(
+        Sphere(0.05), thing, at(1.0), engine, at(0.0, 0.0, 0.15), margins=frozendict({"mover": 0.02, "thing": 0.03})
+    )
+    contact = 1.0 - front - 0.05
+    for gap, collides in ((0.06, False), (0.0501, False), (0.05, False), (0.0499, True), (0.0, True), (-0.01, True)):
+        q = np.array([contact - gap])
+        assert check.in_collision(q) is collides, gap
+        report = check.report(q)
+        assert report.in_collision is collides
+        if collides:
+            pair = report.pairs[0]
+            assert pair.margin == pytest.approx(0.05)
+            assert pair.distance == pytest.approx(gap, abs=1e-4)
+            assert check.distance(q).slack == pytest.approx(gap - 0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_concave_mesh_has_its_hollow_only_when_exact(engine):
+    ball = Sphere(0.05)
+    for use, hollow in ((MeshUse.EXACT, True), (MeshUse.DECOMPOSITION, True), (MeshUse.HULL, False)):
+        check = checker(ball, bracket(use=use), at(0.0), engine, at(0.0, 0.0, 0.1))
+        assert check.in_collision(np.array([0.0])) is not hollow
+        assert check.in_collision(np.array([-0.12]))
+        assert check.decomposed == (("thing",) if use is MeshUse.DECOMPOSITION else ())
+
+
+def test_bullet_decomposes_one_of_two_surfaces_and_says_so():
+    mover, thing = bracket(), bracket(0.4)
+    results = {}
+    for engine in ENGINES:
+        check = checker(mover, thing, at(1.0), engine)
+        results[engine] = [check.in_collision(np.array([x])) for x in (0.0, 0.6, 0.95, 1.0)]
+        assert check.decomposed == (("slider",) if engine == "bullet" else ())
+        assert check.report(np.array([0.95])).decomposed == check.decomposed
+    assert results["coal"] == results["bullet"] == [False, False, True, True]
+
+
+def test_a_flat_sheet_that_moves_is_not_forgotten():
+    """Its box has no volume, which the library underneath takes for nothing."""
+    sheet = Triangles(((0.0, -0.1, -0.1), (0.0, 0.1, -0.1), (0.0, 0.1, 0.1)), ((0, 1, 2),), MeshUse.EXACT)
+    for engine in ENGINES:
+        check = checker(sheet, Box((0.2, 1.0, 1.0)), at(1.0), engine)
+        assert not check.in_collision(np.array([0.8]))
+        assert check.in_collision(np.array([0.95]))
+        assert check.distance(np.array([0.8])).distance == pytest.approx(0.1, abs=1e-5)
