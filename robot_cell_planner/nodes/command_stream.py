@@ -1,118 +1,217 @@
-"""The stream of joint commands: one thread that samples what is being played back and publishes it, on time.
+"""The stream of joint commands: one thread that samples what is being played back, and publishes it on time.
 
-It shares its process with no planning, checking or physics: whatever holds the interpreter for long would tear gaps
-into the stream. Gaps are counted and told.
+It shares its process with no planning, checking or physics: what holds the interpreter for long would tear gaps into
+the stream. Gaps are counted and told.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from array import array
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from ..errors import ExecutionError, MotionBusyError, RobotCellError
+from ..errors import ExecutionError, MotionBusyError
 from ..trajectory.playback import Playback, PlaybackSample
 
 FIELDS = ("position", "velocity", "effort")
+Clock = Callable[[], float]
 
 
 @dataclass
 class StreamRecord:
-    """What was sent: commands, the longest time between two of them [s], and how many came later than allowed."""
+    """What was sent: how many commands, the longest time between two of them [s], how many came late, and when."""
 
     commands: int = 0
     longest_interval: float = 0.0
     late: int = 0
+    first: float = math.nan
+    last: float = math.nan
 
 
+@dataclass(eq=False)
 class Channel:
-    """Joints that move together, and what they are doing. Only the stream's thread samples it."""
+    """Joints that move together, and what they play back.
 
-    def __init__(self, joints: tuple[str, ...], owner: str, playback: Playback, on_end: Callable[[], None]) -> None:
-        self.joints = joints
-        self.owner = owner
-        self.playback = playback
-        self.on_end = on_end
-        self.record = StreamRecord()
-        self.last: PlaybackSample = playback.sample(time.monotonic())
+    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]. on_end:
+    called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has been
+    commanded; the last command is repeated until the channel is dropped. ended_at: when that was, on the steady
+    clock [s].
+    """
+
+    joints: tuple[str, ...]
+    owner: str
+    playback: Playback
+    on_end: Callable[[], None]
+    efforts: NDArray[np.float64] | None = None
+    record: StreamRecord = field(default_factory=StreamRecord)
+    last: PlaybackSample = field(init=False)
+    stopping: bool = False
+    ended_at: float = math.inf
+    failure: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.last = self.playback.sample(-math.inf)
+
+    @property
+    def ended(self) -> bool:
+        return math.isfinite(self.ended_at)
+
+    def effort_at(self, place: float) -> NDArray[np.float64]:
+        """Efforts to command at a place of the trajectory (dof,)."""
+        if self.efforts is None:
+            return np.zeros(len(self.joints))
+        if self.efforts.ndim == 1:
+            return self.efforts
+        times = self.playback.trajectory.times
+        return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
+
+
+@dataclass(frozen=True)
+class StreamStatistics:
+    """Of the last second: commands sent, and the longest time between two of them [s]."""
+
+    rate: float
+    longest_interval: float
 
 
 class CommandStream:
-    """Publishes full-length, finite joint commands at a steady rate while anything moves.
+    """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
-    rate [Hz]; late_factor: an interval longer than this many periods counts as late. fields: which of position,
-    velocity and effort the hardware interface is commanded by.
+    rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
+    commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
+    longer than this many periods counts as late. hold: keep publishing the last command between motions.
     """
 
     def __init__(
-        self, node: Node, publisher: Publisher, rate: float, fields: Sequence[str] = ("position",), late_factor: float = 2.0
+        self,
+        node: Node,
+        publisher: Publisher,
+        *,
+        rate: float,
+        clock: Clock,
+        fields: Sequence[str] = ("position",),
+        joints: Sequence[str] = (),
+        late_after: float = 2.0,
+        hold: bool = False,
     ) -> None:
         self._node = node
         self._publisher = publisher
         self._period = 1.0 / rate
+        self._clock = clock
         self._fields = frozenset(fields)
-        self._late = late_factor * self._period
+        self._joints = tuple(joints)
+        self._late = late_after * self._period
+        self._hold = hold
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
-        self._commanded: dict[str, float] = {}
+        self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
+        self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
+        self._message = JointState()
         self._running = True
-        self.recent: list[float] = []
         self._thread = threading.Thread(target=self._run, name="command stream", daemon=True)
         self._thread.start()
 
+    def now(self) -> float:
+        """The time that trajectories run on [s]."""
+        return self._clock()
+
     @property
     def commanded(self) -> dict[str, float]:
-        """Last commanded position of every joint that was ever commanded [rad or m]."""
+        """Last commanded position of every joint that was commanded since it was last forgotten [rad or m]."""
         with self._lock:
-            return dict(self._commanded)
+            return {name: value for name, value in self._commanded.items() if math.isfinite(value)}
 
-    def forget(self) -> None:
-        """Commanded positions mean nothing any more: the robot was moved by other means."""
+    @property
+    def wants_positions(self) -> bool:
+        """Whether it is to hold the robot, but does not know where."""
+        if not self._hold:
+            return False
         with self._lock:
-            self._commanded.clear()
+            return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
 
-    def hold(self, positions: dict[str, float]) -> None:
-        """Positions to command for joints that have not been commanded yet."""
-        with self._lock:
-            self._commanded = {**positions, **self._commanded}
-
-    def start(self, channel: Channel) -> None:
+    def start(self, channel: Channel, others: Mapping[str, float]) -> None:
         """Begin to play a channel back.
+
+        others: where other joints are to be held, in place of what was commanded before. Those that move, and those
+        that no message has, are left as they are.
 
         Raises:
             MotionBusyError: one of its joints is moving already.
+            ExecutionError: a joint that every message must have is in neither.
         """
         with self._lock:
-            for other in self._channels:
-                shared = sorted(set(other.joints) & set(channel.joints))
-                if shared:
-                    raise MotionBusyError(
-                        f"{other.owner} is moving {', '.join(shared[:4])}", subjects=(other.owner, *shared)
-                    )
+            self._check_free(channel)
+            moving = {name for other in self._channels for name in other.joints}
+            known = set(self._commanded) - moving
+            held = {name: value for name, value in others.items() if name in known}
+            commanded = {**self._commanded, **held}
+            commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
+            unknown = tuple(name for name, value in commanded.items() if not math.isfinite(value))
+            if unknown:
+                text = f"no command can be made without the positions of {', '.join(unknown)}"
+                raise ExecutionError(text, subjects=unknown)
+            self._commanded = commanded
             self._channels.append(channel)
             self._lock.notify()
 
-    def owner_of(self, joints: Sequence[str]) -> str:
-        """Who is moving any of the joints, or ""."""
+    def _check_free(self, channel: Channel) -> None:
+        for other in self._channels:
+            shared = sorted(set(other.joints) & set(channel.joints))
+            if shared:
+                raise MotionBusyError(f"{other.owner} is moving {', '.join(shared)}", subjects=(other.owner, *shared))
+
+    def hold_at(self, positions: Mapping[str, float]) -> None:
+        """Positions to command between motions, where none were commanded yet."""
         with self._lock:
-            return next((c.owner for c in self._channels if set(c.joints) & set(joints)), "")
+            for name in self._joints or tuple(positions):
+                if not math.isfinite(self._commanded.get(name, math.nan)) and name in positions:
+                    self._commanded[name] = positions[name]
+            self._lock.notify()
 
     def set_scale(self, channel: Channel, scale: float) -> None:
-        """Change the speed of a channel; 0 stops it on its path."""
+        """Change the speed of a channel; 0 brings it to rest on its path, and keeps it."""
         with self._lock:
-            channel.playback.set_scale(scale, time.monotonic())
+            if not channel.stopping:
+                channel.playback.set_scale(scale, self._clock())
+
+    def stop(self, channel: Channel) -> None:
+        """Bring a channel to rest on its path, and end it there."""
+        with self._lock:
+            if not channel.stopping:
+                channel.stopping = True
+                channel.playback.set_scale(0.0, self._clock())
 
     def drop(self, channel: Channel) -> None:
-        """Stop commanding a channel at once, where it is."""
+        """Command a channel's joints no more; at once, wherever they are."""
         with self._lock:
             if channel in self._channels:
                 self._channels.remove(channel)
+
+    def forget(self, joints: Sequence[str]) -> None:
+        """What was commanded of joints means nothing any more: the robot is moved, or held, by other means."""
+        with self._lock:
+            for name in joints:
+                if name in self._joints:
+                    self._commanded[name] = math.nan
+                else:
+                    self._commanded.pop(name, None)
+
+    def statistics(self) -> StreamStatistics:
+        """How the stream has run over the last second."""
+        now = time.monotonic()
+        with self._lock:
+            recent = [interval for at, interval in self._sent if now - at <= 1.0]
+        return StreamStatistics(float(len(recent)), max(recent, default=0.0))
 
     def close(self) -> None:
         """End the thread."""
@@ -121,70 +220,92 @@ class CommandStream:
             self._lock.notify()
         self._thread.join()
 
+    # The thread.
+
     def _run(self) -> None:
-        due = time.monotonic()
+        due, before = 0.0, math.nan
         while True:
             with self._lock:
-                while self._running and not self._channels:
-                    self._lock.wait()
-                    due = time.monotonic()
+                if not self._has_work():
+                    self._lock.wait_for(lambda: not self._running or self._has_work())
+                    due, before = time.monotonic(), math.nan
                 if not self._running:
                     return
-                now = time.monotonic()
-                message, ended = self._command(now)
-            if message is not None:
-                self._publisher.publish(message)
+                now = self._clock()
+                self._fill(now)
+                ended = [channel for channel in self._channels if self._ends(channel, now)]
+                self._count(time.monotonic(), before)
+            before = time.monotonic()
+            self._publish()
             for channel in ended:
                 channel.on_end()
-            due += self._period
-            left = due - time.monotonic()
-            if left > 0.0:
-                time.sleep(left)
-            elif left < -10 * self._period:
-                due = time.monotonic()
+            due = self._rest_until(due + self._period)
 
-    def _command(self, now: float) -> tuple[JointState | None, list[Channel]]:
-        """The command for this moment, and the channels that reached their end or came to rest."""
+    def _has_work(self) -> bool:
+        finite = all(map(math.isfinite, self._commanded.values()))
+        return bool(self._channels or (self._hold and self._commanded and finite))
+
+    def _rest_until(self, due: float) -> float:
+        """Sleep until a time; one that has long passed is given up, so that no burst of commands follows a gap."""
+        left = due - time.monotonic()
+        if left > 0.0:
+            time.sleep(left)
+            return due
+        return due if left > -2.0 * self._period else time.monotonic()
+
+    @staticmethod
+    def _ends(channel: Channel, now: float) -> bool:
+        """Whether the channel has just come to its end; true once."""
+        if channel.ended:
+            return False
+        if channel.playback.at_end(now) or (channel.stopping and channel.playback.at_rest(now)):
+            channel.ended_at = time.monotonic()
+        return channel.ended
+
+    def _fill(self, now: float) -> None:
+        """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
         efforts: dict[str, float] = {}
-        ended: list[Channel] = []
         for channel in self._channels:
-            sample = channel.playback.sample(now)
-            if not np.isfinite(sample.positions).all():
-                raise ExecutionError("a sample to command is not finite", subjects=channel.joints)
-            channel.last = sample
+            channel.last = sample = channel.playback.sample(now)
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
-            efforts.update(dict.fromkeys(channel.joints, 0.0))
-            self._count(channel, now)
-            if channel.playback.at_end(now) or channel.playback.at_rest(now):
-                ended.append(channel)
-        self._channels = [channel for channel in self._channels if channel not in ended]
-        return self._message(velocities), ended
-
-    def _count(self, channel: Channel, now: float) -> None:
-        record = channel.record
-        last = getattr(channel, "sent", 0.0)
-        if record.commands and last:
-            interval = now - last
-            record.longest_interval = max(record.longest_interval, interval)
-            record.late += interval > self._late
-            self.recent.append(interval)
-            del self.recent[:-1000]
-        channel.sent = now  # type: ignore[attr-defined]
-        record.commands += 1
-
-    def _message(self, velocities: dict[str, float]) -> JointState:
+            if "effort" in self._fields:
+                efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
         names = list(self._commanded)
-        message = JointState(name=names)
-        message.header.stamp = self._node.get_clock().now().to_msg()
+        message = self._message
+        if len(names) != len(message.name) or names != message.name:
+            message.name = names
         if "position" in self._fields:
-            message.position = list(self._commanded.values())
+            message.position = array("d", self._commanded.values())
         if "velocity" in self._fields:
-            message.velocity = [velocities.get(name, 0.0) for name in names]
-        return message
+            message.velocity = array("d", [velocities.get(name, 0.0) for name in names])
+        if "effort" in self._fields:
+            message.effort = array("d", [efforts.get(name, 0.0) for name in names])
+        message.header.stamp = self._node.get_clock().now().to_msg()
 
+    def _count(self, now: float, before: float) -> None:
+        interval = now - before
+        if math.isfinite(interval):
+            self._sent.append((now, interval))
+        for channel in self._channels:
+            record = channel.record
+            if record.commands and math.isfinite(interval):
+                record.longest_interval = max(record.longest_interval, interval)
+                record.late += interval > self._late
+            if not record.commands:
+                record.first = now
+            record.last = now
+            record.commands += 1
 
-def reason_of(error: RobotCellError) -> str:
-    """One line for a result that has only a string for the reason."""
-    return str(error)
+    def _publish(self) -> None:
+        try:
+            self._publisher.publish(self._message)
+        except Exception as error:
+            # Whatever the middleware raises, whoever waits for these channels must be told; the thread goes on.
+            with self._lock:
+                failed, self._channels = self._channels, []
+                for channel in failed:
+                    channel.failure, channel.ended_at = error, time.monotonic()
+            for channel in failed:
+                channel.on_end()

@@ -32,8 +32,8 @@ def trajectory_from_message(message: JointTrajectory, field: str, most: int = MO
     """The trajectory, with its times as they are.
 
     Raises:
-        InvalidRequestError: no points, lists of a wrong length, velocities or accelerations at some points only, numbers
-            that are not finite, times that do not increase; the message names the point and the joint.
+        InvalidRequestError: no points, lists of a wrong length, velocities or accelerations at some points only,
+            numbers that are not finite, times that do not increase; the message names the point and the joint.
         LimitExceededError: more points than `most`.
     """
     points = message.points

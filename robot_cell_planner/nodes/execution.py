@@ -1,0 +1,272 @@
+"""The execution node: carries trajectories out, watches them, and moves the gripper."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner import srv
+from robot_cell_planner.action import ExecuteTrajectory, Move
+from robot_cell_planner.msg import ExecutionStatus, TimingOptions
+
+from ..errors import InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
+from .action_server import GoalServer
+from .command_stream import CommandStream
+from .conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
+from .diagnostics import OK, WARN, Diagnostics
+from .execution_parameters import (
+    PARAMETERS,
+    command_fields,
+    gripper_options,
+    names,
+    playback_options,
+    tolerance_defaults,
+)
+from .follow_joint_trajectory import FollowJointTrajectoryServer
+from .gripper import GripperServer
+from .interrupts import Interrupt
+from .joint_feedback import JointFeedback
+from .motion_permission import MotionPermission
+from .motion_reports import feedback_message
+from .motion_runner import MotionRunner, Ownership, RunnerOptions, Tell
+from .motion_watch import Motion, Phase
+from .node import LATCHED, CellNode, reliable, run, sensor
+from .planning_calls import PlanningCalls
+from .trajectory_goals import checked_options, from_execute
+
+Send = Callable[[Any], None]
+JOINT_STATES_DEPTH = 50
+STATUS_PERIOD = 1.0  # [s]
+STATES = {
+    Phase.MOVING: ExecutionStatus.MOVING,
+    Phase.PAUSED: ExecutionStatus.PAUSED,
+    Phase.STOPPING: ExecutionStatus.STOPPING,
+    Phase.SETTLING: ExecutionStatus.MOVING,
+    Phase.DONE: ExecutionStatus.IDLE,
+}
+
+
+class ExecutionNode(CellNode):
+    """Streams joint commands; no trajectory is streamed that the planning node has not found valid."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("execution_node")
+        parameters = self.parameters
+        self._joints = names(parameters, "joints")
+        self._gripper = gripper_options(parameters) if parameters["gripper_joint"] else None
+        fields, modes = command_fields(parameters), names(parameters, "motion_modes")
+        self._feedback = JointFeedback(parameters["joint_jump"])
+        self._planning = PlanningCalls(self)
+        self._moving = Ownership("the motion")
+        self._gripping = Ownership("the gripper")
+        self._permission = MotionPermission(self, modes, self._on_permission)
+        self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED)
+        self._stream = CommandStream(
+            self,
+            self.create_publisher(JointState, "joint_commands", reliable(10)),
+            rate=parameters["command_rate"],
+            clock=time.monotonic,
+            fields=fields,
+            joints=self._joints,
+            late_after=parameters["late_after"],
+            hold=parameters["hold_when_idle"],
+        )
+        options = RunnerOptions(
+            parameters["start_tolerance"],
+            parameters["joint_state_timeout"],
+            playback_options(parameters),
+            (self._gripper.joint,) if self._gripper else (),
+        )
+        self._runner = MotionRunner(
+            self, self._stream, self._feedback, self._permission, self._planning, options, self._on_motions
+        )
+        self.create_subscription(JointState, "joint_states", self._on_joint_states, sensor(JOINT_STATES_DEPTH))
+        self._watch = self.create_timer(1.0 / parameters["feedback_rate"], self._on_watch)
+        self._watch.cancel()
+        self.create_timer(STATUS_PERIOD, self._publish_status)
+        self._offer()
+        self._diagnostics = Diagnostics(self, "execution", self._check)
+        self._publish_status()
+
+    def _offer(self) -> None:
+        GoalServer(self, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, _fail)
+        GoalServer(self, Move, "execution/move", self._move, _fail)
+        passive = (self._gripper.joint,) if self._gripper else ()
+        expected = [name for name in self._joints if name not in passive]
+        name = self.parameters["follow_joint_trajectory"]
+        FollowJointTrajectoryServer(self, name, self._runner, self._moving, self._known_joints, expected)
+        if self._gripper is not None:
+            name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
+            GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripping, period)
+        self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
+        self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
+
+    def _known_joints(self) -> tuple[str, ...]:
+        return self._joints or self._feedback.names
+
+    # What comes in.
+
+    def _on_joint_states(self, message: JointState) -> None:
+        stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
+        self._feedback.update(
+            message.name, message.position, message.velocity, message.effort, stamp, time.monotonic()
+        )
+        fault = self._feedback.take_fault()
+        if fault is not None:
+            self._runner.stop_joints(fault.subjects, fault)
+        self._runner.poll()
+        if self._stream.wants_positions:
+            self._stream.hold_at(self._feedback.positions())
+
+    def _on_permission(self, reason: StoppedError | None) -> None:
+        if reason is not None:
+            self.get_logger().warning(str(reason))
+            self._runner.abort(reason)
+            for owned in (self._moving, self._gripping):
+                if owned.interrupt is not None:
+                    owned.interrupt.set(reason)
+        self._publish_status()
+
+    def _on_watch(self) -> None:
+        self._runner.poll()
+        self._runner.tell()
+
+    def _on_motions(self) -> None:
+        if self._runner.motions:
+            self._watch.reset()
+        else:
+            self._watch.cancel()
+        self._publish_status()
+
+    # Actions and services.
+
+    async def _execute_trajectory(self, goal: Any, send: Send, interrupt: Interrupt, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
+
+        with self._moving.taken_by(goal.options.owner or "anonymous", interrupt):
+            await self._execute(goal, interrupt, tell, result)
+
+    async def _execute(self, goal: ExecuteTrajectory.Goal, interrupt: Interrupt, tell: Tell, result: Any) -> None:
+        """Carry a trajectory out; fills `validation` and `record` of the result."""
+        asked = from_execute(
+            goal, self._known_joints(), tolerance_defaults(self.parameters), self.parameters["most_points"]
+        )
+        state = goal.options.state if self.parameters["validate"] else None
+        try:
+            outcome = await self._runner.run(asked, interrupt, tell, state)
+        except RobotCellError as error:
+            if isinstance(error.partial, srv.ValidateTrajectory.Response):
+                result.validation = error.partial.report
+            raise
+        if outcome.reply is not None:
+            result.validation = outcome.reply.report
+        result.record = outcome.record
+        outcome.check()
+
+    async def _move(self, goal: Any, send: Send, interrupt: Interrupt, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(Move.Feedback(execution=feedback_message(motion)))
+
+        request, options = goal.request, checked_options(goal.options)
+        if request.timing.method == TimingOptions.NONE:
+            request.timing.method = TimingOptions.SMOOTH
+        with self._moving.taken_by(options.owner or "anonymous", interrupt):
+            self._permission.check()
+            try:
+                found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
+            except RobotCellError as error:
+                if error.partial is not None:
+                    result.plan, result.failure = error.partial.plan, error.partial.failure
+                raise
+            result.plan = found.plan
+            options.state.min_revision = max(options.state.min_revision, found.plan.record.state.revision)
+            planned = ExecuteTrajectory.Goal(trajectory=found.plan.trajectory, options=options)
+            await self._execute(planned, interrupt, tell, result)
+
+    async def _control_motion(self, request: Any, response: Any) -> None:
+        owned = self._moving if self._moving.interrupt is not None else self._gripping
+        if owned.interrupt is None:
+            raise NotSupportedError("nothing is moving", stage="control motion")
+        response.owner = owned.owner
+        kinds = srv.ControlMotion.Request
+        if request.command == kinds.STOP:
+            owned.interrupt.set(StoppedError("stopped through execution/control_motion", stage="control motion"))
+        elif request.command in (kinds.PAUSE, kinds.RESUME):
+            motions = [motion for motion in self._runner.motions if not motion.passive]
+            if not motions:
+                raise NotSupportedError(f"the motion of {owned.owner} has not begun yet", stage="control motion")
+            for motion in motions:
+                (motion.pause if request.command == kinds.PAUSE else motion.resume)()
+        else:
+            raise InvalidRequestError(f"command {request.command} is none of 0 to 2", subjects=("command",))
+        self._publish_status()
+
+    async def _set_speed_scale(self, request: Any, response: Any) -> None:
+        response.previous_scale = self._runner.override
+        if not 0.0 <= request.scale <= 1.0:
+            values = (Value("scale", request.scale, 1.0),)
+            raise InvalidRequestError("the speed scale is not within 0 to 1", subjects=("scale",), values=values)
+        self._runner.set_override(request.scale)
+        self._publish_status()
+
+    # What is told.
+
+    def _publish_status(self) -> None:
+        motions = self._runner.motions
+        motion = next((each for each in motions if not each.passive), motions[0] if motions else None)
+        blocked, error = self._permission.reason, self._runner.last_error
+        sent = self._stream.statistics()
+        tracking = None if motion is None else motion.tracking()
+        state = ExecutionStatus.IDLE if motion is None else STATES[motion.phase]
+        message = ExecutionStatus(
+            stamp=time_to_message(self.get_clock().now().nanoseconds),
+            state=ExecutionStatus.BLOCKED if blocked else state,
+            owner=self._moving.owner or self._gripping.owner,
+            speed_scale=self._runner.override if motion is None else motion.scale,
+            joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
+            tracking_error=0.0 if tracking is None else float(tracking.error.max()),
+            command_rate=sent.rate,
+            longest_interval=sent.longest_interval,
+        )
+        if blocked or error:
+            message.error = error_to_message(blocked or error)
+        if motion is not None:
+            message.reached = duration_to_message(motion.reached)
+            message.remaining = duration_to_message(motion.remaining)
+        self._statuses.publish(message)
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        sent = self._stream.statistics()
+        age = self._feedback.age(self._feedback.names, time.monotonic())
+        values = {
+            "commands in the last second": f"{sent.rate:.0f}",
+            "longest interval in the last second [s]": f"{sent.longest_interval:.4f}",
+            "age of the oldest joint value [s]": f"{age:.3f}",
+            "joint values passed over": self._feedback.passed_over,
+        }
+        reason = self._permission.reason
+        if reason is not None:
+            return WARN, str(reason), values
+        if not math.isfinite(age):
+            return WARN, "no joint was measured yet", values
+        return OK, f"moved by {self._moving.owner}" if self._moving.owner else "idle", values
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _fail(result: Any, error: RobotCellError) -> None:
+    result.error = error_to_message(error)
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    sys.exit(run(ExecutionNode, "execution_node"))

@@ -1,0 +1,149 @@
+"""What `joint_states` says of the robot, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
+
+CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
+
+
+class Measurement(NamedTuple):
+    """A joint as it was measured.
+
+    position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
+    [ns]. arrival: when it came, on the steady clock [s].
+    """
+
+    position: float
+    velocity: float
+    effort: float
+    stamp: int
+    arrival: float
+
+
+class JointFeedback:
+    """The latest measurement of every joint, merged from any number of publishers.
+
+    A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
+    finite, jumped, a clock that was set back) is kept until it is taken. jump: the largest step of a joint from
+    one message to the next [rad or m].
+    """
+
+    def __init__(self, jump: float) -> None:
+        self._jump = jump
+        self._joints: dict[str, Measurement] = {}
+        self.passed_over = 0
+        self._fault: FeedbackLostError | None = None
+
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        velocities: Sequence[float],
+        efforts: Sequence[float],
+        stamp: int,
+        now: float,
+    ) -> None:
+        """Take over a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
+        if len(positions) != len(names):
+            self.passed_over += 1
+            return
+        nothing = [math.nan] * len(names)
+        velocities = velocities if len(velocities) == len(names) else nothing
+        efforts = efforts if len(efforts) == len(names) else nothing
+        for index, name in enumerate(names):
+            measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now)
+            if self._is_usable(name, measurement):
+                self._joints[name] = measurement
+            else:
+                self.passed_over += 1
+
+    def _is_usable(self, name: str, new: Measurement) -> bool:
+        if not math.isfinite(new.position):
+            self._fault = FeedbackLostError(f"joint_states says that {name} is at {new.position}", subjects=(name,))
+            return False
+        last = self._joints.get(name)
+        if last is None:
+            return True
+        if new.stamp <= last.stamp and last.stamp - new.stamp <= CLOCK_STEP:
+            return False
+        step = abs(new.position - last.position)
+        if new.stamp < last.stamp:
+            back = (last.stamp - new.stamp) * 1e-9
+            self._fault = FeedbackLostError(
+                f"the clock of joint_states was set back, seen at {name}",
+                subjects=(name,),
+                values=(Value("set back by", back, unit="s"),),
+            )
+        elif step > self._jump:
+            self._fault = FeedbackLostError(
+                f"joint_states says that {name} jumped", subjects=(name,), values=(Value("step", step, self._jump),)
+            )
+        return True
+
+    def take_fault(self) -> FeedbackLostError | None:
+        """What went wrong since this was last asked."""
+        fault, self._fault = self._fault, None
+        return fault
+
+    def get(self, name: str) -> Measurement | None:
+        """The latest measurement of a joint, if there is any."""
+        return self._joints.get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All joints that were measured so far."""
+        return tuple(self._joints)
+
+    def positions(self) -> dict[str, float]:
+        """The latest positions of all joints [rad or m]."""
+        return {name: found.position for name, found in self._joints.items()}
+
+    def age(self, names: Sequence[str], now: float) -> float:
+        """Time since the oldest among the latest measurements of joints came [s]; infinite if one never came."""
+        arrivals = [found.arrival if (found := self._joints.get(name)) else -math.inf for name in names]
+        return now - min(arrivals, default=-math.inf)
+
+    def fresh(self, names: Sequence[str], now: float, timeout: float) -> dict[str, Measurement]:
+        """The latest measurements of joints.
+
+        Raises:
+            FeedbackLostError: one never came, or is older than `timeout` [s].
+        """
+        missing = tuple(name for name in names if name not in self._joints)
+        if missing:
+            text = f"joint_states never told where {', '.join(missing[:6])} are"
+            raise FeedbackLostError(text, subjects=missing)
+        age = self.age(names, now)
+        if age > timeout:
+            raise lost(age, timeout)
+        return {name: self._joints[name] for name in names}
+
+
+def lost(age: float, timeout: float) -> FeedbackLostError:
+    """The error for joint states that have stopped."""
+    return FeedbackLostError("joint_states does not come any more", values=(Value("age", age, timeout, "s"),))
+
+
+def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
+    """What the robot calls the joints of a goal: by the same name, or without the tool that a cell puts before it.
+
+    Raises:
+        UnknownNameError: the robot has no such joint.
+        InvalidRequestError: two of the names mean the same joint.
+    """
+    found = []
+    for name in names:
+        own = name.rpartition("/")[2]
+        if name not in known and own not in known:
+            told = ", ".join(known) or "none"
+            text = f"{field} moves joint {name}, which joint_states does not tell of; it tells of {told}"
+            raise UnknownNameError(text, subjects=(name,))
+        found.append(name if name in known else own)
+    if len(set(found)) != len(found):
+        raise InvalidRequestError(f"{field} names a joint twice: {', '.join(names)}", subjects=(field,))
+    return tuple(found)

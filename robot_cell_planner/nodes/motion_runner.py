@@ -1,0 +1,270 @@
+"""Carrying out goals: one trajectory at a time, the gripper beside it, each from its checks to its end."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rclpy.task import Future
+
+from robot_cell_planner.msg import ExecutionRecord, StateRef
+from robot_cell_planner.srv import ValidateTrajectory
+
+from ..errors import MotionBusyError, RobotCellError, TrajectoryStartError, Value
+from ..trajectory.playback import PlaybackOptions
+from .command_stream import CommandStream
+from .conversions.trajectories import trajectory_to_message
+from .interrupts import Interrupt, outcome, pause
+from .joint_feedback import JointFeedback, Measurement
+from .motion_permission import MotionPermission
+from .motion_reports import record_message
+from .motion_watch import Motion
+from .node import CellNode
+from .planning_calls import PlanningCalls, fresh_state
+from .trajectory_goals import MotionGoal
+
+Tell = Callable[[Motion], None]
+MotionKind = Callable[..., Motion]
+LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
+
+
+class Ownership:
+    """Who has something that only one client can have at a time, and what calls off what is done for it."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._waiting: list[Future] = []
+        self.owner = ""
+        self.interrupt: Interrupt | None = None
+
+    @contextmanager
+    def taken_by(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
+        """Have it while the context lasts.
+
+        Raises:
+            MotionBusyError: somebody else has it; names them.
+        """
+        if self.interrupt is not None:
+            raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
+        self.owner, self.interrupt = owner, interrupt
+        try:
+            yield
+        finally:
+            self.owner, self.interrupt = "", None
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                future.set_result(None)
+
+    async def released(self, node: CellNode, interrupt: Interrupt) -> None:
+        """Wait until nobody has it."""
+        while self.interrupt is not None:
+            future = Future()
+            self._waiting.append(future)
+            await outcome(node, future, interrupt, math.inf, self._what)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A motion that has ended, when it was started [ns], and what its validation replied."""
+
+    motion: Motion
+    started: int
+    reply: ValidateTrajectory.Response | None
+
+    @property
+    def record(self) -> ExecutionRecord:
+        return record_message(self.motion, self.started, None if self.reply is None else self.reply.state)
+
+    def check(self) -> None:
+        """Raise why it ended early, if it did."""
+        if self.motion.error is not None:
+            raise self.motion.error
+
+
+@dataclass(frozen=True)
+class RunnerOptions:
+    """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
+    feedback_timeout: age at which joint states count as lost [s]. passive: joints whose measured position says nothing
+    about where they are commanded to (those of a gripper that holds something)."""
+
+    start_tolerance: float
+    feedback_timeout: float
+    playback: PlaybackOptions
+    passive: tuple[str, ...] = ()
+
+
+class MotionRunner:
+    """Checks, starts and follows motions on a command stream. on_change is called when one begins or ends."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        stream: CommandStream,
+        feedback: JointFeedback,
+        permission: MotionPermission,
+        planning: PlanningCalls,
+        options: RunnerOptions,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._stream = stream
+        self._feedback = feedback
+        self._permission = permission
+        self._planning = planning
+        self._options = options
+        self._on_change = on_change
+        self._told: dict[Motion, Tell] = {}
+        self.override = 1.0
+        self.last_error: RobotCellError | None = None
+
+    @property
+    def motions(self) -> list[Motion]:
+        """The motions that are under way."""
+        return list(self._told)
+
+    def poll(self) -> None:
+        """Let every motion look at what was measured."""
+        for motion in self.motions:
+            motion.poll()
+
+    def tell(self) -> None:
+        """Tell those who asked for the motions how far they have come."""
+        for motion, tell in list(self._told.items()):
+            tell(motion)
+
+    def set_override(self, override: float) -> None:
+        """Another speed scale for all motions, those that run included."""
+        self.override = override
+        for motion in self.motions:
+            motion.set_override(override)
+
+    def abort(self, error: RobotCellError) -> None:
+        """End all motions at once."""
+        self.last_error = error
+        for motion in self.motions:
+            motion.abort(error)
+
+    def stop_joints(self, joints: Sequence[str], error: RobotCellError) -> None:
+        """Stop, on their paths, the motions of any of the joints."""
+        for motion in self.motions:
+            if set(joints) & set(motion.goal.joints):
+                motion.stop(error)
+
+    def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
+        """Where joints are now; raises FeedbackLostError if that is not known."""
+        return self._feedback.fresh(joints, time.monotonic(), self._options.feedback_timeout)
+
+    def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
+        """Where a motion of joints has to start: where the commands before it ended, if the robot is there; otherwise
+        where it is measured, since it was then moved, or held, by other means."""
+        commanded = self._stream.commanded
+        start = {}
+        for joint, measurement in self._measured(joints).items():
+            position = commanded.get(joint, measurement.position)
+            away = abs(position - measurement.position)
+            if joint not in self._options.passive and away > self._options.start_tolerance:
+                self._node.get_logger().warning(
+                    f"{joint} is at {measurement.position:.5g}, not at {position:.5g} where the last command left it; "
+                    "its next motion starts where it is"
+                )
+                position = measurement.position
+            start[joint] = position
+        return start
+
+    async def _prepare(
+        self, goal: MotionGoal, interrupt: Interrupt, state: StateRef | None
+    ) -> tuple[MotionGoal, ValidateTrajectory.Response | None]:
+        """A goal that begins where the robot is, validated, and due; and the reply of the validation.
+
+        Raises:
+            StoppedError: motion is not allowed.
+            FeedbackLostError, TrajectoryStartError: it is not known where the robot is, or it is elsewhere.
+            RobotCellError: what the validation found, or why it was called off.
+        """
+        self._permission.check()
+        goal = goal.starting_at(self.start_positions(goal.joints))
+        reply = None
+        if state is not None:
+            message = trajectory_to_message(goal.trajectory)
+            message.joint_names = list(goal.names)
+            reference = fresh_state(state, goal.names, self._measured(goal.joints))
+            reply = await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
+        while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
+            await pause(self._node, min(left, LONGEST_WAIT), interrupt)
+        self._permission.check()
+        self._check_still_there(goal)
+        return goal, reply
+
+    def _check_still_there(self, goal: MotionGoal) -> None:
+        """The robot must not have moved since the goal was made to begin where it was."""
+        for joint, first in zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True):
+            if joint in self._options.passive:
+                continue
+            away = abs(self._measured((joint,))[joint].position - first)
+            if away > max(goal.tolerances.start, self._options.start_tolerance):
+                raise TrajectoryStartError(
+                    f"{joint} has moved away from where the trajectory begins",
+                    stage="execution",
+                    subjects=(joint,),
+                    values=(Value(f"distance of {joint}", away, goal.tolerances.start),),
+                )
+
+    async def run(
+        self, goal: MotionGoal, interrupt: Interrupt, tell: Tell, state: StateRef | None, kind: MotionKind = Motion
+    ) -> Outcome:
+        """Carry a goal out, from its checks to its end; the motion's own error says whether it ended well.
+
+        tell(motion): called at the rate of feedback while it runs. state: what to validate against; None leaves the
+        validation out. kind: what makes the motion.
+
+        Raises:
+            RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
+        """
+        goal, reply = await self._prepare(goal, interrupt, state)
+        finished = Future()
+        motion = kind(
+            goal,
+            self._stream,
+            self._feedback,
+            override=self.override,
+            feedback_timeout=self._options.feedback_timeout,
+            playback=self._options.playback,
+            on_end=self._wake,
+            on_done=lambda: finished.set_result(None),
+        )
+        started = self._node.get_clock().now().nanoseconds
+        self._stream.start(motion.channel, self._others())
+        self._told[motion] = tell
+        self._on_change()
+        interrupt.on_set(motion.stop)
+        try:
+            await finished
+        finally:
+            interrupt.remove(motion.stop)
+            del self._told[motion]
+            if motion.error is not None:
+                self.last_error = motion.error
+            self._on_change()
+        return Outcome(motion, started, reply)
+
+    def _wake(self) -> None:
+        """Called by the stream's thread: have the motions looked at in the node's own."""
+        if self._node.executor is not None:
+            self._node.executor.create_task(self.poll)
+
+    def _others(self) -> dict[str, float]:
+        """Where joints that do not move are to be held: where they are, if that is not where they were commanded to."""
+        commanded = self._stream.commanded
+        held = {}
+        for joint in self._feedback.names:
+            measurement = self._feedback.get(joint)
+            if measurement is None:
+                continue
+            last = commanded.get(joint)
+            moved = last is None or abs(last - measurement.position) > self._options.start_tolerance
+            if moved and (last is None or joint not in self._options.passive):
+                held[joint] = measurement.position
+        return held

@@ -1,0 +1,122 @@
+"""What the execution node asks of the planning node: to plan a motion, and to validate a trajectory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_cell_planner.action import PlanMotion
+from robot_cell_planner.msg import MotionRequest, PlanningFeedback, StateRef
+from robot_cell_planner.srv import ValidateTrajectory
+
+from ..errors import CancelledError, RobotCellError, ServiceUnavailableError
+from .conversions.basic import error_from_message, time_from_message, time_to_message
+from .conversions.trajectories import report_error
+from .interrupts import Interrupt, available, outcome
+from .joint_feedback import Measurement
+from .node import CellNode
+
+VALIDATE = "planning/validate_trajectory"
+PLAN = "planning/plan_motion"
+
+
+class PlanningCalls:
+    """Calls to the planning node, within the times that the node's parameters allow."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._node = node
+        self._parameters = node.parameters
+        self._validator = node.create_client(ValidateTrajectory, VALIDATE, callback_group=node.concurrent)
+        self._planner = ActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+
+    async def validate(
+        self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, interrupt: Interrupt
+    ) -> Any:
+        """Hold a trajectory against the scene; returns the reply, with the state that was used and the report.
+
+        Raises:
+            ServiceUnavailableError: the planning node does not answer.
+            RobotCellError: what the planning node could not do, or what is wrong with the trajectory; the reply is in
+                `partial`.
+        """
+        ready = self._validator.service_is_ready
+        await available(self._node, ready, interrupt, self._parameters["planning_timeout"], f"service {VALIDATE}")
+        request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
+        future = self._validator.call_async(request)
+        try:
+            within = self._parameters["validation_timeout"]
+            reply = await outcome(self._node, future, interrupt, within, f"service {VALIDATE}")
+        finally:
+            self._validator.remove_pending_request(future)
+        error = error_from_message(reply.error) or report_error(reply.report)
+        if error is not None:
+            error.partial = reply
+            raise error
+        return reply
+
+    async def plan(
+        self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: Interrupt
+    ) -> Any:
+        """Plan a motion; returns the result with plan and failure. on_feedback: told how far it has come.
+
+        Raises:
+            ServiceUnavailableError: the planning node is not there, or does not take the goal.
+            RobotCellError: why there is no plan; the result is in `partial`.
+        """
+        ready = self._planner.server_is_ready
+        await available(self._node, ready, interrupt, self._parameters["planning_timeout"], f"action {PLAN}")
+        sent = self._planner.send_goal_async(
+            PlanMotion.Goal(request=request), feedback_callback=lambda message: on_feedback(message.feedback.progress)
+        )
+        try:
+            within = self._parameters["validation_timeout"]
+            handle = await outcome(self._node, sent, interrupt, within, f"action {PLAN}")
+            if not handle.accepted:
+                raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
+            result = handle.get_result_async()
+            found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", ready)
+        except RobotCellError:
+            sent.add_done_callback(_cancel)
+            raise
+        error = error_from_message(found.result.error)
+        if error is None and found.status != GoalStatus.STATUS_SUCCEEDED:
+            error = CancelledError("planning ended without a plan", stage="plan")
+        if error is not None:
+            error.partial = found.result
+            raise error
+        return found.result
+
+
+def _cancel(sent: Future) -> None:
+    handle = sent.result()
+    if handle is not None and handle.accepted:
+        handle.cancel_goal_async()
+
+
+def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str, Measurement]) -> StateRef:
+    """The state to validate against: the one asked for, its joints where they were measured, and no older than that.
+
+    names: the joints as the cell calls them, in the order of `measured`.
+    """
+    found = list(measured.values())
+    state = StateRef(
+        own_state=reference.own_state,
+        min_revision=reference.min_revision,
+        min_joint_stamp=reference.min_joint_stamp,
+        timeout=reference.timeout,
+        configuration=reference.configuration,
+        changes=reference.changes,
+    )
+    oldest = min((measurement.stamp for measurement in found), default=0)
+    if oldest > time_from_message(reference.min_joint_stamp):
+        state.min_joint_stamp = time_to_message(oldest)
+    if reference.own_state:
+        state.configuration.joint_names = list(names)
+        state.configuration.positions = [measurement.position for measurement in found]
+    return state
