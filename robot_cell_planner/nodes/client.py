@@ -110,6 +110,15 @@ class CellClient:
         _raise_error(reply)
         return reply
 
+    def ask(self, kind: type, name: str, request: Any, attempts: int = 6, timeout: float = 10.0) -> Any:
+        """Like `call`, for what only reads: asked again if no answer comes, as when a node has just been replaced."""
+        for _ in range(attempts - 1):
+            try:
+                return self.call(kind, name, request, timeout)
+            except ServiceUnavailableError:
+                continue
+        return self.call(kind, name, request, timeout)
+
     def act(self, kind: type, name: str, goal: Any, progress: Progress | None = None, timeout: float = 600.0) -> Any:
         """Send a goal to an action and return its result; its error report is raised."""
         if name not in self._clients:
@@ -143,7 +152,7 @@ class CellClient:
 
     def scene(self) -> tuple[Scene, int]:
         """The cell and its state as changes have made it, and their revision."""
-        snapshot = self.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
+        snapshot = self.ask(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
         cell: RobotCell = ModelReader(NO_ROOTS).trusting().cell(snapshot.cell, "cell")
         return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
 

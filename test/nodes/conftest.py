@@ -1,0 +1,52 @@
+"""Fixtures of the nodes' tests: a free domain for each module, and nodes that end with the test."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from robot_cell_planner.nodes.domain import reserve_domain
+
+
+@pytest.fixture(scope="module")
+def domain():
+    """A domain of this module alone; rclpy in this process takes part in it."""
+    reserved = reserve_domain()
+    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")}
+    os.environ["ROS_DOMAIN_ID"] = str(reserved.number)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    yield reserved.number
+    reserved.close()
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture(scope="module")
+def start_node(domain):
+    """Start a node; all that were started are stopped at the end of the module."""
+    from running import RunningNode
+
+    nodes = []
+
+    def start(name, **parameters):
+        nodes.append(RunningNode(name, domain, **parameters))
+        return nodes[-1]
+
+    yield start
+    for node in reversed(nodes):
+        node.stop()
+
+
+@pytest.fixture(scope="module")
+def client(domain):
+    """A client of the nodes, in the module's domain."""
+    from robot_cell_planner.nodes.client import CellClient
+
+    with CellClient("test_client", patience=60.0) as client:
+        yield client

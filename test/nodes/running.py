@@ -1,0 +1,70 @@
+"""Nodes in processes of their own, over real DDS, in a domain of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "config" / "demo" / "cell.yaml"
+MODULES = {
+    "scene_node": "scene",
+    "kinematics_node": "kinematics",
+    "collision_node": "collision",
+    "planning_node": "planning",
+    "execution_node": "execution",
+    "simulated_robot_node": "simulated_robot",
+}
+RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
+
+
+class RunningNode:
+    """A node's process; what it prints is kept."""
+
+    def __init__(self, name, domain, **parameters):
+        arguments = ["--ros-args"]
+        for key, value in parameters.items():
+            arguments += ["-p", f"{key}:={value}"]
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        code = RUN.format(module=MODULES[name], name=name)
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+
+    @property
+    def output(self):
+        return "".join(self.lines)
+
+    def wait(self, timeout=60):
+        status = self.process.wait(timeout)
+        self._reader.join(timeout)
+        return status
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError(f"{self.name} did not end on SIGINT:\n{self.output}") from None
+        self._reader.join(15)
