@@ -30,8 +30,9 @@ def command(name, commands, facts):
         robot.set_targets(*targets)
         robot.step(0.01)
         recorder.add(robot.time, robot.state())
-    recorder.segment(name, start, robot.time, {key: f"{value:.4g}" for key, value in facts.items()})
-    print(f"{name:24}{robot.time - start:5.2f} s", *(f"{value:8.4g} {key}" for key, value in facts.items()))
+    row = {key: f"{value:.{0 if value > 100 else 2}f}" for key, value in facts.items()}
+    recorder.segment(name, start, robot.time, row)
+    print(f"{name:24}{robot.time - start:5.2f} s", *(f"{text:>7} {key}" for key, text in row.items()))
 
 
 def follow(name, plan):
@@ -81,5 +82,6 @@ distance, angle = robot.body_pose("workpiece").distance_to(world_pose(cell, stat
 unwanted = [c for c in robot.contact_log if {c.first, c.second} - {*fingers, "bin", "table", "workpiece"}]
 result = f"{1e3 * distance:.2f} mm and {np.degrees(angle):.2f} degrees from its goal, {len(unwanted)} unwanted contacts"
 print("workpiece:", result)
-print("replay:", write_html(f"records/{cell.name}.html", cell, recorder.recording({"workpiece": result})))
+recording = recorder.recording({"workpiece": result, "planner": f"{options.planner}, seed {options.seed}"})
+print("replay:", write_html(f"records/{cell.name}.html", cell, recording, f"Pick and place in the cell {cell.name}"))
 sys.exit(distance > 1e-3 or np.degrees(angle) > 0.5 or bool(unwanted))
