@@ -20,9 +20,8 @@ RUN = (
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = RUN.format(script=str(ROOT / "examples" / "pick_and_place_library.py"))
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", ["demo", "ur10"])
