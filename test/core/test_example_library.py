@@ -30,4 +30,4 @@ def test_the_workpiece_gets_into_the_bin(tmp_path, name):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 unwanted contacts" in done.stdout
     assert "rclpy imported: False" in done.stdout
-    assert (tmp_path / "records" / f"{name}.html").stat().st_size < 5_000_000
+    assert (tmp_path / "demo_record" / f"library_{name}.html").stat().st_size < 5_000_000
