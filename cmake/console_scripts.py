@@ -11,9 +11,9 @@ TEMPLATE = """#!{python}
 import sys
 
 if __name__ == "__main__":  # worker processes import this file too
-    from {module} import {function}
+    from robot_cell_planner.nodes.dependencies import start
 
-    sys.exit({function}())
+    sys.exit(start("{name}", "{entry_point}"))
 """
 
 
@@ -29,9 +29,9 @@ def main(setup_cfg: str, folder: str) -> None:
         if not line.strip():
             continue
         name, entry_point = (part.strip() for part in line.split("="))
-        module, function = entry_point.split(":")
         path = target / name
-        path.write_text(TEMPLATE.format(python=sys.executable, module=module, function=function), encoding="utf-8")
+        text = TEMPLATE.format(python=sys.executable, name=name, entry_point=entry_point)
+        path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
         paths.append(str(path))
     sys.stdout.write(";".join(paths))

@@ -1,0 +1,75 @@
+"""Prints what several processes write, line by line, with the name of each in front."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92)  # ANSI foreground colours
+LONGEST_LINE = 64 * 1024  # bytes that are kept waiting for the end of their line
+
+
+class Console:
+    """The supervisor's two output streams.
+
+    Attributes:
+        width: of the labels.
+        closed: nobody reads the output any more; what is printed from then on is lost.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.closed = False
+
+    def say(self, text: str) -> None:
+        """Print a line of the supervisor's own."""
+        self.write(f"{'supervisor'.ljust(self.width)} | {text}\n", sys.stderr)
+
+    def write(self, text: str, stream: TextIO) -> None:
+        """Print lines."""
+        if self.closed:
+            return
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:
+            self.closed = True
+            # Python flushes the stream once more when it ends, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class LinePrinter:
+    """Prints the lines of one stream of one process.
+
+    Args:
+        name: stands in front of each line, coloured if the stream is a terminal.
+        index: which of the colours to use.
+    """
+
+    def __init__(self, console: Console, stream: TextIO, name: str, index: int) -> None:
+        label = name.ljust(console.width)
+        if stream.isatty():
+            label = f"\033[{COLOURS[index % len(COLOURS)]}m{label}\033[0m"
+        self._front = f"{label} | "
+        self._console = console
+        self._stream = stream
+        self._pending = b""
+
+    def feed(self, data: bytes) -> None:
+        """Print the lines that are complete with this data; what is longer than 64 KiB is printed in parts."""
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        if len(self._pending) > LONGEST_LINE:
+            lines.append(self._pending)
+            self._pending = b""
+        self._print(lines)
+
+    def close(self) -> None:
+        """Print what is left without the end of its line."""
+        if self._pending:
+            self._print([self._pending])
+            self._pending = b""
+
+    def _print(self, lines: list[bytes]) -> None:
+        texts = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
+        self._console.write("".join(f"{self._front}{text}\n" for text in texts), self._stream)

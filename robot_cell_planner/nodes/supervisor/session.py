@@ -1,0 +1,237 @@
+"""Runs programs as one: they start together, and when one ends that should not, all end."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from .output import Console, LinePrinter
+from .processes import Process, Program, describe
+
+READ_AT_ONCE = 64 * 1024
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+CLEAN = (0, -signal.SIGINT, -signal.SIGTERM)  # how a process may end that was told to
+CANNOT_START = 127
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait.
+
+    Attributes:
+        interrupt: for processes to end by SIGINT, before they get SIGTERM [s].
+        terminate: for processes to end by SIGTERM, before they are killed [s].
+        steady: a process that is started again and has run for this long counts as healthy [s].
+        failures: as many ends in a row, each before it was steady, end the session.
+    """
+
+    interrupt: float = 8.0
+    terminate: float = 4.0
+    steady: float = 5.0
+    failures: int = 3
+
+
+@dataclass(frozen=True)
+class _Member:
+    process: Process
+    printers: dict[int, LinePrinter]
+    started: float
+    failures: int
+
+
+class Session:
+    """Programs that run together.
+
+    Args:
+        programs: what to start, in this order; their names differ.
+        client: the program whose end is the end of the session; None: the session goes on until it is told to stop.
+        environment: variables of all processes.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        client: Program | None,
+        environment: Mapping[str, str],
+        patience: Patience | None = None,
+    ) -> None:
+        self._programs = [*programs, *([client] if client else [])]
+        self._client = client
+        self._environment = environment
+        self._patience = patience or Patience()
+        self._members: dict[str, _Member] = {}
+        self._selector = selectors.DefaultSelector()
+        self._stops: list[signal.Signals] = []
+        self._stops_at_end = 0  # 1: a signal is why the session ends
+        self._console = Console(max(len(program.name) for program in self._programs))
+
+    def run(self) -> int:
+        """Run until the client ends, a program ends that should not, or a signal says stop.
+
+        SIGINT, SIGTERM and SIGHUP stop the session; a second one does not wait for the patience to run out.
+
+        Returns:
+            Exit status: the client's; after a signal 0 without a client, else 128 plus the signal's number; if a
+            program ended that should not have, that program's, or 1 if it has none; 1 if one had to be killed.
+        """
+        with self._signals():
+            try:
+                status = self._start()
+                while status is None:
+                    status = self._watch()
+                self._stops_at_end = min(len(self._stops), 1)
+                clean = self._end_all()
+                return status if clean or status else 1
+            finally:
+                self._kill()
+
+    def _start(self) -> int | None:
+        for program in self._programs:
+            try:
+                self._spawn(program, failures=0)
+            except OSError as error:
+                self._console.say(f"{program.name} cannot be started: {error}")
+                return CANNOT_START
+        return None
+
+    def _spawn(self, program: Program, failures: int) -> None:
+        process = Process(program, self._environment)
+        index = self._programs.index(program)
+        printers = {}
+        for pipe, stream in zip(process.pipes, (sys.stdout, sys.stderr), strict=False):
+            os.set_blocking(pipe, False)
+            printers[pipe] = LinePrinter(self._console, stream, program.name, index)
+            self._selector.register(pipe, selectors.EVENT_READ, printers[pipe])
+        self._members[program.name] = _Member(process, printers, time.monotonic(), failures)
+
+    def _watch(self) -> int | None:
+        """Wait for something to happen; the session's exit status once there is a reason to end it."""
+        for member, status in self._wait(None):
+            outcome = self._judge(member, status)
+            if outcome is not None:
+                return outcome
+        if self._stops:
+            self._console.say(f"{self._stops[0].name}: ending {', '.join(self._members)}")
+            return 128 + self._stops[0] if self._client else 0
+        return 1 if self._console.closed else None
+
+    def _judge(self, member: _Member, status: int) -> int | None:
+        """What the end of a process means for the session: its exit status, or None to go on."""
+        program = member.process.program
+        how = f"{program.name} ended with {describe(status)}"
+        if program == self._client:
+            if status:
+                self._console.say(how)
+            return status if status >= 0 else 128 - status
+        healthy = time.monotonic() - member.started >= self._patience.steady
+        failures = 0 if healthy else member.failures + 1
+        if program.respawn and failures < self._patience.failures:
+            self._console.say(f"{how}; starting it again")
+            self._spawn(program, failures)
+            return None
+        self._console.say(f"{how}; ending {', '.join(self._members)}" if self._members else how)
+        return status if status > 0 else 1
+
+    def _end_all(self) -> bool:
+        """End what still runs, the client first; whether all ended by themselves, without a failure."""
+        client = [self._client.name] if self._client and self._client.name in self._members else []
+        clean = self._end(client)
+        return self._end(list(self._members)) and clean
+
+    def _end(self, names: Sequence[str]) -> bool:
+        """End processes by SIGINT, then SIGTERM, then SIGKILL; whether SIGINT was enough, and no failure followed."""
+        clean = True
+        steps = ((signal.SIGINT, self._patience.interrupt), (signal.SIGTERM, self._patience.terminate),
+                 (signal.SIGKILL, float("inf")))
+        for more_stops, (number, wait) in enumerate(steps, self._stops_at_end + 1):
+            running = [name for name in names if name in self._members]
+            if running and number != signal.SIGINT:
+                self._console.say(f"{', '.join(running)} did not end: sending {number.name}")
+                clean = False
+            for name in running:
+                self._members[name].process.send(number)
+            deadline = time.monotonic() + wait
+            while any(name in self._members for name in running):
+                remaining = deadline - time.monotonic()
+                if number != signal.SIGKILL and (remaining <= 0 or len(self._stops) >= more_stops):
+                    break
+                for member, status in self._wait(remaining if number != signal.SIGKILL else None):
+                    if status not in CLEAN and number != signal.SIGKILL:
+                        self._console.say(f"{member.process.program.name} ended with {describe(status)}")
+                        clean = False
+        return clean
+
+    def _wait(self, timeout: float | None) -> list[tuple[_Member, int]]:
+        """Wait for output, signals or ends, print the output, and take out those that have ended."""
+        for key, _ in self._selector.select(timeout):
+            if isinstance(key.data, LinePrinter):
+                self._read(key.fd, key.data)
+            else:
+                key.data.recv(READ_AT_ONCE)
+        ended = []
+        for name, member in list(self._members.items()):
+            status = member.process.ended()
+            if status is not None:
+                self._take_out(name)
+                ended.append((member, status))
+        return ended
+
+    def _read(self, pipe: int, printer: LinePrinter) -> bool:
+        """Print what a pipe has; whether it may have more."""
+        try:
+            data = os.read(pipe, READ_AT_ONCE)
+        except BlockingIOError:
+            return False
+        if data:
+            printer.feed(data)
+        else:
+            self._selector.unregister(pipe)
+        return bool(data)
+
+    def _take_out(self, name: str) -> None:
+        """Print the rest of what a process that has ended wrote, and forget it."""
+        member = self._members.pop(name)
+        for pipe, printer in member.printers.items():
+            while pipe in self._selector.get_map() and self._read(pipe, printer):
+                pass
+            if pipe in self._selector.get_map():
+                self._selector.unregister(pipe)
+            printer.close()
+        member.process.close()
+
+    def _kill(self) -> None:
+        """The last resort, whatever went wrong before: no process outlives the session."""
+        for member in self._members.values():
+            member.process.kill()
+        self._members.clear()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Note signals that stop the session, and wake the session for them and for processes that end."""
+        receiver, sender = socket.socketpair()
+        receiver.setblocking(False)
+        sender.setblocking(False)
+        self._selector.register(receiver, selectors.EVENT_READ, receiver)
+
+        def stop(number: int, _frame: object) -> None:
+            self._stops.append(signal.Signals(number))
+
+        before = {number: signal.signal(number, stop) for number in STOPS}
+        before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        wakeup = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._selector.close()
+            receiver.close()
+            sender.close()

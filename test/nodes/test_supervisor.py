@@ -1,0 +1,283 @@
+"""The supervisor, with dummy programs in place of nodes: what starts together ends together."""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot_cell_planner.nodes.domain import FREE_TO_CHOOSE, reserve_domain
+from robot_cell_planner.nodes.supervisor.output import Console, LinePrinter
+
+# Runs a session of Python programs: a JSON list of [name, code, respawn], and the client's code or null.
+SESSION = """
+import json, os, sys
+from robot_cell_planner.nodes.supervisor.processes import Program
+from robot_cell_planner.nodes.supervisor.session import Patience, Session
+
+programs, client, patience = json.loads(sys.argv[1])
+def program(name, code, respawn=False, owns_terminal=False):
+    return Program(name, [sys.executable, "-S", "-c", code], owns_terminal, respawn)
+session = Session([program(*entry) for entry in programs],
+                  program("client", client, owns_terminal=True) if client else None,
+                  os.environ, Patience(**patience))
+sys.exit(session.run())
+"""
+WAITING = "import signal, sys; print('ready', flush=True); signal.pause()"
+POLITE = (
+    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));"
+    "print('ready', flush=True); signal.pause()"
+)
+STUBBORN = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    "print('ready', flush=True)\nwhile True: signal.pause()"
+)
+
+
+class Run:
+    """A session in a process of its own."""
+
+    def __init__(self, programs, client=None, **patience):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SESSION, json.dumps([programs, client, patience])],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.seen = ""
+
+    def wait_for(self, text):
+        """Read the standard output until a text has been printed."""
+        while text not in self.seen:
+            line = self.process.stdout.readline()
+            assert line, f"{text!r} was never printed, but: {self.seen!r} {self.process.stderr.read()!r}"
+            self.seen += line
+
+    def finish(self):
+        """Exit status, standard output, standard error."""
+        out, err = self.process.communicate()
+        return self.process.returncode, self.seen + out, err
+
+
+def wait_for_end(pid):
+    """Wait until a process that is not ours has ended."""
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(os.pidfd_open(pid), selectors.EVENT_READ)
+            selector.select()
+    except ProcessLookupError:
+        pass
+
+
+def is_alive(pid):
+    return Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_the_end_of_the_client_ends_all_and_its_status_is_the_sessions():
+    run = Run([["one", POLITE], ["two", WAITING]], "import sys; print('done'); sys.exit(7)")
+    status, out, _ = run.finish()
+    assert status == 7
+    assert "done" in out
+    assert "client" not in out, "the client's output has no name in front"
+
+
+def test_lines_have_the_names_of_their_processes_in_front():
+    code = "import sys; print('to out'); print('to err', file=sys.stderr); print('no newline', end='')"
+    status, out, err = Run([["talker", code], ["a", WAITING]]).finish()
+    assert "talker | to out\n" in out
+    assert "talker | no newline\n" in out
+    assert "talker | to err\n" in err
+    assert status == 1, "it ended with 0, but should not have ended"
+
+
+def test_a_process_that_dies_is_named_with_its_status_and_ends_the_others():
+    status, _, err = Run([["lives", POLITE], ["dies", "raise SystemExit(3)"]]).finish()
+    assert status == 3
+    assert "dies ended with exit status 3; ending lives" in err
+
+
+def test_a_process_that_is_killed_is_named_with_the_signal():
+    status, _, err = Run([["dies", "import os; os.kill(os.getpid(), 11)"]]).finish()
+    assert status == 1
+    assert "dies ended with signal SIGSEGV" in err
+
+
+def test_a_program_that_does_not_exist_is_named_and_ends_those_that_run():
+    code = SESSION.replace("[sys.executable, \"-S\", \"-c\", code]",
+                           "[code] if name == 'absent' else [sys.executable, '-S', '-c', code]")
+    argument = json.dumps([[["lives", POLITE], ["absent", "/nowhere/program"]], None, {}])
+    result = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True)
+    assert result.returncode == 127
+    assert "absent cannot be started" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all(number):
+    run = Run([["one", POLITE], ["two", WAITING]])
+    run.wait_for("one | ready")
+    run.wait_for("two | ready")
+    run.process.send_signal(number)
+    status, _, err = run.finish()
+    assert status == 0
+    assert f"{number.name}: ending one, two" in err
+
+
+def test_a_signal_during_the_client_is_a_failure():
+    run = Run([["one", POLITE]], WAITING.replace("ready", "client waits"))
+    run.wait_for("one    | ready")
+    run.wait_for("client waits")
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish()[0] == 128 + signal.SIGINT
+
+
+def test_what_does_not_end_is_killed_in_the_end():
+    run = Run([["stubborn", STUBBORN], ["polite", POLITE]], interrupt=0.05, terminate=0.05)
+    run.wait_for("stubborn | ready")
+    run.wait_for("polite   | ready")
+    run.process.send_signal(signal.SIGINT)
+    status, _, err = run.finish()
+    assert status == 1
+    assert "stubborn did not end: sending SIGTERM" in err
+    assert "stubborn did not end: sending SIGKILL" in err
+    assert "polite did not end" not in err
+
+
+def test_a_second_signal_does_not_wait():
+    run = Run([["stubborn", STUBBORN]], interrupt=1e6, terminate=1e6)
+    run.wait_for("stubborn | ready")
+    run.process.send_signal(signal.SIGINT)
+    said = ""
+    for expected in ("SIGINT: ending", "sending SIGTERM", "sending SIGKILL"):
+        while expected not in said:
+            line = run.process.stderr.readline()
+            assert line, said
+            said += line
+        run.process.send_signal(signal.SIGINT)
+    assert run.finish()[0] == 1
+
+
+def test_a_failure_while_ending_is_a_failure():
+    failing = "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(5));print('ready', flush=True);signal.pause()"
+    run = Run([["failing", failing]])
+    run.wait_for("ready")
+    run.process.send_signal(signal.SIGINT)
+    status, _, err = run.finish()
+    assert status == 1
+    assert "failing ended with exit status 5" in err
+
+
+def test_a_process_may_be_started_again_until_it_fails_too_often():
+    status, _, err = Run([["flaky", "raise SystemExit(4)", True], ["other", POLITE]], failures=3, steady=1e6).finish()
+    assert status == 4
+    assert err.count("flaky ended with exit status 4; starting it again") == 2
+    assert "flaky ended with exit status 4; ending other" in err
+
+
+def test_a_healthy_process_is_started_again_each_time():
+    run = Run([["flaky", "print('up', flush=True)", True]], failures=1, steady=0.0)
+    for count in range(1, 6):
+        while run.seen.count("flaky | up") < count:
+            run.seen += run.process.stdout.readline()
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish()[0] == 0
+
+
+def test_no_process_outlives_a_supervisor_that_is_killed():
+    run = Run([["stubborn", "import os; print(os.getpid());" + STUBBORN]])
+    run.wait_for("ready")
+    pid = int(run.seen.split("|")[1].split()[0])
+    run.process.kill()
+    wait_for_end(pid)
+    assert not is_alive(pid)
+
+
+def test_what_a_process_started_itself_ends_with_it():
+    code = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-S', '-c', {STUBBORN!r}]).pid, flush=True)"
+    run = Run([["parent", code], ["other", POLITE]])
+    status, out, _ = run.finish()
+    assert status == 1
+    pid = int(next(line for line in out.splitlines() if line.startswith("parent")).split("|")[1])
+    wait_for_end(pid)
+    assert not is_alive(pid)
+
+
+def test_a_closed_output_ends_the_session():
+    run = Run([["talker", "print('ready', flush=True)\nwhile True: print('x' * 1000, flush=True)"]])
+    run.wait_for("ready")
+    run.process.stdout.close()
+    assert run.process.wait() == 1
+    assert "Traceback" not in run.process.stderr.read()
+
+
+def test_long_and_broken_lines_are_printed(capsys):
+    printer = LinePrinter(Console(4), sys.stdout, "name", 0)
+    printer.feed(b"half a ")
+    printer.feed(b"line\n\xff\xfe\r\nrest")
+    printer.feed(b"y" * 70_000)
+    printer.close()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "name | half a line"
+    assert lines[1] == "name | ��"
+    assert lines[2] == "name | rest" + "y" * 70_000
+
+
+def test_reserved_domains_differ_until_they_are_given_back():
+    reserved = [reserve_domain() for _ in range(3)]
+    numbers = [domain.number for domain in reserved]
+    assert len(set(numbers)) == 3
+    assert all(number in FREE_TO_CHOOSE for number in numbers)
+    code = "from robot_cell_planner.nodes.domain import reserve_domain; print(reserve_domain().number)"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(other.stdout) not in numbers
+    for domain in reserved:
+        domain.close()
+
+
+def test_a_domain_whose_discovery_port_is_used_is_not_chosen():
+    domain = reserve_domain()
+    domain.close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+        participant.bind(("", 7400 + 250 * domain.number))
+        other = reserve_domain()
+        assert other.number != domain.number
+        other.close()
+    again = reserve_domain()
+    assert again.number == domain.number
+    again.close()
+
+
+def command(*arguments, **environment):
+    """Run `robot_cell`; its exit status, standard output and standard error."""
+    result = subprocess.run(["robot_cell", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                            env={**os.environ, **environment})
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_a_missing_cell_file_is_one_line(tmp_path):
+    status, _, err = command("--cell", str(tmp_path / "absent.yaml"))
+    assert status == 2
+    assert err == f"robot_cell: there is no cell file {tmp_path / 'absent.yaml'}\n"
+
+
+@pytest.mark.parametrize("arguments, environment, expected", [
+    (["--namespace", "1cell"], {}, "'1cell' is no ROS namespace"),
+    (["--domain-id", "300"], {}, "ROS_DOMAIN_ID is '300', expected a whole number from 0 to 232"),
+    ([], {"ROS_DOMAIN_ID": "seven"}, "ROS_DOMAIN_ID is 'seven', expected a whole number from 0 to 232"),
+    (["--params", "/nowhere.yaml"], {}, "there is no parameters file /nowhere.yaml"),
+])
+def test_wrong_options_are_named_in_one_line(arguments, environment, expected):
+    status, _, err = command(*arguments, **environment)
+    assert status == 2
+    assert err == f"robot_cell: {expected}\n"
+
+
+def test_a_domain_that_is_set_is_used():
+    status, out, err = command("--only", "scene", "--", sys.executable, "-c",
+                               "import os; print(os.environ['ROS_DOMAIN_ID'])", ROS_DOMAIN_ID="77")
+    assert status == 0, err
+    assert out == "77\n"
+    assert err.startswith("ROS_DOMAIN_ID=77 ROS_AUTOMATIC_DISCOVERY_RANGE=")
+
