@@ -10,7 +10,6 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
 import pinocchio as pin
 import pybullet
 
@@ -42,7 +41,6 @@ class BulletEngine:
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
         self.decomposed = tuple(sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces}))
-        self._joints = table.joints[: table.moving_count]
         for solid in range(table.moving_count, len(table.solids)):
             self._put(solid, pin.SE3(table.joint_T_solid[solid]))
         self._always = self._rigid_pairs_collide()
@@ -85,8 +83,7 @@ class BulletEngine:
 
     def place(self, q: Floats) -> Floats:
         pin.forwardKinematics(self._model, self._data, q)
-        world_T_joints = np.array([joint.homogeneous for joint in self._data.oMi])
-        poses: Floats = np.matmul(world_T_joints[self._joints], self._table.joint_T_solid[: self._table.moving_count])
+        poses = self._table.poses(self._data.oMi)
         self.place_at(poses)
         return poses
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..cell.suggestions import unknown_name
 from ..errors import UnknownNameError
+from .box_search import Candidates
 from .engine import CollisionEngine, Floats, Witness
 from .report import Clearance
 from .rules import RuleBook
-from .shape_table import Candidates, ShapeTable
+from .shape_table import ShapeTable
 
 FIRST_REACH = 0.25  # [m]
 GROWTH = 4.0
@@ -55,7 +56,7 @@ def _among(table: ShapeTable, near: Candidates, chosen: frozenset[int]) -> Candi
         return near
     owners = np.array(sorted(chosen))
     keep = np.isin(table.owners[near.first], owners) | np.isin(table.owners[near.second], owners)
-    return Candidates(near.first[keep], near.second[keep], near.margins[keep], near.gaps[keep])
+    return near.chosen(keep)
 
 
 def _within(

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import coal
-import numpy as np
 import pinocchio as pin
 
+from .box_search import StaticBlock
 from .coal_shapes import coal_geometry
 from .engine import TOUCHING, Floats, Witness
-from .shape_table import ShapeTable, StaticBlock
+from .shape_table import ShapeTable
 from .solids import Surface
 
 FEW = 4  # below, a plain tree of its own is not worth a call
@@ -50,6 +50,7 @@ class _MovingSet:
     manager: Any
     tree: Any
     objects: list[Any]
+    no_transforms: list[None]
 
 
 class CoalEngine:
@@ -68,7 +69,7 @@ class CoalEngine:
             pin.GeometryObject(str(i), int(table.joints[i]), pin.SE3(table.joint_T_solid[i]), geometry)
             for i, geometry in enumerate(self._geometries)
         ]
-        self._transforms = [_transform(pose) for pose in table.joint_T_solid]
+        self._transforms: list[Any] = [_transform(pose) for pose in table.joint_T_solid]
         self._contact_functors: dict[tuple[int, int], Any] = {}
         self._distance_functors: dict[tuple[int, int], Any] = {}
         self._all = self._moving_set(range(table.moving_count), table.moving_margins)
@@ -80,6 +81,7 @@ class CoalEngine:
         self._nearest = coal.DistanceResult()
         self._distance_request = coal.DistanceRequest()
         self._distance_request.enable_signed_distance = True
+        self._placed_at: Floats | None = None
         self._always = self._rigid_pairs_collide()
 
     def _moving_set(self, solids: Any, margins: Floats | None = None) -> _MovingSet:
@@ -101,7 +103,8 @@ class CoalEngine:
             if self._geometries[solid].aabb_local.volume() <= 0.0:
                 self._geometries[solid].aabb_local.expand(1e-9)
         manager.update()
-        return _MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
+        objects = list(manager.getCollisionObjects())
+        return _MovingSet(geometry, data, manager, manager.getManager(), objects, [None] * len(solids))
 
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
         """For each solid its pair with the widest margin: Pinocchio inflates both boxes by half of it."""
@@ -198,6 +201,7 @@ class CoalEngine:
         pin.updateGeometryPlacements(self._model, self._data, self._listed, self._listed_data, q)
         pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data)
         moving.manager.update()
+        self._placed_at = q
         moving.manager.collide(callback)
         if callback.collision:
             return self._listed_hit(q)
@@ -225,15 +229,23 @@ class CoalEngine:
         return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
-        # The very placements of `collides`, so that both come to the same verdict to the last bit.
         moving = self._all
-        pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
-        moving.manager.update()
-        self._transforms[: self._table.moving_count] = [item.getTransform() for item in moving.objects]
-        return np.array([pose.homogeneous for pose in moving.data.oMg]).reshape(-1, 4, 4)
+        if self._placed_at is not q:
+            # The very placements of `collides`, so that both come to the same verdict to the last bit.
+            pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
+            moving.manager.update()
+            self._placed_at = q
+        self._transforms[: self._table.moving_count] = moving.no_transforms
+        return self._table.poses(self._data.oMi)
 
     def place_at(self, poses: Floats) -> None:
         self._transforms[: self._table.moving_count] = [_transform(pose) for pose in poses]
+
+    def _transform(self, solid: int) -> Any:
+        found = self._transforms[solid]
+        if found is None:
+            found = self._transforms[solid] = self._all.objects[solid].getTransform()
+        return found
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
         surface = self._is_surface[first] or self._is_surface[second]
@@ -249,7 +261,7 @@ class CoalEngine:
             self._contact_functors[first, second] = check
         result = self._contacts
         result.clear()
-        check(self._transforms[first], self._transforms[second], request, result)
+        check(self._transform(first), self._transform(second), request, result)
         if not result.isCollision():
             return None
         deepest = result.getContact(0)
@@ -270,7 +282,7 @@ class CoalEngine:
             self._distance_functors[first, second] = measure
         result = self._nearest
         result.clear()
-        distance = measure(self._transforms[first], self._transforms[second], self._distance_request, result)
+        distance = measure(self._transform(first), self._transform(second), self._distance_request, result)
         if distance <= 0.0 and (self._is_surface[first] or self._is_surface[second]):
             contact = self.contact(first, second, 2.0 * TOUCHING)
             if contact is not None:

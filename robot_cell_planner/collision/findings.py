@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .box_search import Candidates
 from .engine import CollisionEngine, Floats, Witness
 from .report import CollisionPair, Contact
 from .rules import CheckedPair
-from .shape_table import Candidates, ShapeTable
+from .shape_table import ShapeTable
 
 ROUNDING = 2e-6  # [m], above what two solvers differ by about one pair
 

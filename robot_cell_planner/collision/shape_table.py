@@ -5,22 +5,21 @@ Engines share this table, so that they answer about the same pairs and differ on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cell.pose import Matrix
+from .box_search import BoxSearch, Candidates, StaticBlock
 from .rules import RuleBook
-from .solids import Solid, Surface, local_bounds, solids
+from .solids import Solid, solids
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 LARGE = 4096  # pairs in a block that is not listed pair by pair
-ROUNDING = 1e-6  # [m]
-
-Columns = tuple[Indices, Indices, Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -29,29 +28,6 @@ class Placement:
 
     joint: int
     joint_T_frame: Matrix
-
-
-@dataclass(frozen=True, eq=False)
-class StaticBlock:
-    """Solids that never move, which all are held against the same moving ones.
-
-    static: (s,) indices. moving: (p,) indices, margins: (p,) [m], for each of them.
-    """
-
-    static: Indices
-    moving: Indices
-    margins: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Pairs of solids, by index, that come near enough. margins (k,) [m]; gaps (k,): lower bounds of distance
-    [m]."""
-
-    first: Indices
-    second: Indices
-    margins: Floats
-    gaps: Floats
 
 
 class ShapeTable:
@@ -78,13 +54,10 @@ class ShapeTable:
         self.owners = np.array(self._owner_list, dtype=np.intp)
         self.joints = np.array(self._joint_list, dtype=np.intp)
         self.joint_T_solid = np.array(self._placements).reshape(-1, 4, 4)
-        bounds = [local_bounds(solid) for solid in self.solids]
-        self._centres = np.array([0.5 * (low + high) for low, high in bounds]).reshape(-1, 3)
-        self._halves = np.array([0.5 * (high - low) for low, high in bounds]).reshape(-1, 3)
+        self._moving_joints = sorted(set(self._joint_list[: self.moving_count]))
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
-        self._low, self._high = self._boxes(self.joint_T_solid, slice(None))
-        self._list_pairs()
+        self._search = self._box_search()
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
         owner = self.book.owners[index]
@@ -119,73 +92,39 @@ class ShapeTable:
         )
 
     @property
-    def has_surfaces(self) -> bool:
-        return any(isinstance(solid, Surface) for solid in self.solids)
-
-    @property
     def pair_count(self) -> int:
         """How many pairs of solids there are to check."""
         static = sum(len(block.static) * len(block.moving) for block in self.blocks)
         return len(self.moving_pairs) + len(self.rigid_pairs) + static
 
-    def _list_pairs(self) -> None:
-        """One list of all pairs, except those of large blocks."""
+    def _box_search(self) -> BoxSearch:
+        """A search of all pairs, those of large blocks not being listed."""
         pairs = [self.moving_pairs, self.rigid_pairs]
         margins = [self.moving_margins, self.rigid_margins]
-        self._large: list[StaticBlock] = []
+        large: list[StaticBlock] = []
         for block in self.blocks:
             if len(block.static) * len(block.moving) > LARGE:
-                self._large.append(block)
+                large.append(block)
                 continue
             grid = np.meshgrid(block.moving, block.static, indexing="ij")
             pairs.append(np.column_stack([side.ravel() for side in grid]))
             margins.append(np.repeat(block.margins, len(block.static)))
         listed = np.concatenate(pairs)
-        self._first, self._second = np.ascontiguousarray(listed[:, 0]), np.ascontiguousarray(listed[:, 1])
-        self._margins = np.concatenate(margins)
+        return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed, np.concatenate(margins), large)
 
-    def _boxes(self, poses: Floats, chosen: slice) -> tuple[Floats, Floats]:
-        """Lower and upper corners (3, n) of the boxes in the world around chosen solids at poses (n, 4,
-        4)."""
-        rotations = poses[:, :3, :3]
-        centres = np.matmul(rotations, self._centres[chosen, :, None])[:, :, 0] + poses[:, :3, 3]
-        halves = np.matmul(np.abs(rotations), self._halves[chosen, :, None])[:, :, 0]
-        return np.ascontiguousarray((centres - halves).T), np.ascontiguousarray((centres + halves).T)
+    def poses(self, joints: Sequence[Any]) -> Floats:
+        """Poses (m, 4, 4) of the moving solids, for Pinocchio's placements of all joints in the world."""
+        world_T_joints = np.empty((len(joints), 4, 4))
+        for joint in self._moving_joints:
+            world_T_joints[joint] = joints[joint].homogeneous
+        count = self.moving_count
+        found: Floats = np.matmul(world_T_joints[self.joints[:count]], self.joint_T_solid[:count])
+        return found
 
     def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
-        """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
-        poses (m, 4, 4). A micrometre is added, so that rounding loses none."""
-        count = self.moving_count
-        self._low[:, :count], self._high[:, :count] = self._boxes(poses, slice(count))
-        low, high, first, second = self._low, self._high, self._first, self._second
-        apart = np.maximum(
-            low.take(first, axis=1) - high.take(second, axis=1),
-            low.take(second, axis=1) - high.take(first, axis=1),
-        )
-        limits = self._margins + (reach + ROUNDING)
-        near = np.flatnonzero(np.maximum(np.maximum(apart[0], apart[1]), apart[2]) <= limits)
-        apart = np.maximum(apart[:, near], 0.0)
-        gaps = np.sqrt(np.einsum("ij,ij->j", apart, apart))
-        near, gaps = near[gaps <= limits[near]], gaps[gaps <= limits[near]]
-        found = (first[near], second[near], self._margins[near], gaps)
-        if not self._large:
-            return Candidates(*found)
-        columns = [found, *(self._near_static(block, reach + ROUNDING) for block in self._large)]
-        return Candidates(*(np.concatenate(column) for column in zip(*columns, strict=True)))
-
-    def _near_static(self, block: StaticBlock, reach: float) -> Columns:
-        """Candidates of a large block: what is not near the box around all its moving solids is out at
-        once."""
-        low, high = self._low[:, block.moving], self._high[:, block.moving]
-        widest = reach + float(block.margins.max())
-        lowest, highest = low.min(axis=1) - widest, high.max(axis=1) + widest
-        lows, highs = self._low[:, block.static], self._high[:, block.static]
-        near = np.all((highs >= lowest[:, None]) & (lows <= highest[:, None]), axis=0)
-        static, lows, highs = block.static[near], lows[:, near], highs[:, near]
-        apart = np.maximum(np.maximum(low[:, :, None] - highs[:, None], lows[:, None] - high[:, :, None]), 0.0)
-        gaps = np.sqrt(np.einsum("ijk,ijk->jk", apart, apart))
-        rows, columns = np.nonzero(gaps <= block.margins[:, None] + reach)
-        return block.moving[rows], static[columns], block.margins[rows], gaps[rows, columns]
+        """Pairs whose boxes come within their margin and `reach` [m] of each other, the moving solids being
+        at poses (m, 4, 4)."""
+        return self._search.candidates(poses, reach)
 
 
 def _columns(pairs: list[tuple[int, int, float]]) -> tuple[Indices, Floats]:

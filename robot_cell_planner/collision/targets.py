@@ -16,7 +16,6 @@ from .arrangement import arrangement
 from .findings import pairs_among
 from .report import CollisionReport
 from .rules import DEFAULT_OPTIONS, CollisionOptions, Step
-from .shape_table import Candidates
 
 STEPS = (Step.CC4, Step.CC5, Step.CC6)
 
@@ -69,8 +68,7 @@ class TargetChecker:
         engine.place_at(poses)
         near = table.candidates(poses)
         keep = self._carried[near.first] & (near.second >= table.moving_count)
-        near = Candidates(near.first[keep], near.second[keep], near.margins[keep], near.gaps[keep])
-        found = pairs_among(table, engine, near, max_pairs)
+        found = pairs_among(table, engine, near.chosen(keep), max_pairs)
         return CollisionReport(found, self._pairs, engine.name, self._arrangement.decomposed)
 
     def in_collision(self, world_T_tip: Pose) -> bool:

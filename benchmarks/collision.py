@@ -1,0 +1,252 @@
+"""Collision checks: ours beside the bare calls of the libraries, by numbers of obstacles, and beside peers.
+
+Cell: a UR10 with its maker's meshes as convex hulls, a gripper, a held body, and obstacles around. All
+figures are medians in microseconds over random configurations unless they say otherwise; what is compared is
+measured in turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import msgspec
+import numpy as np
+import pinocchio as pin
+import pybullet
+from frozendict import frozendict
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.geometry import Box, Cylinder, Shape, Sphere
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.state import BodyState, RobotCellState
+from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.bullet_shapes import _arguments
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.coal_shapes import coal_geometry
+
+from .results import Results
+
+ROOT = Path(__file__).resolve().parents[1]
+SEED = 1
+STATES = 600
+TURNS = 5
+COUNTS = (10, 100, 1_000, 10_000)
+
+
+def cell_with_obstacles(count: int, near: int = 20) -> tuple[RobotCell, RobotCellState]:
+    """The cell with `near` obstacles within reach and the rest spread further out, as dense as in a large
+    hall."""
+    cell, state = load_cell(ROOT / "config" / "ur10" / "cell.yaml")
+    rng = np.random.default_rng(SEED)
+    bodies = {"part": RigidBody("part", (Shape(Box((0.05, 0.05, 0.1))),))}
+    placed = {"part": BodyState(Pose((0.0, 0.0, 0.15)), "gripper")}
+    for index in range(count):
+        reach = (0.35, 1.3) if index < near else (1.3, 4.0 + 0.02 * count ** (2 / 3) * 10)
+        name, angle = f"obstacle{index}", rng.uniform(-np.pi, np.pi)
+        radius, height = rng.uniform(*reach), rng.uniform(0.0, 1.8)
+        size = rng.uniform(0.05, 0.2, 3).tolist()
+        geometry = (Box(tuple(size)), Sphere(0.5 * size[0]), Cylinder(0.5 * size[0], size[1]))[index % 3]
+        bodies[name] = RigidBody(name, (Shape(geometry),))
+        position = (float(radius * np.cos(angle)), float(radius * np.sin(angle)), float(height))
+        placed[name] = BodyState(Pose.from_rpy(position, rng.uniform(-3.0, 3.0, 3).tolist()))
+    cell = msgspec.structs.replace(cell, bodies=frozendict(bodies), frames=frozendict())
+    return cell, msgspec.structs.replace(state, bodies=frozendict(placed))
+
+
+def configurations(checker: CollisionChecker, count: int = STATES) -> Any:
+    """Random configurations (count, dof) within half a turn of zero."""
+    return np.random.default_rng(SEED).uniform(-np.pi, np.pi, (count, len(checker.variables)))
+
+
+def medians(calls: dict[str, Callable[[Any], Any]], samples: Sequence[Any]) -> dict[str, float]:
+    """Median time of each call [us]; the calls take turns, so that a busy moment meets all of them."""
+    times: dict[str, list[int]] = {name: [] for name in calls}
+    for _ in range(TURNS):
+        for name, call in calls.items():
+            for sample in samples[:20]:
+                call(sample)
+            for sample in samples:
+                start = perf_counter_ns()
+                call(sample)
+                times[name].append(perf_counter_ns() - start)
+    return {name: float(np.median(found)) / 1e3 for name, found in times.items()}
+
+
+@dataclass
+class BareCoal:
+    """Pinocchio's own collision check on the pairs of a checker, in one geometry model with one tree."""
+
+    checker: CollisionChecker
+
+    def __post_init__(self) -> None:
+        table = self.checker._table
+        self.model = self.checker._engine._model
+        self.data = self.model.createData()
+        geometry = pin.GeometryModel()
+        for index, solid in enumerate(table.solids):
+            placement = pin.SE3(table.joint_T_solid[index])
+            item = pin.GeometryObject(str(index), int(table.joints[index]), placement, coal_geometry(solid))
+            geometry.addGeometryObject(item)
+        pairs = [*table.moving_pairs.tolist(), *table.rigid_pairs.tolist()]
+        for block in table.blocks:
+            pairs.extend((i, j) for i in block.moving.tolist() for j in block.static.tolist())
+        for first, second in pairs:
+            geometry.addCollisionPair(pin.CollisionPair(first, second))
+        self.geometry = geometry
+        self.geometry_data = geometry.createData()
+        for request in self.geometry_data.collisionRequests:
+            request.enable_contact = False
+        arguments = (self.model, geometry, self.geometry_data)
+        self.manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(*arguments)
+        self.callback = pin.CollisionCallBackDefault(geometry, self.geometry_data, True)
+
+    def one_call(self, q: Any) -> bool:
+        return bool(pin.computeCollisions(self.model, self.data, self.manager, q, True))
+
+    def three_calls(self, q: Any) -> bool:
+        """The same in three calls, which spares Boost.Python the search among overloads of
+        `computeCollisions`."""
+        pin.updateGeometryPlacements(self.model, self.data, self.geometry, self.geometry_data, q)
+        self.manager.update()
+        self.manager.collide(self.callback)
+        return bool(self.callback.collision)
+
+
+@dataclass
+class BareBullet:
+    """PyBullet's own check: bodies are placed, contacts are detected and fetched. Poses are given, not
+    computed."""
+
+    checker: CollisionChecker
+
+    def __post_init__(self) -> None:
+        table = self.checker._table
+        self.client = pybullet.connect(pybullet.DIRECT)
+        self.count = table.moving_count
+        bodies = []
+        for index, solid in enumerate(table.solids):
+            shape = pybullet.createCollisionShape(physicsClientId=self.client, **_arguments(solid))
+            mass = 1.0 if index < self.count else 0.0
+            bodies.append(pybullet.createMultiBody(mass, shape, physicsClientId=self.client))
+            self._put(bodies[-1], table.joint_T_solid[index])
+        self.bodies = bodies
+        wanted = {tuple(sorted(pair)) for pair in table.moving_pairs.tolist()}
+        for block in table.blocks:
+            wanted.update((i, j) for i in block.moving.tolist() for j in block.static.tolist())
+        for i in range(self.count):
+            for j in range(i + 1, len(bodies)):
+                if (i, j) not in wanted:
+                    pybullet.setCollisionFilterPair(bodies[i], bodies[j], -1, -1, 0, physicsClientId=self.client)
+
+    def _put(self, body: int, pose: Any) -> None:
+        numbers = pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist()
+        pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self.client)
+
+    def numbers(self, q: Any) -> list[tuple[int, list[float], list[float]]]:
+        """Body, position and orientation of all that moves."""
+        poses = self.checker._engine.place(self.checker._expand(q))
+        found = [pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist() for pose in poses]
+        return [(body, n[:3], n[3:]) for body, n in zip(self.bodies, found, strict=False)]
+
+    def check(self, placed: list[tuple[int, list[float], list[float]]]) -> bool:
+        for body, position, quaternion in placed:
+            pybullet.resetBasePositionAndOrientation(body, position, quaternion, physicsClientId=self.client)
+        pybullet.performCollisionDetection(physicsClientId=self.client)
+        return any(point[8] < 0.0 for point in pybullet.getContactPoints(physicsClientId=self.client))
+
+
+def measure_coal(results: Results) -> None:
+    checker = CollisionChecker(*cell_with_obstacles(20))
+    samples = list(configurations(checker))
+    bare = BareCoal(checker)
+    full = {id(q): checker._expand(q) for q in samples}
+    found = medians(
+        {
+            "coal.state": checker.in_collision,
+            "coal.bare_call": lambda q: bare.one_call(full[id(q)]),
+            "coal.bare_three_calls": lambda q: bare.three_calls(full[id(q)]),
+            "coal.first_pair": checker.first_pair,
+            "coal.report": checker.report,
+            "coal.distance": checker.distance,
+        },
+        samples,
+    )
+    verdicts = checker.in_collision_batch(np.array(samples))
+    differing = sum(bare.one_call(full[id(q)]) != verdict for q, verdict in zip(samples, verdicts, strict=True))
+    results.add("coal.share_colliding", float(verdicts.mean()))
+    results.add("coal.verdicts_unlike_bare", float(differing))
+    for name, value in found.items():
+        results.add(f"{name}_us", value)
+    results.add("coal.batch_us_per_state", batch_time(checker, np.array(samples)))
+    state = found["coal.state"]
+    results.add("coal.ratio_state_to_bare", state / found["coal.bare_call"])
+    results.add("coal.ratio_state_to_bare_three_calls", state / found["coal.bare_three_calls"])
+    results.add("coal.ratio_batch_to_bare", results["coal.batch_us_per_state"] / found["coal.bare_call"])
+    results.add("coal.ratio_first_pair_to_state", found["coal.first_pair"] / state)
+    results.add("coal.ratio_report_to_state", found["coal.report"] / state)
+    colliding = [q for q, verdict in zip(samples, verdicts, strict=True) if verdict]
+    calls = {"state": checker.in_collision, "first_pair": checker.first_pair, "report": checker.report}
+    for name, value in medians(calls, colliding).items():
+        results.add(f"coal.colliding.{name}_us", value)
+
+
+def batch_time(checker: CollisionChecker, batch: Any) -> float:
+    """Median over several batches of the time for one state [us]."""
+    times = []
+    for _ in range(TURNS):
+        start = perf_counter_ns()
+        checker.in_collision_batch(batch)
+        times.append((perf_counter_ns() - start) / len(batch) / 1e3)
+    return float(np.median(times))
+
+
+def measure_bullet(results: Results) -> None:
+    checker = CollisionChecker(*cell_with_obstacles(20), engine="bullet")
+    bare = BareBullet(checker)
+    samples = list(configurations(checker, 200))
+    placed = {id(q): bare.numbers(q) for q in samples}
+    calls = {
+        "bullet.state": checker.in_collision,
+        "bullet.bare_calls": lambda q: bare.check(placed[id(q)]),
+        "bullet.report": checker.report,
+        "bullet.distance": checker.distance,
+    }
+    found = medians(calls, samples)
+    for name, value in found.items():
+        results.add(f"{name}_us", value)
+    results.add("bullet.ratio_state_to_bare", found["bullet.state"] / found["bullet.bare_calls"])
+
+
+def measure_growth(results: Results) -> None:
+    """The same twenty obstacles within reach, and ever more beyond."""
+    medians_by_count = {}
+    for count in COUNTS:
+        start = perf_counter_ns()
+        cell, state = cell_with_obstacles(count, near=min(20, count))
+        made = perf_counter_ns()
+        checker = CollisionChecker(cell, state)
+        built = perf_counter_ns()
+        found = medians({"state": checker.in_collision}, list(configurations(checker, 300)))
+        medians_by_count[count] = found["state"]
+        results.add(f"growth.{count}.state_us", found["state"])
+        results.add(f"growth.{count}.build_ms", (built - made) / 1e6)
+        results.add(f"growth.{count}.cell_ms", (made - start) / 1e6)
+    results.add("growth.ratio_1000_to_10", medians_by_count[1_000] / medians_by_count[10])
+    results.add("growth.ratio_10000_to_10", medians_by_count[10_000] / medians_by_count[10])
+
+
+def main() -> None:
+    results = Results("collision", SEED)
+    measure_coal(results)
+    measure_bullet(results)
+    measure_growth(results)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
