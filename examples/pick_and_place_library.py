@@ -83,5 +83,6 @@ unwanted = [c for c in robot.contact_log if {c.first, c.second} - {*fingers, "bi
 result = f"{1e3 * distance:.2f} mm and {np.degrees(angle):.2f} degrees from its goal, {len(unwanted)} unwanted contacts"
 print("workpiece:", result)
 recording = recorder.recording({"workpiece": result, "planner": f"{options.planner}, seed {options.seed}"})
-print("replay:", write_html(f"demo_record/library_{cell.name}.html", cell, recording, f"Pick and place in the cell {cell.name}"))
+title = f"Pick and place in the cell {cell.name}"
+print("replay:", write_html(f"demo_record/library_{cell.name}.html", cell, recording, title))
 sys.exit(distance > 1e-3 or np.degrees(angle) > 0.5 or bool(unwanted))
