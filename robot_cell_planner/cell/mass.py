@@ -50,12 +50,32 @@ def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass
     total = _sum([_placed(_moments(shape.geometry), shape.pose) for shape in shapes])
     factor = given if mass is None else given / total.volume
     inertia = factor * (np.trace(total.second) * np.eye(3) - total.second)
-    x, y, z = (float(value) for value in total.centre)
-    return Inertial(
-        mass=float(density * total.volume) if density is not None else given,
-        pose=Pose((x, y, z)),
-        inertia=tuple(float(inertia[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))),  # type: ignore[arg-type]
-    )
+    return _inertial(given if density is None else float(density * total.volume), total.centre, inertia)
+
+
+def sum_of_inertials(parts: Sequence[Inertial]) -> Inertial:
+    """Several masses as one, its axes parallel to the common frame.
+
+    Raises:
+        ValueError: there is none, or no mass.
+    """
+    mass = sum(part.mass for part in parts)
+    if not mass > 0.0:
+        raise ValueError("masses to be summed are zero")
+    centre = sum((part.mass * np.array(part.pose.position) for part in parts), np.zeros(3)) / mass
+    total = np.zeros((3, 3))
+    for part in parts:
+        rotation, (xx, xy, xz, yy, yz, zz) = part.pose.matrix[:3, :3], part.inertia
+        offset = np.array(part.pose.position) - centre
+        total += rotation @ np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) @ rotation.T
+        total += part.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+    return _inertial(mass, centre, total)
+
+
+def _inertial(mass: float, centre: Array, inertia: Array) -> Inertial:
+    x, y, z = (float(value) for value in centre)
+    xx, xy, xz, yy, yz, zz = (float(inertia[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    return Inertial(mass, Pose((x, y, z)), (xx, xy, xz, yy, yz, zz))
 
 
 def _sum(parts: list[_Moments]) -> _Moments:

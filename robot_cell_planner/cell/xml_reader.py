@@ -156,6 +156,30 @@ class XmlReader:
             raise self.error(element, f"has {what}={text[:80]!r}, expected {count} numbers")
         return tuple(self._number(element, what, part) for part in parts)
 
+    def text(self, element: Element) -> str:
+        """What stands in an element.
+
+        Raises:
+            FileError: nothing.
+        """
+        text = (element.text or "").strip()
+        if not text:
+            raise self.error(element, "is empty")
+        return text
+
+    def text_of_child(self, element: Element, name: str, default: str) -> str:
+        """What stands in the only child of that tag; the default without one."""
+        child = self.child(element, name)
+        return default if child is None else self.text(child)
+
+    def text_numbers(self, element: Element, count: int) -> tuple[float, ...]:
+        """Finite numbers that stand in an element, apart by white space.
+
+        Raises:
+            FileError: another count, or not finite numbers.
+        """
+        return self.parse_numbers(element, "its text", element.text or "", count)
+
     def origin(self, element: Element) -> Pose:
         """Pose in the <origin xyz rpy> child of an element, as URDF has it; identity without one."""
         origin = self.child(element, "origin")
