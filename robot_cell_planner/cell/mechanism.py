@@ -124,7 +124,7 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Mass [kg] and how it is spread.
 
-    pose: centre of mass and axes of inertia in the link. inertia [kg m2]: about the centre, ixx, ixy, ixz, iyy, iyz, izz.
+    pose: centre of mass and axes of inertia in the link. inertia: ixx, ixy, ixz, iyy, iyz, izz about it [kg m2].
     """
 
     mass: float

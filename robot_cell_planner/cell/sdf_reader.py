@@ -50,6 +50,8 @@ class SdfReader:
 
     def _children(self, parent: Element, file: SdfFile, scope: Scope, depth: int) -> str:
         """Reads what a model or world holds; full name of its first link, or else of its first inner model's."""
+        if depth >= MAX_DEPTH:
+            raise LimitExceededError(f"{file.xml.source} nests more than {MAX_DEPTH} models", stage=STAGE)
         links: list[str] = []
         inner: list[str] = []
         for element in parent.iterchildren():
@@ -104,7 +106,6 @@ class SdfReader:
 
     def _joint_end(self, joint: Element, name: str, file: SdfFile, scope: Scope) -> Reference:
         end = file.xml.required_child(joint, name)
-        # Before 1.7 a <link_name> could stand inside; since then the name is the text.
         return Reference(scope, file.xml.text(end), file.xml, end)
 
     def _model(self, element: Element, file: SdfFile, scope: Scope, depth: int) -> str:
@@ -117,8 +118,6 @@ class SdfReader:
         self, element: Element, file: SdfFile, scope: Scope, name: str, frame: SdfFrame, depth: int, placed_by: str = ""
     ) -> str:
         """Reads a model whose frame is given; full name of its canonical link, or "" without any."""
-        if depth >= MAX_DEPTH:
-            raise LimitExceededError(f"{file.xml.source} nests more than {MAX_DEPTH} models", stage=STAGE)
         frames = self.contents.frames
         full = self._add(scope, name, frame, file, element)
         inner = Scope(full + SEPARATOR, full)

@@ -255,6 +255,13 @@ def test_includes_without_end_are_ended(tmp_path):
     assert isinstance(caught.value, LimitExceededError)
 
 
+def test_merging_without_end_is_ended(tmp_path):
+    inner = include("", "self.sdf", MERGE).replace("<uri>", "<name>n</name><uri>")
+    (tmp_path / "self.sdf").write_text(document(f"<model name='m'><model name='x'>{inner}</model></model>"))
+    with pytest.raises(LimitExceededError):
+        read(world(model(include("", "self.sdf", MERGE))), **options(tmp_path))
+
+
 def test_includes_that_multiply_are_ended(tmp_path):
     for i in range(8):
         inner = "".join(include(f"<name>i{k}</name>", f"m{i + 1}.sdf") for k in range(8))
