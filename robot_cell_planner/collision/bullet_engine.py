@@ -8,8 +8,10 @@ no contact between two surfaces of triangles: of such a pair, one is decomposed 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 import pybullet
 
@@ -17,6 +19,7 @@ from ..errors import InternalError
 from .bullet_shapes import bullet_body
 from .decomposition import convex_pieces
 from .engine import TOUCHING, Floats, Witness
+from .pose_numbers import pose_numbers
 from .shape_table import ShapeTable
 from .solids import ConvexSolid, Surface
 
@@ -40,9 +43,9 @@ class BulletEngine:
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
-        self.decomposed = tuple(sorted({table.book.owners[table.owners[solid]].name for solid in self._pieces}))
-        for solid in range(table.moving_count, len(table.solids)):
-            self._put(solid, pin.SE3(table.joint_T_solid[solid]))
+        self.decomposed = tuple(sorted({table.name_of(solid) for solid in self._pieces}))
+        for solid, numbers in enumerate(pose_numbers(table.joint_T_solid).tolist()):
+            self._put(solid, numbers)
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
@@ -69,8 +72,7 @@ class BulletEngine:
         pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
 
-    def _put(self, solid: int, pose: Any) -> None:
-        numbers = pin.SE3ToXYZQUAT(pose).tolist()
+    def _put(self, solid: int, numbers: list[float]) -> None:
         for body in (*self._bodies[solid], *self._pieces.get(solid, ())):
             pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self._client)
 
@@ -78,7 +80,9 @@ class BulletEngine:
         if self._always:
             return True
         near = self._table.candidates(self.place(q))
-        pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
+        # Where boxes overlap, a collision is likely.
+        order = np.argsort(near.gaps, kind="stable")
+        pairs = zip(near.first[order].tolist(), near.second[order].tolist(), near.margins[order].tolist(), strict=True)
         return any(self._closest(i, j, margin) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
@@ -88,39 +92,45 @@ class BulletEngine:
         return poses
 
     def place_at(self, poses: Floats) -> None:
-        self._poses = poses
-        self._elsewhere = set(range(self._table.moving_count))
-
-    def _ensure_placed(self, solid: int) -> None:
-        """Bring Bullet's body to where its solid is; most are near nothing, and never asked about."""
-        if solid in self._elsewhere:
-            self._elsewhere.remove(solid)
-            self._put(solid, pin.SE3(self._poses[solid]))
+        # A body goes where its solid is when it is asked about. Most are near nothing, and never are.
+        self._numbers: list[list[float] | None] = [None] * len(self._bodies)
+        self._numbers[: len(poses)] = pose_numbers(poses).tolist()
 
     def _closest(self, first: int, second: int, margin: float) -> Any:
         """Bullet's deepest point of two solids if they collide at a margin [m], else None."""
-        points = self._points(first, second, margin)
-        deepest = min(points, key=_distance, default=None)
-        return deepest if deepest is not None and _distance(deepest) < margin - TOUCHING else None
+        deepest, least = None, margin - TOUCHING
+        for point in self._points(first, second, margin):
+            if point[8] < least:
+                deepest, least = point, point[8]
+        return deepest
 
-    def _points(self, first: int, second: int, within: float) -> list[Any]:
-        self._ensure_placed(first)
-        self._ensure_placed(second)
+    def _points(self, first: int, second: int, within: float) -> Sequence[Any]:
+        """Closest points of two solids, as Bullet has them, that are at most so far apart [m]."""
+        for solid in (first, second):
+            numbers = self._numbers[solid]
+            if numbers is not None:
+                self._put(solid, numbers)
+                self._numbers[solid] = None
         firsts, seconds = self._bodies[first], self._bodies[second]
-        if self._is_surface[first] and self._is_surface[second]:
+        if self._pieces and self._is_surface[first] and self._is_surface[second]:
             firsts, seconds = self._pieces.get(first, firsts), self._pieces.get(second, seconds)
-        found: list[Any] = []
-        for one in firsts:
-            for other in seconds:
-                found.extend(pybullet.getClosestPoints(one, other, within, physicsClientId=self._client))
-        return found
+        found = [
+            pybullet.getClosestPoints(one, other, within, physicsClientId=self._client)
+            for one in firsts
+            for other in seconds
+        ]
+        return found[0] if len(found) == 1 else [point for points in found for point in points]
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
         point = self._closest(first, second, margin)
         return None if point is None else _witness(point)
 
     def distance(self, first: int, second: int) -> Witness:
-        return _witness(min(self._points(first, second, FAR), key=_distance))
+        points = self._points(first, second, FAR)
+        if not points:
+            names = tuple(self._table.name_of(solid) for solid in (first, second))
+            raise InternalError(f"Bullet has no distance of {' and '.join(names)}", stage="collision", subjects=names)
+        return _witness(min(points, key=_distance))
 
 
 def _distance(point: Any) -> float:

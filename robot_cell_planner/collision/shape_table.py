@@ -112,6 +112,10 @@ class ShapeTable:
         listed = np.concatenate(pairs)
         return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed, np.concatenate(margins), large)
 
+    def name_of(self, solid: int) -> str:
+        """Name of the owner of a solid."""
+        return self.book.owners[int(self.owners[solid])].name
+
     def poses(self, joints: Sequence[Any]) -> Floats:
         """Poses (m, 4, 4) of the moving solids, for Pinocchio's placements of all joints in the world."""
         world_T_joints = np.empty((len(joints), 4, 4))
