@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,19 @@ GRIPPER = """<robot name="gripper" xmlns:xacro="http://www.ros.org/wiki/xacro"><
 <link name="palm"/><link name="jaw"/><joint name="jaw_joint" type="prismatic"><parent link="palm"/><child link="jaw"/>
 <origin xyz="0 0 $(arg reach)"/><limit lower="0" upper="0.05" velocity="1" effort="1"/></joint></robot>"""
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def tetrahedron_stl():
+    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    facets = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x} {y} {z}\n" for x, y, z in (corners[i] for i in face))
+        + "endloop\nendfacet\n"
+        for face in ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    )
+    return f"solid part\n{facets}endsolid part\n"
+
+
 CELL = """format: robot_cell/1
 name: test cell
 robots:
@@ -482,3 +496,22 @@ def test_inertia_from_density_is_that_of_the_mesh(folder):
     inertial = load_cell(folder / "cell.yaml")[0].bodies["part"].inertial
     assert inertial.mass == pytest.approx(1.0)
     np.testing.assert_allclose(inertial.pose.position, (0.00025,) * 3)
+
+
+def test_the_examples_of_the_documentation(tmp_path):
+    text = Path(__file__).parents[3].joinpath("docs/cell_file.md").read_text()
+    cell_text, limits_text = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    chain = '<chain base_link="base_link" tip_link="tool0"/>'
+    for name, content in {
+        "cell.yaml": cell_text,
+        "joint_limits.yaml": limits_text,
+        "ur10.srdf": f'<robot name="ur10"><group name="manipulator">{chain}</group>'
+        '<group_state name="home" group="manipulator"><joint name="elbow_joint" value="1"/></group_state></robot>',
+        "gripper.urdf.xacro": GRIPPER.replace("jaw_joint", "finger_joint"),
+        "part.stl": tetrahedron_stl(),
+    }.items():
+        (tmp_path / name).write_text(content)
+    cell, state = load_cell(tmp_path / "cell.yaml")
+    assert list(cell.bodies) == ["table", "part"]
+    assert state.configuration["elbow_joint"] == 1.2
+    assert cell.robot.variables["elbow_joint"].limits.upper == pytest.approx(math.radians(150))
