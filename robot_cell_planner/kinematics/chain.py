@@ -111,17 +111,13 @@ def way_to(model: CellModel, frame: str) -> Way:
     return _ways.get((model,), (frame,), lambda: Way(model, frame))
 
 
-def chain_of(
-    model: CellModel, frame: str, variables: tuple[str, ...], held: tuple[tuple[str, float], ...]
-) -> Chain:
+def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], held: tuple[tuple[str, float], ...]) -> Chain:
     """The chain from the world to a frame that `variables` move; held: names and values of all others on the way.
 
     Raises:
         UnknownNameError: there is no such frame.
     """
-    return _chains.get(
-        (model,), (frame, variables, held), lambda: way_to(model, frame).chain(variables, dict(held))
-    )
+    return _chains.get((model,), (frame, variables, held), lambda: way_to(model, frame).chain(variables, dict(held)))
 
 
 def _motion(model: pin.Model, index: int) -> tuple[bool, Array]:

@@ -71,8 +71,7 @@ class Dynamics:
         """Efforts that hold everything against gravity."""
         rows, single = self._rows(q)
         efforts = [
-            pin.computeGeneralizedGravity(self._model, self._data, full)
-            for full in self._cell_model.expand(rows[0])
+            pin.computeGeneralizedGravity(self._model, self._data, full) for full in self._cell_model.expand(rows[0])
         ]
         return _formed(np.array(efforts) @ self._matrix, single)
 

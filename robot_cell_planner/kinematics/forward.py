@@ -78,9 +78,7 @@ def forward_kinematics_to_frame(
     return _pose(cell, state, _route_to(cell, state, frame), relative_to, native_scale)
 
 
-def _pose(
-    cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None
-) -> Pose:
+def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None) -> Pose:
     matrix = route.matrix(state)
     if relative_to != WORLD:
         matrix = inverted(_route_to(cell, state, relative_to).matrix(state)) @ matrix

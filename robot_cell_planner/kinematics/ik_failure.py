@@ -43,7 +43,7 @@ class IkFailureReason(str, Enum):
 class IkFailure:
     """What `partial` of the errors of inverse kinematics holds.
 
-    excess: distance [m] by which the target is out of reach. joints, joint_excess [rad, m]: of the solution that comes
+    excess: distance [m] by which the target is out of reach, at least or in its orientation. joints, joint_excess [rad, m]: of the solution that comes
     nearest to the limits. pairs: what is said to be wrong with the first solution that was not valid.
     closest: the closest configuration within limits, valid or not, or None.
     """
@@ -102,8 +102,11 @@ def timed_out(problem: IkProblem, traces: Traces, timeout: float) -> TimedOutErr
     )
 
 
-def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> RobotCellError:
-    """The error that says best why a search found nothing. pairs: what is wrong with `traces.invalid`."""
+def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], closed: bool) -> RobotCellError:
+    """The error that says best why a search found nothing.
+
+    pairs: what is wrong with `traces.invalid`. closed: a closed form was among those that looked for all solutions.
+    """
     if traces.invalid is not None:
         return _in_collision(problem, traces, pairs)
     _look_closer(problem, traces)
@@ -119,6 +122,10 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> Ro
     left, angle = traces.left
     values = (Value("distance left", left, problem.tolerance[0], "m"),)
     values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))
+    if closed:
+        text = f"the target of {problem.frame} is out of reach in its orientation"
+        failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, left)
+        return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure)
     smallest = float(np.linalg.svd(problem.chain.jacobian(_found(traces)), compute_uv=False)[-1])
     if smallest < SINGULAR and left < 0.05 and angle < 0.1:
         text = f"the search of {problem.frame} ended in a singular configuration"
@@ -177,7 +184,7 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
         free = joints.limits[[2, 3, 2, 3]].copy()
         found, _, _, _ = kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, free, joints.angular, problem.tolerance,
-            ITERATIONS, 8,
+            ITERATIONS, 8, kernels.PATIENCE,
         )  # fmt: skip
         if len(found):
             _, _, beyond, excesses = kernels.finish(
@@ -188,7 +195,7 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
     if traces.closest is None:
         _, _, closest, facts = kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,
-            problem.tolerance, ITERATIONS, 1,
+            problem.tolerance, ITERATIONS, 1, kernels.LONG_PATIENCE,
         )  # fmt: skip
         traces.note_closest(closest, float(facts[0]), float(facts[1]))
 
@@ -200,7 +207,7 @@ def _distance_of_point(problem: IkProblem) -> float:
     free = joints.limits[[2, 3, 2, 3]].copy()
     _, _, _, facts = kernels.search(
         problem.chain.table, problem.target, kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
-        ITERATIONS, 1,
+        ITERATIONS, 1, kernels.LONG_PATIENCE,
     )  # fmt: skip
     return float(facts[0])
 

@@ -102,9 +102,7 @@ def ik_problem(
     return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
 
 
-def _set_up(
-    cell: RobotCell, state: RobotCellState, target: Target, group: str, variables: tuple[str, ...]
-) -> _Setup:
+def _set_up(cell: RobotCell, state: RobotCellState, target: Target, group: str, variables: tuple[str, ...]) -> _Setup:
     model = cell_model(cell, state)
     joints = _solved_for(model, group, variables)
     frame = target_frame(cell, state, group, target.mode, target.frame)

@@ -107,6 +107,7 @@ class _Search:
         self.explain = explain
         self.traces = Traces()
         self.wanted = options.max_solutions
+        self.samples_at_once = SAMPLES_AT_ONCE if self.wanted else ALL_SAMPLES_AT_ONCE
         self.deadline = None if options.timeout is None else time.monotonic() + options.timeout
         self.form: ClosedForm | None = None
         if options.solver is not IkSolver.NUMERIC:
@@ -171,6 +172,7 @@ class _Search:
 
     def one_by_one(self) -> Iterator[Array]:
         count = 0
+        self.samples_at_once = SAMPLES_AT_ONCE
         for batch in self._batches():
             solutions = batch.solutions
             if self.options.order is not IkOrder.NEAREST_TO_SEED:
@@ -220,7 +222,7 @@ class _Search:
         pairs: tuple[str, ...] = ()
         if self.traces.invalid is not None and self.explain is not None:
             pairs = self.explain(self.traces.invalid.copy())
-        return failure_of(self.problem, self.traces, pairs)
+        return failure_of(self.problem, self.traces, pairs, self.closed)
 
     def _check_clock(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -272,7 +274,7 @@ class _Search:
         while chunk := list(islice(samples, together)):
             self._check_clock()
             yield self._evaluated(chunk, misses)
-            together = SAMPLES_AT_ONCE if self.wanted else ALL_SAMPLES_AT_ONCE
+            together = self.samples_at_once
 
     def _samples(self) -> Iterator[tuple[Array, float]]:
         """Targets and values of the locked joint to evaluate the closed form at; nearest to the start first."""
@@ -329,7 +331,7 @@ class _Search:
             self._check_clock()
             found, left, closest, facts = kernels.search(
                 problem.chain.table, problem.target, problem.freedom, starts[begin:], joints.limits, joints.angular,
-                problem.tolerance, ITERATIONS, 1,
+                problem.tolerance, ITERATIONS, 1, kernels.PATIENCE,
             )  # fmt: skip
             self.traces.note_closest(closest, float(facts[0]), float(facts[1]))
             begin += int(facts[2])
@@ -338,11 +340,8 @@ class _Search:
 
     def _unwound(self, found: Array, left: Array) -> Batch:
         """Solutions of the numeric search in the turn nearest to the start."""
-        joints = self.problem.joints
         for q in found:
-            for index in np.flatnonzero(joints.angular):
-                low, high = joints.limits[:2, index]
-                q[index] = kernels.nearest_turn(q[index], self.problem.start[index], low, high)
+            kernels.unwind(q, self.problem.start, self.problem.joints.limits, self.problem.joints.angular)
         return Batch(found, left, "numeric")
 
 

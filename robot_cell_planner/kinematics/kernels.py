@@ -28,9 +28,12 @@ NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 
 TURN = 2.0 * math.pi
 POLISH_WITHIN = 1e-2  # [m, rad] closed-form solutions nearer to the target than this are brought onto it
+POLISHINGS = 12  # iterations that this may take
 LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is put back onto it
 SAME = 1e-5  # [rad, m] configurations nearer to one another than this are one
 DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
+FARTHEST_PULL = 0.5  # [m]
+PATIENCE, LONG_PATIENCE = 0.99, 1.0 - 1e-7  # of a search among many, and of one that has to end at the nearest place
 LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
 STALLED_AFTER = 8  # iterations without progress
 
@@ -249,13 +252,22 @@ def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, ste
 
 @compiled
 def approach(
-    chain: Array, target: Array, freedom: int, q: Array, lower: Array, upper: Array, tolerance: Array, iterations: int
+    chain: Array,
+    target: Array,
+    freedom: int,
+    q: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
 ) -> tuple[float, float]:
     """Bring q (n,) to the target in place, by damped least squares within limits.
 
     The damping shrinks with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
     Levenberg-Marquardt Method, 2011). Joints that a step would push through a limit that they rest on stay there for
-    that step. Returns the distance [m] and the angle [rad] that are left; tolerance: (2,) of both.
+    that step. Returns the distance [m] and the angle [rad] that are left; tolerance: (2,) of both. It ends early where
+    the squared error stays above `patience` times the best one.
     """
     n, rows = q.shape[0], chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
@@ -268,13 +280,17 @@ def approach(
         if distance <= tolerance[0] and angle <= tolerance[1]:
             break
         square = distance * distance + angle * angle
-        stalled = 0 if square < 0.99 * best else stalled + 1
+        stalled = 0 if square < patience * best else stalled + 1
         best = min(best, square)
         if stalled > STALLED_AFTER:
             break
         fill_jacobian(chain, origins, axes, pose, jacobian)
         if freedom != NO_FREEDOM:
             set_free(freedom, pose, jacobian)
+        if distance > FARTHEST_PULL:  # a target far away pulls in its direction, not with its distance
+            for i in range(3):
+                error[i] *= FARTHEST_PULL / distance
+            square = FARTHEST_PULL * FARTHEST_PULL + angle * angle
         frozen[:] = 0.0
         for _round in range(3):
             solve_step(jacobian, error, 0.5 * square + DAMPING_FLOOR, frozen, step, matrix)
@@ -344,6 +360,15 @@ def nearest_turn(value: float, near: float, lower: float, upper: float) -> float
 
 
 @compiled
+def unwind(q: Array, near: Array, limits: Array, angular: Array) -> None:
+    """Bring the angles of q (n,), which is within limits, into the turn that is nearest to `near`, in place."""
+    for i in range(q.shape[0]):
+        if angular[i]:
+            q[i] = nearest_turn(q[i], near[i], limits[0, i], limits[1, i])
+        q[i] = min(max(q[i], limits[0, i]), limits[1, i])
+
+
+@compiled
 def beyond(value: float, lower: float, upper: float) -> float:
     """How far a value lies outside its limits."""
     return max(lower - value, value - upper, 0.0)
@@ -368,8 +393,16 @@ def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
 
 @compiled
 def settle(
-    chain: Array, target: Array, freedom: int, q: Array, seed: Array, lower: Array, upper: Array, angular: Array,
-    tolerance: Array, unlimited: Array,
+    chain: Array,
+    target: Array,
+    freedom: int,
+    q: Array,
+    seed: Array,
+    lower: Array,
+    upper: Array,
+    angular: Array,
+    tolerance: Array,
+    unlimited: Array,
 ) -> tuple[int, float, float, float]:
     """Turn a rough solution q (n,) into a verified one, in place.
 
@@ -384,7 +417,9 @@ def settle(
     if max(distance, angle) > POLISH_WITHIN:
         return REJECTED, distance, angle, 0.0
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
-        distance, angle = approach(chain, target, freedom, q, unlimited[0], unlimited[1], 0.01 * tolerance, 12)
+        distance, angle = approach(
+            chain, target, freedom, q, unlimited[0], unlimited[1], 0.01 * tolerance, POLISHINGS, PATIENCE
+        )
     if distance > tolerance[0] or angle > tolerance[1]:
         return REJECTED, distance, angle, 0.0
     excess = 0.0
@@ -407,7 +442,13 @@ def settle(
 
 @compiled
 def finish(
-    chain: Array, target: Array, freedom: int, rough: Array, seed: Array, limits: Array, angular: Array,
+    chain: Array,
+    target: Array,
+    freedom: int,
+    rough: Array,
+    seed: Array,
+    limits: Array,
+    angular: Array,
     tolerance: Array,
 ) -> tuple[Array, Array, Array, Array]:
     """Verify rough solutions (k, n) and the seed (n,) itself, and order them by their distance to it.
@@ -416,32 +457,58 @@ def finish(
     (c, 2), distance [m] and angle [rad]; then those beyond limits (b, n), least first, and their excess (b,) [rad, m].
     """
     count, n = rough.shape
-    found, left, keys = np.empty((count + 1, n)), np.empty((count + 1, 2)), np.empty(count + 1)
+    found, facts = np.empty((count + 1, n)), np.empty((count + 1, 3))  # facts: sorting key, distance, angle
+    order = np.empty(count + 1, dtype=np.int64)
     c, valid = 0, 0
     for k in range(-1, count):
         q = found[c]
-        q[:] = seed if k < 0 else rough[k]
-        verdict, distance, angle, excess = settle(
+        for i in range(n):
+            q[i] = seed[i] if k < 0 else rough[k, i]
+        verdict, distance, angle, key = settle(
             chain, target, freedom, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
         )
         if verdict == REJECTED or not is_new(found, c, q, angular):
             continue
-        left[c, 0], left[c, 1] = distance, angle
-        keys[c] = FAR + excess
         if verdict == VALID:
             valid += 1
-            keys[c] = 0.0
+            key = -FAR
             for i in range(n):
-                keys[c] += (q[i] - seed[i]) ** 2
+                key += (q[i] - seed[i]) ** 2
+        facts[c, 0], facts[c, 1], facts[c, 2] = key, distance, angle
+        place = c
+        while place > 0 and facts[order[place - 1], 0] > key:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = c
         c += 1
-    order = np.argsort(keys[:c], kind="mergesort")
-    return found[order[:valid]], left[order[:valid]], found[order[valid:]], keys[order[valid:]] - FAR
+    solutions, left = np.empty((valid, n)), np.empty((valid, 2))
+    beyond_limits, excesses = np.empty((c - valid, n)), np.empty(c - valid)
+    for k in range(c):
+        row = order[k]
+        if k < valid:
+            left[k, 0], left[k, 1] = facts[row, 1], facts[row, 2]
+        else:
+            excesses[k - valid] = facts[row, 0]
+        for i in range(n):
+            if k < valid:
+                solutions[k, i] = found[row, i]
+            else:
+                beyond_limits[k - valid, i] = found[row, i]
+    return solutions, left, beyond_limits, excesses
 
 
 @compiled
 def search(
-    chain: Array, target: Array, freedom: int, starts: Array, limits: Array, angular: Array, tolerance: Array,
-    iterations: int, wanted: int,
+    chain: Array,
+    target: Array,
+    freedom: int,
+    starts: Array,
+    limits: Array,
+    angular: Array,
+    tolerance: Array,
+    iterations: int,
+    wanted: int,
+    patience: float,
 ) -> tuple[Array, Array, Array, Array]:
     """Numeric search from starts (k, n) until `wanted` different solutions are found.
 
@@ -456,7 +523,9 @@ def search(
     for k in range(count):
         for i in range(n):
             q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
-        distance, angle = approach(chain, target, freedom, q, limits[0], limits[1], 0.01 * tolerance, iterations)
+        distance, angle = approach(
+            chain, target, freedom, q, limits[0], limits[1], 0.01 * tolerance, iterations, patience
+        )
         if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
             closest[:] = q
             facts[0], facts[1] = distance, angle
@@ -471,40 +540,53 @@ def search(
 
 
 @compiled
+def add_cross(factor: float, a: Array, b: Array, result: Array) -> None:
+    """Add factor * a x b to a vector (3,)."""
+    result[0] += factor * (a[1] * b[2] - a[2] * b[1])
+    result[1] += factor * (a[2] * b[0] - a[0] * b[2])
+    result[2] += factor * (a[0] * b[1] - a[1] * b[0])
+
+
+@compiled
 def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: Array, pose: Array) -> None:
     """Fill the Jacobian (6, n) as `jacobian_of` has it, its derivative in time for velocities v (n,), and the pose."""
     rows = chain.shape[0]
+    last = rows - 1
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
     walk(chain, q, origins, axes, pose)
     fill_jacobian(chain, origins, axes, pose, jacobian)
-    # What turns and moves each joint: those before it. `spin` and `speed` are of the body that carries the joint, the
-    # speed at `place`, a point of that body.
-    spins, speeds = np.empty((rows, 3)), np.empty((rows, 3))
-    spin, speed, place = np.zeros(3), np.zeros(3), np.zeros(3)
-    for i in range(rows):
-        here = pose[:3, 3] if i == rows - 1 else origins[i]
-        speed += np.cross(spin, here - place)
-        place[:] = here
-        spins[i], speeds[i] = spin, speed
-        if i == rows - 1:
-            break
-        value = chain[i, MULTIPLIER] * q[int(chain[i, VARIABLE])] + chain[i, OFFSET]
-        moved = chain[i, MULTIPLIER] * v[int(chain[i, VARIABLE])] * axes[i]
-        if chain[i, KIND] == 0.0:
-            spin += moved
-        else:
-            speed += np.cross(spin, value * axes[i]) + moved
-            place += value * axes[i]
+    for k in range(3):
+        origins[last, k] = pose[k, 3]
+    # What each joint, and at last the tip, is moved by: the spin of the body that carries it, and its own speed.
+    spins, speeds, gap = np.zeros((rows, 3)), np.zeros((rows, 3)), np.empty(3)
+    for i in range(last):
+        factor = chain[i, MULTIPLIER]
+        rate_of_joint = factor * v[int(chain[i, VARIABLE])]
+        turns = chain[i, KIND] == 0.0
+        for k in range(3):
+            gap[k] = origins[i + 1, k] - origins[i, k]
+            spins[i + 1, k] = spins[i, k] + (rate_of_joint * axes[i, k] if turns else 0.0)
+            speeds[i + 1, k] = speeds[i, k] + (0.0 if turns else rate_of_joint * axes[i, k])
+        add_cross(1.0, spins[i + 1], gap, speeds[i + 1])
+    turning, arm, opening = np.empty(3), np.empty(3), np.empty(3)
     rate[:] = 0.0
-    for i in range(rows - 1):
+    for i in range(last):
         column, factor = int(chain[i, VARIABLE]), chain[i, MULTIPLIER]
-        turning = factor * np.cross(spins[i], axes[i])
-        if chain[i, KIND] == 0.0:
-            arm, opening = pose[:3, 3] - origins[i], speeds[rows - 1] - speeds[i]
-            rate[:3, column] += np.cross(turning, arm) + factor * np.cross(axes[i], opening)
-            rate[3:, column] += turning
-        else:
-            rate[:3, column] += turning
+        turning[:] = 0.0
+        add_cross(factor, spins[i], axes[i], turning)
+        if chain[i, KIND] != 0.0:
+            for k in range(3):
+                rate[k, column] += turning[k]
+            continue
+        for k in range(3):
+            arm[k] = origins[last, k] - origins[i, k]
+            opening[k] = speeds[last, k] - speeds[i, k]
+            rate[3 + k, column] += turning[k]
+        gap[:] = 0.0
+        add_cross(1.0, turning, arm, gap)
+        add_cross(factor, axes[i], opening, gap)
+        for k in range(3):
+            rate[k, column] += gap[k]
 
 
 @compiled

@@ -87,9 +87,9 @@ def odd_cell(seed=0):
     )
     state = cell.default_state()
     state = msgspec.structs.replace(state, base_poses=frozendict({name: random_pose(rng) for name in robots}))
-    state = state.with_tool("tool", msgspec.structs.replace(
-        state.tools["tool"], attached_to="two_all", pose=random_pose(rng, 0.1)
-    ))
+    state = state.with_tool(
+        "tool", msgspec.structs.replace(state.tools["tool"], attached_to="two_all", pose=random_pose(rng, 0.1))
+    )
     state = state.with_body("held", BodyState(random_pose(rng, 0.1), "grip"))
     state = state.with_body("on_held", BodyState(random_pose(rng, 0.1), "held"))
     state = state.with_body("free", BodyState(random_pose(rng), ""))

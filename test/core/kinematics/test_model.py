@@ -159,8 +159,6 @@ def test_base_poses_and_tool_poses_move_what_they_carry():
     moved = msgspec.structs.replace(state, base_poses=frozendict({"arm": base}))
     moved = moved.with_tool("gripper", msgspec.structs.replace(state.tools["gripper"], pose=tool))
     before, after = WorldTransforms(cell, state), WorldTransforms(cell, moved)
-    np.testing.assert_allclose(
-        after.matrix("tool0", "base_link"), before.matrix("tool0", "base_link"), atol=1e-12
-    )
+    np.testing.assert_allclose(after.matrix("tool0", "base_link"), before.matrix("tool0", "base_link"), atol=1e-12)
     np.testing.assert_allclose(after.matrix("base_link"), base.matrix, atol=1e-12)
     np.testing.assert_allclose(after.matrix("gripper", "tool0"), tool.matrix, atol=1e-12)
