@@ -30,7 +30,7 @@ def load_cell(
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: a file is missing or malformed.
         DuplicateNameError, UnknownNameError, StateError, FrameCycleError: its parts do not fit together.
     """
-    path = _existing(file, roots, confined)
+    path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_folder(enclosing_folder(path))
     return read_cell(read_text(path, READ_CELL), str(path.parent), roots, str(path))
@@ -70,7 +70,7 @@ def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: b
     Raises:
         FileError, ResourceError, LimitExceededError: missing, outside of the roots, or malformed.
     """
-    path = _existing(file, roots, confined)
+    path = existing_file(file, roots, confined)
     return from_document(read_text(path, READ_STATE), RobotCellState, str(path))
 
 
@@ -95,7 +95,12 @@ def save_state(
     return text
 
 
-def _existing(file: str | Path, roots: ResourceRoots, confined: bool) -> Path:
+def existing_file(file: str | Path, roots: ResourceRoots, confined: bool) -> Path:
+    """Path of a file to read.
+
+    Raises:
+        ResourceError: it is confined to the roots, and outside of them or missing.
+    """
     return resolve_below(str(file), roots) if confined else Path(file).absolute()
 
 

@@ -1,0 +1,63 @@
+"""Files of any kind that is read, as parts of a cell: cell files, URDF and xacro, SDFormat, MoveIt scenes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from frozendict import frozendict
+
+from ..errors import FileError
+from .cell import RobotCell
+from .cell_file import existing_file
+from .cell_reader import read_cell
+from .imported import Imported, with_prefix
+from .moveit_scene import read_moveit_scene
+from .resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text
+from .robot_files import read_sources, robot_from_sources, sources_roots
+from .sdf import read_sdf
+from .xml_reader import XmlReader
+
+STAGE = "import"
+CELLS, ROBOTS, SDF, SCENES = (".yaml", ".yml", ".json"), (".urdf", ".xacro"), (".sdf", ".world"), (".scene",)
+
+
+def import_file(
+    file: str | Path, roots: ResourceRoots = NO_ROOTS, *, prefix: str = "", confined: bool = False
+) -> Imported:
+    """What a file holds, with a prefix before all names; its ending says what it is.
+
+    A robot that is read from a URDF alone has the description's name, and no planning groups.
+
+    confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots.
+
+    Raises:
+        FileError: another ending, missing or malformed.
+        RobotCellError: as the readers of the formats say.
+    """
+    path = existing_file(file, roots, confined)
+    if not confined:
+        roots = roots.with_folder(enclosing_folder(path))
+    if path.suffix in ROBOTS:
+        return _robot(path, roots, prefix)
+    return with_prefix(_read(path, roots), prefix, roots)
+
+
+def _read(path: Path, roots: ResourceRoots) -> Imported:
+    folder, source = str(path.parent), str(path)
+    if path.suffix in CELLS:
+        return Imported(*read_cell(read_text(path, STAGE), folder, roots, source))
+    if path.suffix in SDF:
+        return read_sdf(read_text(path, STAGE), folder, roots, source)
+    if path.suffix in SCENES:
+        return read_moveit_scene(read_text(path, STAGE), source)
+    endings = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))
+    raise FileError(f"{path} ends in {path.suffix or 'nothing'}, expected one of {endings}", stage=STAGE)
+
+
+def _robot(path: Path, roots: ResourceRoots, prefix: str) -> Imported:
+    sources = read_sources(str(path), roots=roots)
+    xml = XmlReader(str(path), STAGE)
+    name = prefix + xml.attribute(xml.parse(sources.urdf), "name")
+    robot = robot_from_sources(name, sources, prefix, sources_roots(sources, roots))
+    cell = RobotCell(name=name, robots=frozendict({name: robot}))
+    return Imported(cell, cell.default_state())

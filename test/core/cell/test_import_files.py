@@ -1,0 +1,98 @@
+"""Files of any kind become parts of a cell, renamed and moved as a whole."""
+
+import numpy as np
+import pytest
+from robots import MANIPULATORS
+from sdf_documents import document, link
+from test_cell_file import fill as fill_cell
+from test_moveit_scene import NEW
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.changes import Add, Scene, apply_changes
+from robot_cell_planner.cell.import_files import import_file
+from robot_cell_planner.cell.imported import moved
+from robot_cell_planner.cell.placement import Placements, placements
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.resources import ResourceRoots
+from robot_cell_planner.errors import DuplicateNameError, FileError, ResourceError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    fill_cell(tmp_path)
+    (tmp_path / "mug.sdf").write_text(document(f"<model name='mug'>{link('l', '<pose>{A}</pose>')}</model>"))
+    (tmp_path / "parts.scene").write_text(NEW)
+    (tmp_path / "notes.txt").write_text("")
+    return tmp_path
+
+
+NAMES = {"cell.yaml": "table", "mug.sdf": "mug::l", "parts.scene": "part", "robots/arm.urdf": "upper"}
+
+
+def world(imported):
+    return Placements(placements(imported.cell, imported.state))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind(folder, name):
+    imported = import_file(folder / name)
+    imported.cell.check_state(imported.state)
+    world(imported).world(NAMES[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prefix_renames_everything_and_moves_nothing(folder, name):
+    plain, prefixed = import_file(folder / name), import_file(folder / name, prefix="left_")
+    prefixed.cell.check_state(prefixed.state)
+    before, after = world(plain), world(prefixed)
+    assert {f"left_{frame}" for frame in before.placements} == set(after.placements)
+    for frame in before.placements:
+        np.testing.assert_allclose(after.world(f"left_{frame}").matrix, before.world(frame).matrix, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_moving_moves_the_whole(folder, name):
+    imported = import_file(folder / name)
+    origin = Pose.from_rpy((1.0, -2.0, 0.5), (0.3, -0.2, 2.0))
+    before, after = world(imported), world(moved(imported, origin))
+    for frame in before.placements:
+        np.testing.assert_allclose(after.world(frame).matrix, origin.matrix @ before.world(frame).matrix, atol=1e-9)
+
+
+def test_two_of_a_kind_fit_into_one_cell(folder):
+    first, second = (import_file(folder / "cell.yaml", prefix=prefix) for prefix in ("", "other_"))
+    empty = Scene(RobotCell(), RobotCell().default_state())
+    both = apply_changes(empty, [Add(first.cell, first.state), Add(second.cell, second.state)], lambda *_: Pose())
+    assert list(both.cell.robots) == ["arm", "other_arm"]
+    assert both.state.tools["other_gripper"].attached_to == "other_manipulator"
+    assert both.state.bodies["other_part"].touch_links == ("other_gripper/jaw",)
+    with pytest.raises(DuplicateNameError):
+        apply_changes(both, [Add(first.cell, first.state)], lambda *_: Pose())
+
+
+def test_collision_settings_are_renamed(folder):
+    settings = import_file(folder / "cell.yaml", prefix="left_").cell.collision
+    assert settings.ignore_groups == {"left_fence": ("left_table", "left_base")}
+    assert settings.margins == {"*": 0.001, "left_part": 0.0}
+    assert settings.pair_margins[0].second == "left_lower"
+
+
+def test_a_robot_alone():
+    imported = import_file(MANIPULATORS["ur10"])
+    assert list(imported.cell.robots) == ["ur10"]
+    assert imported.state.configuration["elbow_joint"] == 0.0
+
+
+def test_only_below_the_roots(folder):
+    roots = ResourceRoots(folders=(str(folder / "robots"),))
+    assert import_file("arm.urdf", roots, confined=True).cell.robots
+    with pytest.raises(ResourceError):
+        import_file("../cell.yaml", roots, confined=True)
+    with pytest.raises(ResourceError):
+        import_file(f"file://{folder}/mug.sdf", roots, confined=True)
+
+
+def test_other_files_are_refused(folder):
+    for name in ("notes.txt", "none.sdf"):
+        with pytest.raises(FileError):
+            import_file(folder / name)
