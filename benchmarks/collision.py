@@ -25,10 +25,12 @@ from robot_cell_planner.cell.geometry import Box, Cylinder, Shape, Sphere
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.state import BodyState, RobotCellState
 from robot_cell_planner.cell.things import RigidBody
-from robot_cell_planner.collision.bullet_shapes import _arguments
+from robot_cell_planner.collision.bullet_shapes import shape_arguments
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.coal_shapes import coal_geometry
+from robot_cell_planner.collision.pose_numbers import pose_numbers
 
+from .collision_peers import compas_fab_check, gestalt_checks
 from .results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,10 +65,10 @@ def configurations(checker: CollisionChecker, count: int = STATES) -> Any:
     return np.random.default_rng(SEED).uniform(-np.pi, np.pi, (count, len(checker.variables)))
 
 
-def medians(calls: dict[str, Callable[[Any], Any]], samples: Sequence[Any]) -> dict[str, float]:
+def medians(calls: dict[str, Callable[[Any], Any]], samples: Sequence[Any], turns: int = TURNS) -> dict[str, float]:
     """Median time of each call [us]; the calls take turns, so that a busy moment meets all of them."""
     times: dict[str, list[int]] = {name: [] for name in calls}
-    for _ in range(TURNS):
+    for _ in range(turns):
         for name, call in calls.items():
             for sample in samples[:20]:
                 call(sample)
@@ -128,9 +130,11 @@ class BareBullet:
         table = self.checker._table
         self.client = pybullet.connect(pybullet.DIRECT)
         self.count = table.moving_count
+        self.model = self.checker._engine._model
+        self.data = self.model.createData()
         bodies = []
         for index, solid in enumerate(table.solids):
-            shape = pybullet.createCollisionShape(physicsClientId=self.client, **_arguments(solid))
+            shape = pybullet.createCollisionShape(physicsClientId=self.client, **shape_arguments(solid))
             mass = 1.0 if index < self.count else 0.0
             bodies.append(pybullet.createMultiBody(mass, shape, physicsClientId=self.client))
             self._put(bodies[-1], table.joint_T_solid[index])
@@ -147,15 +151,12 @@ class BareBullet:
         numbers = pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist()
         pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self.client)
 
-    def numbers(self, q: Any) -> list[tuple[int, list[float], list[float]]]:
-        """Body, position and orientation of all that moves."""
-        poses = self.checker._engine.place(self.checker._expand(q))
-        found = [pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist() for pose in poses]
-        return [(body, n[:3], n[3:]) for body, n in zip(self.bodies, found, strict=False)]
-
-    def check(self, placed: list[tuple[int, list[float], list[float]]]) -> bool:
-        for body, position, quaternion in placed:
-            pybullet.resetBasePositionAndOrientation(body, position, quaternion, physicsClientId=self.client)
+    def check(self, q: Any) -> bool:
+        """q: (nq,) of the model; kinematics are Pinocchio's, as in the engine."""
+        pin.forwardKinematics(self.model, self.data, q)
+        numbers = pose_numbers(self.checker._table.poses(self.data.oMi)).tolist()
+        for body, n in zip(self.bodies, numbers, strict=False):
+            pybullet.resetBasePositionAndOrientation(body, n[:3], n[3:], physicsClientId=self.client)
         pybullet.performCollisionDetection(physicsClientId=self.client)
         return any(point[8] < 0.0 for point in pybullet.getContactPoints(physicsClientId=self.client))
 
@@ -209,10 +210,10 @@ def measure_bullet(results: Results) -> None:
     checker = CollisionChecker(*cell_with_obstacles(20), engine="bullet")
     bare = BareBullet(checker)
     samples = list(configurations(checker, 200))
-    placed = {id(q): bare.numbers(q) for q in samples}
+    full = {id(q): checker._expand(q) for q in samples}
     calls = {
         "bullet.state": checker.in_collision,
-        "bullet.bare_calls": lambda q: bare.check(placed[id(q)]),
+        "bullet.bare_calls": lambda q: bare.check(full[id(q)]),
         "bullet.report": checker.report,
         "bullet.distance": checker.distance,
     }
@@ -240,11 +241,37 @@ def measure_growth(results: Results) -> None:
     results.add("growth.ratio_10000_to_10", medians_by_count[10_000] / medians_by_count[10])
 
 
+def measure_peers(results: Results) -> None:
+    """The same cell and pairs in other projects, as far as they are installed."""
+    checker = CollisionChecker(*cell_with_obstacles(20))
+    samples = list(configurations(checker, 100))
+    verdicts = [checker.in_collision(q) for q in samples]
+    calls: dict[str, Callable[[Any], Any]] = {"ours": checker.in_collision}
+    compas = compas_fab_check(checker)
+    if compas is not None:
+        calls["compas_fab"] = compas
+    gestalt = gestalt_checks(checker)
+    if gestalt is not None:
+        calls["gestalt"] = gestalt[0]
+    found = medians(calls, samples, turns=1)
+    for name in [name for name in calls if name != "ours"]:
+        unlike = sum(calls[name](q) != verdict for q, verdict in zip(samples, verdicts, strict=True))
+        results.add(f"peers.{name}.state_us", found[name])
+        results.add(f"peers.{name}.ratio_to_ours", found[name] / found["ours"])
+        results.add(f"peers.{name}.verdicts_unlike_ours", float(unlike))
+    if gestalt is not None:
+        free = np.array([q for q, verdict in zip(samples, verdicts, strict=True) if not verdict])
+        start = perf_counter_ns()
+        gestalt[1](free)
+        results.add("peers.gestalt.batch_us_per_state", (perf_counter_ns() - start) / len(free) / 1e3)
+
+
 def main() -> None:
     results = Results("collision", SEED)
     measure_coal(results)
     measure_bullet(results)
     measure_growth(results)
+    measure_peers(results)
     results.finish()
 
 

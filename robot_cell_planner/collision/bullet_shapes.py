@@ -26,14 +26,19 @@ def bullet_body(client: int, solid: Solid) -> int:
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
     """
-    shape = pybullet.createCollisionShape(physicsClientId=client, **_arguments(solid))
+    shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(solid))
     body = pybullet.createMultiBody(0.0, shape, physicsClientId=client)
     # Bullet grows hulls and triangles by a millimetre, and rounds the corners of boxes by as much.
     pybullet.changeDynamics(body, -1, collisionMargin=0.0, physicsClientId=client)
     return int(body)
 
 
-def _arguments(solid: Solid) -> dict[str, Any]:
+def shape_arguments(solid: Solid) -> dict[str, Any]:
+    """What PyBullet's createCollisionShape is called with.
+
+    Raises:
+        NotSupportedError: the mesh is too large for PyBullet.
+    """
     if isinstance(solid, Box):
         return {"shapeType": pybullet.GEOM_BOX, "halfExtents": [0.5 * size for size in solid.size]}
     if isinstance(solid, Sphere):

@@ -1,0 +1,104 @@
+"""A first SRDF for a robot that has none: groups from its tree, and the pairs of links that need no check."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from ..cell.cell import RobotCell
+from ..cell.drafts import draft_groups, limits_text, srdf_text
+from ..cell.robot import DisabledPair, PlanningGroup, Robot
+from ..errors import NotSupportedError
+from .checker import CollisionChecker
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """samples: random configurations that are looked at. seed: of the random numbers. always: the share of samples
+    [0 to 1] from which on a pair counts as always colliding.
+
+    Raises:
+        ValueError: a number out of range.
+    """
+
+    samples: int = 10_000
+    seed: int = 1
+    always: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.samples <= 10_000_000:
+            raise ValueError(f"samples is {self.samples}, expected 1 to 10,000,000")
+        if not 0.0 < self.always <= 1.0:
+            raise ValueError(f"always is {self.always}, expected above 0 and at most 1")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Texts of an SRDF and a limits file, and what they hold."""
+
+    srdf: str
+    limits: str
+    groups: tuple[PlanningGroup, ...]
+    disabled_pairs: tuple[DisabledPair, ...]
+
+
+def draft_robot(robot: Robot, options: DraftOptions = DraftOptions()) -> Draft:
+    """A first SRDF and limits file of a robot, to be kept and edited.
+
+    Pairs of links need no check if they are fixed to each other or neighbours at a joint ("Adjacent"), collide with
+    every joint at zero ("Default") or in nearly all random configurations ("Always"), or in none of them ("Never").
+    The last is as good as the number of samples: what is rare can be missed.
+
+    Raises:
+        NotSupportedError: the robot's names carry a prefix, which files do not.
+        GeometryError: a mesh cannot be read.
+    """
+    if robot.prefix:
+        raise NotSupportedError(f"robot {robot.name} has the prefix {robot.prefix!r}; draft it without", stage="draft")
+    groups = draft_groups(robot.mechanism)
+    pairs = _disabled_pairs(robot, options)
+    note = f"Drafted from {options.samples} random configurations of seed {options.seed}: check it before use."
+    srdf = srdf_text(robot.mechanism, groups, pairs, note)
+    return Draft(srdf, limits_text(robot.mechanism), groups, pairs)
+
+
+def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, ...]:
+    sources = msgspec.structs.replace(robot.sources, srdf="")
+    bare = msgspec.structs.replace(
+        robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=(), sources=sources
+    )
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: bare}))
+    state = cell.default_state()
+    checker = CollisionChecker(cell, state)
+    adjacent = [(pair.first, pair.second) for pair in checker.rule_book.skipped()]
+    checked = [(pair.first, pair.second) for pair in checker.rule_book.checked()]
+    at_zero = {(pair.first, pair.second) for pair in checker.report().pairs}
+    counts: Counter[tuple[str, str]] = Counter()
+    for q in _configurations(bare, options):
+        counts.update((pair.first, pair.second) for pair in checker.report(q).pairs)
+    reasons = {pair: "Adjacent" for pair in adjacent}
+    for pair in checked:
+        if counts[pair] >= options.always * options.samples:
+            reasons[pair] = "Always"
+        elif pair in at_zero:
+            reasons[pair] = "Default"
+        elif not counts[pair]:
+            reasons[pair] = "Never"
+    return tuple(DisabledPair(first, second, reason) for (first, second), reason in sorted(reasons.items()))
+
+
+def _configurations(robot: Robot, options: DraftOptions) -> NDArray[np.float64]:
+    """Random configurations (samples, dof) between the limits; a turn to either side, or a metre, where there is none."""
+    lower, upper = [], []
+    for variable in robot.variables.values():
+        span = math.pi if variable.angular else 1.0
+        lower.append(max(variable.limits.lower, -span) if math.isinf(variable.limits.lower) else variable.limits.lower)
+        upper.append(min(variable.limits.upper, span) if math.isinf(variable.limits.upper) else variable.limits.upper)
+    generator = np.random.default_rng(options.seed)
+    return generator.uniform(np.array(lower), np.array(upper), (options.samples, len(lower)))
