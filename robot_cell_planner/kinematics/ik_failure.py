@@ -43,9 +43,9 @@ class IkFailureReason(str, Enum):
 class IkFailure:
     """What `partial` of the errors of inverse kinematics holds.
 
-    excess: distance [m] by which the target is out of reach, at least or in its orientation. joints, joint_excess [rad, m]: of the solution that comes
-    nearest to the limits. pairs: what is said to be wrong with the first solution that was not valid.
-    closest: the closest configuration within limits, valid or not, or None.
+    excess: distance [m] by which the target is out of reach, in any orientation or in its own. joints, joint_excess
+    [rad, m]: of the solution that comes nearest to the limits. pairs: what is said to be wrong with the first solution
+    that was not valid. closest: the closest configuration within limits, valid or not, or None.
     """
 
     reason: IkFailureReason

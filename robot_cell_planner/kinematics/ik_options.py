@@ -63,8 +63,10 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             ("sweep", 1, MAX_SWEEP),
         ):
             value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} is {value}, expected {low} to {high}")
+            if not isinstance(value, int) or not low <= value <= high:
+                raise ValueError(f"{name} is {value!r}, expected a whole number from {low} to {high}")
+        if not isinstance(self.order, IkOrder) or not isinstance(self.solver, IkSolver):
+            raise ValueError(f"order is {self.order!r} and solver {self.solver!r}, expected an IkOrder and an IkSolver")
         if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0.0):
             raise ValueError(f"timeout is {self.timeout} s, expected a finite number above 0")
 

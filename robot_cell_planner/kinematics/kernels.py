@@ -414,13 +414,13 @@ def settle(
     origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
     walk(chain, q, origins, axes, pose)
     distance, angle = fill_error(target, pose, freedom, error)
-    if max(distance, angle) > POLISH_WITHIN:
+    if not (distance <= POLISH_WITHIN and angle <= POLISH_WITHIN):  # or not a number
         return REJECTED, distance, angle, 0.0
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
         distance, angle = approach(
             chain, target, freedom, q, unlimited[0], unlimited[1], 0.01 * tolerance, POLISHINGS, PATIENCE
         )
-    if distance > tolerance[0] or angle > tolerance[1]:
+    if not (distance <= tolerance[0] and angle <= tolerance[1]):
         return REJECTED, distance, angle, 0.0
     excess = 0.0
     for i in range(n):
@@ -435,7 +435,7 @@ def settle(
         q[i] = min(max(q[i], lower[i]), upper[i])
     walk(chain, q, origins, axes, pose)
     distance, angle = fill_error(target, pose, freedom, error)
-    if distance > tolerance[0] or angle > tolerance[1]:
+    if not (distance <= tolerance[0] and angle <= tolerance[1]):
         return REJECTED, distance, angle, 0.0
     return VALID, distance, angle, 0.0
 

@@ -45,6 +45,8 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     native_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mode, TargetMode):
+            raise ValueError(f"mode is {self.mode!r}, expected a TargetMode")
         positive(self.tolerance_position, "tolerance_position")
         positive(self.tolerance_angle, "tolerance_angle")
         positive(self.native_scale, "native_scale")
@@ -58,6 +60,11 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
     """A whole pose: reference_frame_T_target."""
 
     pose: Pose
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.pose, Pose):
+            raise ValueError(f"pose is a {type(self.pose).__name__}, expected a Pose")
 
 
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):

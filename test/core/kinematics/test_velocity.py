@@ -1,0 +1,88 @@
+"""Velocities for a twist: exact where they can be, within bounds always, in the right direction."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kinematic_cells import arm
+
+from robot_cell_planner.kinematics.differential import jacobians
+from robot_cell_planner.kinematics.velocity import solve_velocity, velocity_bounds
+
+WIDE = np.array([[-100.0], [100.0]])
+
+
+def panda(seed):
+    cell = arm("panda")
+    q = np.random.default_rng(seed).uniform(-1.2, 1.2, 7)
+    q[3] -= 1.5
+    return jacobians(cell, cell.default_state(), configurations=q[None]).jacobian[0]
+
+
+def bounds(n, velocity):
+    return velocity_bounds(np.repeat(WIDE, n, axis=1), np.full(n, velocity))
+
+
+@given(st.integers(0, 10_000), st.lists(st.floats(-0.2, 0.2), min_size=6, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_the_twist_is_reached_or_scaled_in_its_direction(seed, twist):
+    jacobian, twist = panda(seed), np.array(twist)
+    solution = solve_velocity(jacobian, twist, bounds(7, 1.0), damping=0.0)
+    assert (np.abs(solution.velocities) <= 1.0).all()
+    np.testing.assert_allclose(solution.twist, jacobian @ solution.velocities, atol=1e-12)
+    np.testing.assert_allclose(solution.twist, solution.scale * twist, atol=1e-6)
+    assert 0.0 <= solution.scale <= 1.0
+
+
+def test_freedom_is_used_for_what_is_preferred():
+    jacobian = panda(1)
+    twist = np.array([0.05, 0.0, -0.02, 0.0, 0.1, 0.0])
+    preferred = np.full(7, 0.3)
+    plain = solve_velocity(jacobian, twist, bounds(7, 10.0), damping=0.0)
+    wished = solve_velocity(jacobian, twist, bounds(7, 10.0), preferred, damping=0.0)
+    np.testing.assert_allclose(wished.twist, twist, atol=1e-9)
+    assert np.linalg.norm(wished.velocities - preferred) < np.linalg.norm(plain.velocities - preferred) - 1e-3
+    # Of all that give the twist it is the nearest: what is left lies in the range of the transposed Jacobian.
+    left = wished.velocities - preferred
+    np.testing.assert_allclose(left, np.linalg.pinv(jacobian) @ (jacobian @ left), atol=1e-9)
+
+
+def test_other_joints_make_up_for_one_that_is_held_back():
+    jacobian = panda(2)
+    twist = np.array([0.1, 0.05, 0.0, 0.0, 0.0, 0.1])
+    free = solve_velocity(jacobian, twist, bounds(7, 10.0), damping=0.0)
+    fastest = int(np.argmax(np.abs(free.velocities)))
+    limits = np.full(7, 10.0)
+    limits[fastest] = 0.9 * abs(free.velocities[fastest])
+    held = solve_velocity(jacobian, twist, velocity_bounds(np.repeat(WIDE, 7, axis=1), limits), damping=0.0)
+    assert held.scale == 1.0
+    np.testing.assert_allclose(held.twist, twist, atol=1e-6)
+    assert abs(held.velocities[fastest]) <= limits[fastest] + 1e-12
+
+
+def test_position_limits_are_kept_over_the_time_step():
+    limits = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    found = velocity_bounds(limits, np.array([2.0, 2.0]), np.array([0.999, -1.5]), 0.004)
+    assert found.upper[0] == pytest.approx(0.25)
+    assert found.lower[0] == -2.0
+    # Beyond a limit it may stay or come back, not go on.
+    assert found.lower[1] == 0.0
+    assert found.upper[1] == 2.0
+
+
+def test_near_a_singularity_velocities_stay_moderate():
+    cell = arm("ur5")
+    q = np.array([[0.3, -1.0, 1e-4, 0.5, 1.0, 0.2]])
+    jacobian = jacobians(cell, cell.default_state(), configurations=q).jacobian[0]
+    twist = np.array([0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
+    wild = solve_velocity(jacobian, twist, bounds(6, 1e9), damping=0.0)
+    damped = solve_velocity(jacobian, twist, bounds(6, 1e9))
+    assert np.abs(wild.velocities).max() > 100.0
+    assert np.abs(damped.velocities).max() < 5.0
+    assert damped.smallest_singular_value < 1e-3
+
+
+def test_nothing_commanded_nothing_moves():
+    solution = solve_velocity(panda(3), np.zeros(6), bounds(7, 1.0))
+    np.testing.assert_allclose(solution.velocities, np.zeros(7), atol=1e-12)
+    assert solution.scale == 1.0
