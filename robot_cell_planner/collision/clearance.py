@@ -83,7 +83,7 @@ def _within(
 
 
 def _clearance(table: ShapeTable, key: tuple[int, int], margin: float, witness: Witness) -> Clearance:
-    pair = table.book.as_pair(*key, margin)
+    pair = table.checked_pair(key, margin)
     first, second = table.book.by_name[pair.first], table.book.by_name[pair.second]
     return Clearance(
         witness.distance,

@@ -28,6 +28,7 @@ from .solids import Surface
 FEW = 4  # below, a plain tree of its own is not worth a call
 MANY = 128  # above, pairs are too many to be listed
 MAX_CONTACTS = 256
+MAX_KEPT = 10_000  # solvers of single pairs, each with its own work space
 
 
 @dataclass(eq=False)
@@ -70,13 +71,12 @@ class CoalEngine:
             for i, geometry in enumerate(self._geometries)
         ]
         self._transforms: list[Any] = [_transform(pose) for pose in table.joint_T_solid]
-        self._contact_functors: dict[tuple[int, int], Any] = {}
-        self._distance_functors: dict[tuple[int, int], Any] = {}
+        self._checks: dict[tuple[int, int, float], tuple[Any, Any, bool]] = {}
+        self._measures: dict[tuple[int, int], Any] = {}
         self._all = self._moving_set(range(table.moving_count), table.moving_margins)
         self._sets: list[_MovingSet] = []
         self._plain: list[_PlainTree] = []
         self._build_static()
-        self._requests: dict[tuple[float, bool], Any] = {}
         self._contacts = coal.CollisionResult()
         self._nearest = coal.DistanceResult()
         self._distance_request = coal.DistanceRequest()
@@ -248,17 +248,8 @@ class CoalEngine:
         return found
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
-        surface = self._is_surface[first] or self._is_surface[second]
-        request = self._requests.get((margin, surface))
-        if request is None:
-            request = self._requests[margin, surface] = coal.CollisionRequest()
-            _set_boolean_request(request, margin, surface)
-            request.enable_contact = True
-            request.num_max_contacts = MAX_CONTACTS if surface else 1
-        check = self._contact_functors.get((first, second))
-        if check is None:
-            check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
-            self._contact_functors[first, second] = check
+        found = self._checks.get((first, second, margin))
+        check, request, surface = found or self._make_check(first, second, margin)
         result = self._contacts
         result.clear()
         check(self._transform(first), self._transform(second), request, result)
@@ -275,11 +266,25 @@ class CoalEngine:
             return None
         return _witness(distance, deepest)
 
+    def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
+        surface = self._is_surface[first] or self._is_surface[second]
+        request = coal.CollisionRequest()
+        _set_boolean_request(request, margin, surface)
+        request.enable_contact = True
+        request.num_max_contacts = MAX_CONTACTS if surface else 1
+        check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
+        if len(self._checks) >= MAX_KEPT:
+            self._checks.clear()
+        self._checks[first, second, margin] = check, request, surface
+        return check, request, surface
+
     def distance(self, first: int, second: int) -> Witness:
-        measure = self._distance_functors.get((first, second))
+        measure = self._measures.get((first, second))
         if measure is None:
             measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
-            self._distance_functors[first, second] = measure
+            if len(self._measures) >= MAX_KEPT:
+                self._measures.clear()
+            self._measures[first, second] = measure
         result = self._nearest
         result.clear()
         distance = measure(self._transform(first), self._transform(second), self._distance_request, result)

@@ -42,8 +42,8 @@ def _by_owners(table: ShapeTable, near: Candidates) -> Iterable[tuple[CheckedPai
     for i, j, one, other, margin in zip(*(column.tolist() for column in columns), strict=True):
         key, solids = ((one, other), (i, j)) if one < other else ((other, one), (j, i))
         grouped.setdefault(key, (margin, []))[1].append(solids)
-    pairs = [(table.book.as_pair(*key, margin), solids) for key, (margin, solids) in grouped.items()]
-    return sorted(pairs)
+    pair_of = table.checked_pair
+    return sorted((pair_of(key, margin), solids) for key, (margin, solids) in grouped.items())
 
 
 def _collision_pair(table: ShapeTable, pair: CheckedPair, hits: list[Witness]) -> CollisionPair:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..cell.pose import Matrix
 from .box_search import BoxSearch, Candidates, StaticBlock
-from .rules import RuleBook
+from .rules import CheckedPair, RuleBook
 from .solids import Solid, solids
 
 Floats = NDArray[np.float64]
@@ -58,6 +58,7 @@ class ShapeTable:
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
         self._search = self._box_search()
+        self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
         owner = self.book.owners[index]
@@ -111,6 +112,13 @@ class ShapeTable:
             margins.append(np.repeat(block.margins, len(block.static)))
         listed = np.concatenate(pairs)
         return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed, np.concatenate(margins), large)
+
+    def checked_pair(self, owners: tuple[int, int], margin: float) -> CheckedPair:
+        """The pair of two owners, by index; each is made once."""
+        found = self._checked_pairs.get(owners)
+        if found is None:
+            found = self._checked_pairs[owners] = self.book.as_pair(*owners, margin)
+        return found
 
     def name_of(self, solid: int) -> str:
         """Name of the owner of a solid."""
