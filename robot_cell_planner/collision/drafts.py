@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 import msgspec
@@ -51,9 +50,9 @@ class Draft:
 def draft_robot(robot: Robot, options: DraftOptions = DraftOptions()) -> Draft:
     """A first SRDF and limits file of a robot, to be kept and edited.
 
-    Pairs of links need no check if they are fixed to each other or neighbours at a joint ("Adjacent"), collide with
-    every joint at zero ("Default") or in nearly all random configurations ("Always"), or in none of them ("Never").
-    The last is as good as the number of samples: what is rare can be missed.
+    Pairs of links need no check if they are fixed to each other or neighbours at a joint ("Adjacent"), or if they
+    collide in nearly all random configurations ("Always") or in none of them ("Never"). The last is as good as the
+    number of samples: what is rare can be missed.
 
     Raises:
         NotSupportedError: the robot's names carry a prefix, which files do not.
@@ -68,33 +67,47 @@ def draft_robot(robot: Robot, options: DraftOptions = DraftOptions()) -> Draft:
     return Draft(srdf, limits_text(robot.mechanism), groups, pairs)
 
 
+Pair = tuple[str, str]
+
+
 def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, ...]:
-    sources = msgspec.structs.replace(robot.sources, srdf="")
-    bare = msgspec.structs.replace(
-        robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=(), sources=sources
-    )
-    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: bare}))
-    state = cell.default_state()
-    checker = CollisionChecker(cell, state)
-    adjacent = [(pair.first, pair.second) for pair in checker.rule_book.skipped()]
-    checked = [(pair.first, pair.second) for pair in checker.rule_book.checked()]
-    at_zero = {(pair.first, pair.second) for pair in checker.report().pairs}
-    counts: Counter[tuple[str, str]] = Counter()
-    for q in _configurations(bare, options):
-        counts.update((pair.first, pair.second) for pair in checker.report(q).pairs)
-    reasons = {pair: "Adjacent" for pair in adjacent}
-    for pair in checked:
-        if counts[pair] >= options.always * options.samples:
-            reasons[pair] = "Always"
-        elif pair in at_zero:
-            reasons[pair] = "Default"
-        elif not counts[pair]:
-            reasons[pair] = "Never"
+    checker = _checker(robot, ())
+    reasons = {(pair.first, pair.second): "Adjacent" for pair in checker.rule_book.skipped()}
+    counts = {(pair.first, pair.second): 0 for pair in checker.rule_book.checked()}
+    most_misses = (1.0 - options.always) * options.samples
+    settled: set[Pair] = set()
+    done = 0
+    for chunk in np.split(_configurations(robot, options), _rounds(options.samples)):
+        for q in chunk:
+            for found in checker.report(q).pairs:
+                counts[found.first, found.second] += 1
+        done += len(chunk)
+        # Pairs that collide now and then are neither always nor never; without them the rest goes faster.
+        settled |= {pair for pair, count in counts.items() if count and done - count > most_misses}
+        checker = _checker(robot, tuple(DisabledPair(*pair) for pair in sorted({*settled, *reasons})))
+    for pair, count in counts.items():
+        if pair not in settled:
+            reasons[pair] = "Always" if count else "Never"
     return tuple(DisabledPair(first, second, reason) for (first, second), reason in sorted(reasons.items()))
 
 
+def _rounds(samples: int) -> list[int]:
+    """Where the samples are cut, at ever longer parts."""
+    return [cut for cut in (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000) if cut < samples]
+
+
+def _checker(robot: Robot, disabled: tuple[DisabledPair, ...]) -> CollisionChecker:
+    """Checks the robot alone, its own SRDF aside."""
+    sources = msgspec.structs.replace(robot.sources, srdf="")
+    bare = msgspec.structs.replace(
+        robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=disabled, sources=sources
+    )
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: bare}))
+    return CollisionChecker(cell, cell.default_state())
+
+
 def _configurations(robot: Robot, options: DraftOptions) -> NDArray[np.float64]:
-    """Random configurations (samples, dof) between the limits; a turn to either side, or a metre, where there is none."""
+    """Random configurations (samples, dof) within the limits, or half a turn or 1 m either way without any."""
     lower, upper = [], []
     for variable in robot.variables.values():
         span = math.pi if variable.angular else 1.0
