@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,6 @@ class ShapeTable:
         self._moving_joints = sorted(set(self._joint_list[: self.moving_count]))
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
-        self._search = self._box_search()
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
@@ -98,8 +98,10 @@ class ShapeTable:
         static = sum(len(block.static) * len(block.moving) for block in self.blocks)
         return len(self.moving_pairs) + len(self.rigid_pairs) + static
 
-    def _box_search(self) -> BoxSearch:
-        """A search of all pairs, those of large blocks not being listed."""
+    @cached_property
+    def _search(self) -> BoxSearch:
+        """A search of all pairs, those of large blocks not being listed; made when it is first asked for, since
+        verdicts of the coal engine do without."""
         pairs = [self.moving_pairs, self.rigid_pairs]
         margins = [self.moving_margins, self.rigid_margins]
         large: list[StaticBlock] = []
