@@ -82,7 +82,7 @@ class LockedSeven:
         else:
             pairs = zip(targets, values.tolist(), strict=True)
             found = [self._six_at(value).solutions(target) for target, value in pairs]
-        six = np.array([q for several in found for q in several]).reshape(-1, 6)
+        six = _stacked([q for several in found for q in several])
         result = np.empty((len(six), 7))
         result[:, : self.lock], result[:, self.lock + 1 :] = six[:, : self.lock], six[:, self.lock :]
         result[:, self.lock] = np.repeat(values, [len(several) for several in found])
@@ -117,12 +117,17 @@ class ClosedForm:
         if isinstance(self._solver, LockedSeven):
             found = self._solver.rough(targets, values)
         else:
-            found = np.array([q for target in targets for q in self._solver.solutions(target)]).reshape(-1, 6)
+            found = _stacked([q for target in targets for q in self._solver.solutions(target)])
         if self._in_order:
             return found
         result = np.tile(start, (len(found), 1))
         result[:, self._columns] = found
         return result
+
+
+def _stacked(rows: list[Array]) -> Array:
+    """Rows of six as a table (k, 6)."""
+    return np.concatenate(rows).reshape(-1, 6) if rows else np.empty((0, 6))
 
 
 def closed_form(chain: Chain) -> ClosedForm | None:
@@ -194,12 +199,10 @@ def _snapped_lengths(offsets: Array) -> Array:
     return np.asarray(np.round(offsets / SNAP_LENGTH) * SNAP_LENGTH)
 
 
-def spread(lower: float, upper: float, near: float, count: int) -> list[float]:
-    """`count` values evenly over a range, the ones nearest to `near` first; where an end is infinite, over a turn
-    around `near`."""
+def spread(lower: float, upper: float, near: float, count: int) -> Array:
+    """`count` values (count,) evenly over a range, the ones nearest to `near` first; where an end is infinite, over a
+    turn around `near`."""
     if not (np.isfinite(lower) and np.isfinite(upper)):
         lower, upper = max(lower, near - np.pi), min(upper, near + np.pi)
-    values = lower + (np.arange(count) + 0.5) * (upper - lower) / count
-    order = np.argsort(np.abs(values - near), kind="stable")
-    nearest: list[float] = values[order].tolist()
-    return nearest
+    values = lower + (np.arange(count) + 0.5) * ((upper - lower) / count)
+    return np.asarray(values[np.abs(values - near).argsort(kind="stable")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,11 +11,12 @@ Array = NDArray[np.float64]
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
 
 
+@lru_cache(maxsize=256)
 def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
     """Points (count, size) of the Halton sequence in the unit cube, from index `first` on, shifted by a random vector
     that the seed decides (Cranley and Patterson, Randomization of Number Theoretic Methods, 1976).
 
-    Dimensions beyond the 24th repeat the bases, each with a shift of its own.
+    Dimensions beyond the 24th repeat the bases, each with a shift of its own. Not to be changed.
     """
     index = np.arange(first + 1, first + count + 1)
     result = np.empty((count, size))
