@@ -20,10 +20,10 @@ TABLE = Path(__file__).parents[1] / "docs" / "robots.md"
 HEAD = """# Robots that were read
 
 Made by `tools/describe_robots.py` from every URDF of the Python package `example-robot-data`, and the panda and kuka of
-`pybullet_data`. *Variables* are the independent joint values, *mimic* the joints that follow another. *Meshes* counts the
-files, all of which were parsed. *Not given* is what the description leaves out: links without mass, of those that a joint
-moves; moving joints without a velocity limit; shapes to check for collisions. A description that contradicts itself is
-refused, with the reason.
+`pybullet_data`. *Variables* are the independent joint values, *mimic* the joints that follow another. *Meshes* counts
+the files, all of which were parsed. *Not given* is what the description leaves out: links without mass, of those that a
+joint moves; moving joints without a velocity limit; shapes to check for collisions. A description that contradicts
+itself is refused, with the reason.
 
 | Description | Links | Variables | Mimic | Joints | Meshes | Not given |
 |---|---|---|---|---|---|---|

@@ -1,4 +1,4 @@
-"""docs/robots.md says what the script that makes it finds; the whole of it takes a minute, so a few rows stand for it."""
+"""docs/robots.md says what the script that makes it finds. A few rows stand for all, which would take a minute."""
 
 import importlib.util
 from pathlib import Path
