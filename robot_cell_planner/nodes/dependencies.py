@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def start(name: str, entry_point: str) -> int:
         What the entry point returns, or 3 after one line on the standard error stream if a library is missing.
     """
     module, _, function = entry_point.partition(":")
+    # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         main = getattr(importlib.import_module(module), function)
     except ModuleNotFoundError as error:
@@ -30,6 +33,7 @@ def start(name: str, entry_point: str) -> int:
             raise
         print(f"{name}: {remedy(missing)}", file=sys.stderr, flush=True)
         return MISSING
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return main() or 0
 
 

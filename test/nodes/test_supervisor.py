@@ -73,7 +73,11 @@ def wait_for_end(pid):
 
 
 def is_alive(pid):
-    return Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_the_end_of_the_client_ends_all_and_its_status_is_the_sessions():
@@ -160,7 +164,7 @@ def test_a_second_signal_does_not_wait():
 
 
 def test_a_failure_while_ending_is_a_failure():
-    failing = "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(5));print('ready', flush=True);signal.pause()"
+    failing = POLITE.replace("sys.exit(0)", "sys.exit(5)")
     run = Run([["failing", failing]])
     run.wait_for("ready")
     run.process.send_signal(signal.SIGINT)
@@ -195,7 +199,8 @@ def test_no_process_outlives_a_supervisor_that_is_killed():
 
 
 def test_what_a_process_started_itself_ends_with_it():
-    code = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-S', '-c', {STUBBORN!r}]).pid, flush=True)"
+    start = f"subprocess.Popen([sys.executable, '-S', '-c', {STUBBORN!r}])"
+    code = f"import subprocess, sys; print({start}.pid, flush=True)"
     run = Run([["parent", code], ["other", POLITE]])
     status, out, _ = run.finish()
     assert status == 1

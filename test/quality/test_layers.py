@@ -1,0 +1,108 @@
+"""The layer rule: a layer imports only those below it, and none but `nodes` knows ROS 2."""
+
+import subprocess
+import sys
+
+from sources import PACKAGE, ROOT, Import, imports_of, sources
+
+RANKS = {
+    "errors": 0,
+    "cell": 1,
+    "kinematics": 2,
+    "collision": 3,
+    "trajectory": 4,
+    "planning": 5,
+    "simulation": 6,
+    "viewer": 6,
+    "nodes": 7,
+}
+ROS = ("ament_index_python", "launch", "launch_ros", "rcl_interfaces", "rclpy", "tf2_ros")
+GENERATED = ("action", "msg", "srv")  # the package's own interfaces
+
+
+def layer_of(path):
+    first = path.relative_to(ROOT / PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def is_ros(module):
+    first, _, rest = module.partition(".")
+    own = first == PACKAGE and rest.partition(".")[0] in GENERATED
+    return own or first in ROS or first.endswith(("_msgs", "_interfaces"))
+
+
+def breaches(path):
+    """The imports of a file that break the rule."""
+    own = layer_of(path)
+    for found in imports_of(path):
+        if is_ros(found.module) and own != "nodes":
+            yield found
+        elif found.module.startswith(f"{PACKAGE}."):
+            other = found.module.split(".")[1]
+            if other in RANKS and other != own and RANKS[other] >= RANKS[own]:
+                yield found
+
+
+def layers():
+    return [path for path in sources() if path.name != "__init__.py" or path.parent.name != PACKAGE]
+
+
+def test_every_module_belongs_to_a_layer():
+    unknown = {layer_of(path) for path in layers()} - set(RANKS)
+    assert not unknown
+
+
+def test_layers_import_downwards_only():
+    found = [str(breach) for path in layers() for breach in breaches(path)]
+    assert not found, "\n".join(found)
+
+
+def test_a_breach_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("sources.ROOT", tmp_path)
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    path = tmp_path / PACKAGE / "cell" / "bad.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "from ..kinematics.model import CellModel\n"
+        "from .. import planning\n"
+        "from ..errors import RobotCellError\n"
+        "from .pose import Pose\n"
+        "def later():\n"
+        "    import rclpy.node\n"
+        "    from geometry_msgs.msg import Point\n"
+        "    from robot_cell_planner.msg import Target\n"
+        "    import numpy\n"
+    )
+    modules = [
+        "robot_cell_planner.kinematics.model.CellModel", "robot_cell_planner.planning", "rclpy.node",
+        "geometry_msgs.msg.Point", "robot_cell_planner.msg.Target",
+    ]
+    assert [breach.module for breach in breaches(path)] == modules
+    assert list(breaches(path))[1] == Import(path, 2, "robot_cell_planner.planning")
+
+
+def test_the_library_works_without_ros():
+    """All of the core loads where no ROS package can be imported."""
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+               for path in layers() if layer_of(path) != "nodes"]
+    code = f"""
+import importlib, importlib.abc, sys
+
+class NoRos(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        first = name.partition(".")[0]
+        if first in {ROS!r} and first != "ament_index_python" or first.endswith(("_msgs", "_interfaces")):
+            raise ModuleNotFoundError(f"no {{name}} here", name=name)
+
+sys.meta_path.insert(0, NoRos())
+for module in {modules!r}:
+    importlib.import_module(module)
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_example_without_ros_imports_no_ros():
+    found = [str(found) for found in imports_of(ROOT / "examples" / "pick_and_place_library.py")
+             if is_ros(found.module) or found.module.startswith(f"{PACKAGE}.nodes")]
+    assert not found

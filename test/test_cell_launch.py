@@ -1,0 +1,56 @@
+"""The launch file, for real: all nodes start, answer, and end. Runs wherever launch_testing is installed."""
+
+import os
+import unittest
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip(
+    "launch_testing", reason="launch_testing is not installed: it comes with a ROS 2 installation, not with its wheels"
+)
+
+import launch_testing
+import launch_testing.actions
+import launch_testing.asserts
+from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from rcl_interfaces.srv import GetParameters
+
+from robot_cell_planner.nodes.client import CellClient
+from robot_cell_planner.nodes.domain import reserve_domain
+from robot_cell_planner.nodes.supervisor.command_line import NODES
+
+ROOT = Path(__file__).parents[1]
+NAMESPACE = "/launched"
+PATIENCE = 120.0  # s, for nodes to appear on a busy machine
+DOMAIN = reserve_domain()
+ENVIRONMENT = {"ROS_DOMAIN_ID": str(DOMAIN.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+
+
+@pytest.mark.launch_test
+def generate_test_description():
+    os.environ.update(ENVIRONMENT)
+    arguments = {"cell": os.path.relpath(ROOT / "config" / "demo" / "cell.yaml"), "namespace": NAMESPACE}
+    cell = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(ROOT / "launch" / "cell.launch.py")), launch_arguments=arguments.items()
+    )
+    variables = [SetEnvironmentVariable(name, value) for name, value in ENVIRONMENT.items()]
+    return LaunchDescription([*variables, cell, launch_testing.actions.ReadyToTest()])
+
+
+class TestRunningCell(unittest.TestCase):
+    def test_all_nodes_run_in_the_namespace_and_have_the_cell(self):
+        with CellClient("launch_test_client", namespace=NAMESPACE, patience=PATIENCE) as client:
+            for name in NODES:
+                parameters = client.node.create_client(GetParameters, f"{NAMESPACE}/{name}_node/get_parameters")
+                assert parameters.wait_for_service(timeout_sec=PATIENCE), f"{name}_node did not appear"
+            scene, _ = client.scene()
+            assert scene.cell.name == "demo"
+
+
+@launch_testing.post_shutdown_test()
+class TestEndedCell(unittest.TestCase):
+    def test_all_nodes_end_cleanly(self, proc_info):
+        launch_testing.asserts.assertExitCodes(proc_info, allowable_exit_codes=[0, -2])
