@@ -1,0 +1,129 @@
+"""Solids of geometries, convex decompositions, and bad geometry that is refused by the name of its owner."""
+
+import numpy as np
+import pytest
+import trimesh
+from collision_cells import arm, body, box, bracket, gripper, make_cell, mechanism
+from frozendict import frozendict
+
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.things import rigid_tool
+from robot_cell_planner.collision import decomposition
+from robot_cell_planner.collision.decomposition import convex_pieces
+from robot_cell_planner.collision.solids import ConvexSolid, Surface, local_bounds, prepare_geometry, solids
+from robot_cell_planner.errors import GeometryError
+
+FLAT = Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 2),))
+
+
+@pytest.mark.parametrize(
+    ("solid", "half"),
+    [
+        (Box((0.2, 0.4, 0.6)), (0.1, 0.2, 0.3)),
+        (Sphere(0.3), (0.3, 0.3, 0.3)),
+        (Cylinder(0.1, 0.6), (0.1, 0.1, 0.3)),
+        (Cone(0.1, 0.6), (0.1, 0.1, 0.3)),
+        (Capsule(0.1, 0.6), (0.1, 0.1, 0.4)),
+    ],
+)
+def test_primitives_stand_for_themselves(solid, half):
+    assert solids(solid) == (solid,)
+    low, high = local_bounds(solid)
+    assert high == pytest.approx(half)
+    assert low == pytest.approx(np.negative(half))
+
+
+def test_a_mesh_is_what_its_use_says():
+    (hull,) = solids(bracket(use=MeshUse.HULL))
+    (surface,) = solids(bracket(use=MeshUse.EXACT))
+    pieces = solids(bracket(use=MeshUse.DECOMPOSITION))
+    assert isinstance(hull, ConvexSolid)
+    assert isinstance(surface, Surface)
+    assert len(pieces) > 1
+    assert all(isinstance(piece, ConvexSolid) for piece in pieces)
+    for solid in (hull, surface):
+        low, high = local_bounds(solid)
+        assert low == pytest.approx((-0.17, -0.15, -0.02))
+        assert high == pytest.approx((0.15, 0.15, 0.3))
+
+
+def test_pieces_are_convex_and_follow_the_mesh():
+    mesh = bracket()
+    pieces = [trimesh.Trimesh(p.vertices, p.faces, process=False) for p in convex_pieces(mesh)]
+    assert all(piece.is_convex and piece.is_watertight for piece in pieces)
+    assert all(piece.volume > 0.0 for piece in pieces)
+    # Every corner of the mesh lies within a few hundredths of its size of a piece, and its hollow is free.
+    corners = [min(outside(piece, corner) for piece in pieces) for corner in np.array(mesh.vertices)]
+    assert np.abs(corners).max() < 0.02
+    for hollow in ((0.05, 0.0, 0.15), (0.1, 0.1, 0.1)):
+        assert min(outside(piece, np.array(hollow)) for piece in pieces) > 0.02
+
+
+def outside(piece, point):
+    """How far a point is beyond the face planes of a convex mesh, at most its distance; negative inside."""
+    return float(((point - piece.triangles[:, 0]) * piece.face_normals).sum(axis=1).max())
+
+
+def test_a_decomposition_is_the_same_each_time_and_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROBOT_CELL_PLANNER_CACHE", str(tmp_path))
+    mesh = bracket(0.25)
+    first = convex_pieces.__wrapped__(mesh)
+    monkeypatch.setattr(decomposition, "_decompose", None)  # from here on nothing is computed
+    kept = convex_pieces.__wrapped__(mesh)
+    monkeypatch.undo()
+    monkeypatch.setenv("ROBOT_CELL_PLANNER_CACHE", "")
+    again = convex_pieces.__wrapped__(mesh)
+    for other in (kept, again):
+        assert len(other) == len(first)
+        for one, two in zip(first, other, strict=True):
+            assert np.array_equal(one.vertices, two.vertices)
+            assert np.array_equal(one.faces, two.faces)
+
+
+def test_too_many_faces_are_refused(monkeypatch):
+    monkeypatch.setattr(decomposition, "MAX_FACES", 3)
+    with pytest.raises(GeometryError, match="24 faces, expected at most 3"):
+        convex_pieces.__wrapped__(bracket(0.26))
+
+
+def test_a_decomposition_that_fails_says_so(monkeypatch):
+    monkeypatch.setattr(decomposition, "WORKER", "robot_cell_planner.no_such_worker")
+    with pytest.raises(GeometryError, match=r"V-HACD failed with status 1.*No module named"):
+        convex_pieces.__wrapped__(bracket(0.27))
+
+
+@pytest.mark.parametrize("owner", ["table", "sheet_metal/body", "plate"])
+def test_bad_geometry_is_refused_by_its_owner(owner):
+    bodies = [body("table", box(1.0, 1.0, 0.1), *([Shape(FLAT)] if owner == "table" else []))]
+    tools = [rigid_tool("sheet_metal", (Shape(FLAT),))] if owner == "sheet_metal/body" else [gripper()]
+    links = {"plate": [Shape(FLAT)] if owner == "plate" else []}
+    group = PlanningGroup("none", (), base_link="plate", tip_link="plate")
+    extra = Robot("extra", mechanism("extra", links, []), frozendict({"none": group}))
+    with pytest.raises(GeometryError, match=rf"^convex hull: {owner}: .* is flat") as caught:
+        prepare_geometry(make_cell((arm(), extra), tools, bodies))
+    assert caught.value.subjects[0] == owner
+
+
+def test_good_geometry_passes():
+    prepare_geometry(make_cell((arm(),), (gripper(),), (body("bracket", Shape(bracket())),)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Box((0.1, -0.1, 0.1)),
+        lambda: Box((0.1, 0.0, 0.1)),
+        lambda: Sphere(float("nan")),
+        lambda: Sphere(float("inf")),
+        lambda: Cylinder(0.1, 1e9),
+        lambda: Capsule(-0.1, 0.2),
+        lambda: Cone(0.0, 0.1),
+        lambda: Triangles(((0.0, 0.0, 0.0),), ((0, 0, 0),)),
+        lambda: Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, float("nan"), 0.0)), ((0, 1, 2),)),
+        lambda: Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 3),)),
+    ],
+)
+def test_sizes_and_meshes_that_make_no_sense_never_become_a_geometry(make):
+    with pytest.raises(ValueError, match="expected"):
+        make()
