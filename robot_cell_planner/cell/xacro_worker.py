@@ -50,6 +50,8 @@ def confine(folders: list[str], shares: list[str]) -> None:
         if not (below(name, real) or below(written, shares) or module):
             reason = f"lies outside of the allowed folders ({', '.join(folders)})"
             raise PermissionError(errno.EACCES, reason, written)
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise PermissionError(errno.EACCES, "is not a regular file", written)
 
     sys.addaudithook(watch)
 
