@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-from rclpy.serialization import serialize_message
 
 from robot_cell_planner.msg import JointPath
 
@@ -180,10 +179,18 @@ class RunRecord:
 
 
 def plan_digest(plan: Any) -> str:
-    """A name for path and trajectory of a plan, to the last bit."""
-    trajectory = type(plan.trajectory)(joint_names=plan.trajectory.joint_names, points=plan.trajectory.points)
-    content = serialize_message(plan.path) + serialize_message(trajectory)
-    return hashlib.sha256(content).hexdigest()[:16]
+    """A name for path and trajectory of a plan, to the last bit of every number."""
+    points = plan.trajectory.points
+    digest = hashlib.sha256("\n".join((*plan.path.joint_names, *plan.trajectory.joint_names)).encode())
+    for values in (
+        plan.path.positions,
+        [duration_from_message(point.time_from_start) for point in points],
+        [point.positions for point in points],
+        [point.velocities for point in points],
+        [point.accelerations for point in points],
+    ):
+        digest.update(np.asarray(values, dtype=np.float64).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _plain_plan(name: str, plan: Any) -> dict[str, Any]:
