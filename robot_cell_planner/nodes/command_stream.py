@@ -10,9 +10,11 @@ import math
 import threading
 import time
 from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +23,19 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from ..errors import ExecutionError, MotionBusyError
-from ..trajectory.playback import Playback, PlaybackSample
+from ..trajectory.playback import Playback, PlaybackOptions, PlaybackSample
+from ..trajectory.trajectory import Trajectory
+from .motion import Sent
 
 FIELDS = ("position", "velocity", "effort")
 Clock = Callable[[], float]
-
-
-@dataclass
-class StreamRecord:
-    """What was sent: how many commands, the longest time between two of them [s], how many came late, and when."""
-
-    commands: int = 0
-    longest_interval: float = 0.0
-    late: int = 0
-    first: float = math.nan
-    last: float = math.nan
+CLOCK_SKEW = 500_000_000  # [ns]
+SENT_KEPT = 512  # commands that are remembered, to hold late measurements against
 
 
 @dataclass(eq=False)
 class Channel:
-    """Joints that move together, and what they play back.
+    """Joints that move together, and what they play back, from the moment of the first command on.
 
     efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]. on_end:
     called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has been
@@ -50,21 +45,55 @@ class Channel:
 
     joints: tuple[str, ...]
     owner: str
-    playback: Playback
+    trajectory: Trajectory
+    scale: float
+    options: PlaybackOptions
     on_end: Callable[[], None]
     efforts: NDArray[np.float64] | None = None
-    record: StreamRecord = field(default_factory=StreamRecord)
+    sent: Sent = field(default_factory=Sent)
     last: PlaybackSample = field(init=False)
     stopping: bool = False
     ended_at: float = math.inf
     failure: Exception | None = None
+    playback: Playback | None = None
+    played_at: float = math.nan
+    history: deque[tuple[int, PlaybackSample]] = field(default_factory=lambda: deque(maxlen=SENT_KEPT))
 
     def __post_init__(self) -> None:
-        self.last = self.playback.sample(-math.inf)
+        self.last = Playback(self.trajectory, 0.0, 0.0, self.options).sample(0.0)
 
     @property
     def ended(self) -> bool:
         return math.isfinite(self.ended_at)
+
+    def play(self, now: float, stamp: int, longest_gap: float) -> None:
+        """Go on to what is to be commanded now, stamp [ns] in the time of messages.
+
+        After a longer gap the robot stands; it goes on from there, from rest.
+        """
+        if self.playback is None:
+            self.playback = Playback(self.trajectory, now, self.scale, self.options)
+        elif now - self.played_at > longest_gap:
+            self.playback.go_on_from(self.last.place, now)
+        self.last, self.played_at = self.playback.sample(now), now
+        self.history.append((stamp, self.last))
+
+    def at(self, stamp: int) -> PlaybackSample:
+        """What had last been commanded at a time of messages [ns]; what is commanded now, if its clock is far off."""
+        if not self.history or abs(self.history[-1][0] - stamp) > CLOCK_SKEW:
+            return self.last
+        index = bisect_right(self.history, stamp, key=itemgetter(0))
+        return self.history[max(index - 1, 0)][1]
+
+    def set_scale(self, scale: float, now: float) -> None:
+        self.scale = scale
+        if self.playback is not None:
+            self.playback.set_scale(scale, now)
+
+    def has_come_to_its_end(self, now: float) -> bool:
+        """Whether its end, or rest after a stop, is what was last played."""
+        playback = self.playback
+        return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
 
     def effort_at(self, place: float) -> NDArray[np.float64]:
         """Efforts to command at a place of the trajectory (dof,)."""
@@ -72,7 +101,7 @@ class Channel:
             return np.zeros(len(self.joints))
         if self.efforts.ndim == 1:
             return self.efforts
-        times = self.playback.trajectory.times
+        times = self.trajectory.times
         return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
 
 
@@ -89,7 +118,8 @@ class CommandStream:
 
     rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
     commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
-    longer than this many periods counts as late. hold: keep publishing the last command between motions.
+    longer than this many periods counts as late. longest_gap: after a longer one the robot is taken to have stopped
+    [s], and goes on from rest. hold: keep publishing the last command between motions.
     """
 
     def __init__(
@@ -102,6 +132,7 @@ class CommandStream:
         fields: Sequence[str] = ("position",),
         joints: Sequence[str] = (),
         late_after: float = 2.0,
+        longest_gap: float = 0.1,
         hold: bool = False,
     ) -> None:
         self._node = node
@@ -111,6 +142,7 @@ class CommandStream:
         self._fields = frozenset(fields)
         self._joints = tuple(joints)
         self._late = late_after * self._period
+        self._longest_gap = longest_gap
         self._hold = hold
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
@@ -138,6 +170,22 @@ class CommandStream:
             return False
         with self._lock:
             return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
+
+    @property
+    def topic(self) -> str:
+        return self._publisher.topic_name
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens to the commands."""
+        return self._publisher.get_subscription_count() > 0
+
+    def check_alone(self) -> None:
+        """Raise ExecutionError if somebody else gives commands, too."""
+        others = self._node.count_publishers(self.topic) - 1
+        if others > 0:
+            text = f"{self.topic} has {others} publishers besides this node; the robot would obey them, too"
+            raise ExecutionError(text, subjects=(self.topic,))
 
     def start(self, channel: Channel, others: Mapping[str, float]) -> None:
         """Begin to play a channel back.
@@ -178,18 +226,23 @@ class CommandStream:
                     self._commanded[name] = positions[name]
             self._lock.notify()
 
+    def commanded_at(self, channel: Channel, stamp: int) -> PlaybackSample:
+        """What had last been commanded of a channel at a time of messages [ns]."""
+        with self._lock:
+            return channel.at(stamp)
+
     def set_scale(self, channel: Channel, scale: float) -> None:
         """Change the speed of a channel; 0 brings it to rest on its path, and keeps it."""
         with self._lock:
             if not channel.stopping:
-                channel.playback.set_scale(scale, self._clock())
+                channel.set_scale(scale, self._clock())
 
     def stop(self, channel: Channel) -> None:
         """Bring a channel to rest on its path, and end it there."""
         with self._lock:
             if not channel.stopping:
                 channel.stopping = True
-                channel.playback.set_scale(0.0, self._clock())
+                channel.set_scale(0.0, self._clock())
 
     def drop(self, channel: Channel) -> None:
         """Command a channel's joints no more; at once, wherever they are."""
@@ -233,7 +286,7 @@ class CommandStream:
                     return
                 now = self._clock()
                 self._fill(now)
-                ended = [channel for channel in self._channels if self._ends(channel, now)]
+                ended = self._just_ended(now)
                 self._count(time.monotonic(), before)
             before = time.monotonic()
             self._publish()
@@ -253,21 +306,20 @@ class CommandStream:
             return due
         return due if left > -2.0 * self._period else time.monotonic()
 
-    @staticmethod
-    def _ends(channel: Channel, now: float) -> bool:
-        """Whether the channel has just come to its end; true once."""
-        if channel.ended:
-            return False
-        if channel.playback.at_end(now) or (channel.stopping and channel.playback.at_rest(now)):
+    def _just_ended(self, now: float) -> list[Channel]:
+        ended = [channel for channel in self._channels if not channel.ended and channel.has_come_to_its_end(now)]
+        for channel in ended:
             channel.ended_at = time.monotonic()
-        return channel.ended
+        return ended
 
     def _fill(self, now: float) -> None:
         """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
         efforts: dict[str, float] = {}
+        stamp = self._node.get_clock().now()
         for channel in self._channels:
-            channel.last = sample = channel.playback.sample(now)
+            channel.play(now, stamp.nanoseconds, self._longest_gap)
+            sample = channel.last
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if "effort" in self._fields:
@@ -282,14 +334,14 @@ class CommandStream:
             message.velocity = array("d", [velocities.get(name, 0.0) for name in names])
         if "effort" in self._fields:
             message.effort = array("d", [efforts.get(name, 0.0) for name in names])
-        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.header.stamp = stamp.to_msg()
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before
         if math.isfinite(interval):
             self._sent.append((now, interval))
         for channel in self._channels:
-            record = channel.record
+            record = channel.sent
             if record.commands and math.isfinite(interval):
                 record.longest_interval = max(record.longest_interval, interval)
                 record.late += interval > self._late

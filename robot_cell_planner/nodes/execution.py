@@ -31,12 +31,13 @@ from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
 from .interrupts import Interrupt
 from .joint_feedback import JointFeedback
+from .motion import Motion, Phase
 from .motion_permission import MotionPermission
 from .motion_reports import feedback_message
 from .motion_runner import MotionRunner, Ownership, RunnerOptions, Tell
-from .motion_watch import Motion, Phase
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
+from .streamed_motion import StreamDrive
 from .trajectory_goals import checked_options, from_execute
 
 Send = Callable[[Any], None]
@@ -76,16 +77,15 @@ class ExecutionNode(CellNode):
             fields=fields,
             joints=self._joints,
             late_after=parameters["late_after"],
+            longest_gap=parameters["longest_gap"],
             hold=parameters["hold_when_idle"],
         )
-        options = RunnerOptions(
-            parameters["start_tolerance"],
-            parameters["joint_state_timeout"],
-            playback_options(parameters),
-            (self._gripper.joint,) if self._gripper else (),
-        )
+        passive = (self._gripper.joint,) if self._gripper else ()
+        tolerance = parameters["start_tolerance"]
+        drive = StreamDrive(self, self._stream, self._feedback, playback_options(parameters), tolerance, passive)
+        options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
         self._runner = MotionRunner(
-            self, self._stream, self._feedback, self._permission, self._planning, options, self._on_motions
+            self, drive, self._feedback, self._permission, self._planning, options, self._on_motions
         )
         self.create_subscription(JointState, "joint_states", self._on_joint_states, sensor(JOINT_STATES_DEPTH))
         self._watch = self.create_timer(1.0 / parameters["feedback_rate"], self._on_watch)
@@ -101,15 +101,12 @@ class ExecutionNode(CellNode):
         passive = (self._gripper.joint,) if self._gripper else ()
         expected = [name for name in self._joints if name not in passive]
         name = self.parameters["follow_joint_trajectory"]
-        FollowJointTrajectoryServer(self, name, self._runner, self._moving, self._known_joints, expected)
+        FollowJointTrajectoryServer(self, name, self._runner, self._moving, expected)
         if self._gripper is not None:
             name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
             GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripping, period)
         self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
         self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
-
-    def _known_joints(self) -> tuple[str, ...]:
-        return self._joints or self._feedback.names
 
     # What comes in.
 
@@ -156,9 +153,8 @@ class ExecutionNode(CellNode):
 
     async def _execute(self, goal: ExecuteTrajectory.Goal, interrupt: Interrupt, tell: Tell, result: Any) -> None:
         """Carry a trajectory out; fills `validation` and `record` of the result."""
-        asked = from_execute(
-            goal, self._known_joints(), tolerance_defaults(self.parameters), self.parameters["most_points"]
-        )
+        joints = await self._runner.ready(interrupt)
+        asked = from_execute(goal, joints, tolerance_defaults(self.parameters), self.parameters["most_points"])
         state = goal.options.state if self.parameters["validate"] else None
         try:
             outcome = await self._runner.run(asked, interrupt, tell, state)

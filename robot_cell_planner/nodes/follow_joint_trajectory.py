@@ -21,9 +21,9 @@ from ..errors import (
 from .action_server import GoalServer
 from .execution_parameters import tolerance_defaults
 from .interrupts import Interrupt
+from .motion import AT_GOAL, Motion
 from .motion_reports import follow_feedback
 from .motion_runner import MotionRunner, Ownership
-from .motion_watch import AT_GOAL, Motion
 from .node import CellNode
 from .trajectory_goals import from_follow
 
@@ -35,8 +35,7 @@ class FollowJointTrajectoryServer:
     """Takes goals as joint_trajectory_controller does, and like it tells reasons by its error codes; `error_string`
     says in words what was wrong.
 
-    known(): joints that the robot has. expected: those that a goal has to move, unless parameter
-    allow_partial_joints_goal is true.
+    expected: joints that a goal has to move, unless parameter allow_partial_joints_goal is true.
     """
 
     def __init__(
@@ -45,13 +44,11 @@ class FollowJointTrajectoryServer:
         name: str,
         runner: MotionRunner,
         ownership: Ownership,
-        known: Callable[[], Sequence[str]],
         expected: Sequence[str],
     ) -> None:
         self._node = node
         self._runner = runner
         self._ownership = ownership
-        self._known = known
         self._expected = tuple(expected)
         GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
 
@@ -59,7 +56,7 @@ class FollowJointTrajectoryServer:
         parameters = self._node.parameters
         asked = from_follow(
             goal,
-            self._known(),
+            await self._runner.ready(interrupt),
             tolerance_defaults(parameters),
             parameters["most_points"],
             partial=parameters["allow_partial_joints_goal"],

@@ -16,9 +16,10 @@ from ..trajectory.timing import TimingOptions, stop_at_waypoints
 from .action_server import GoalServer
 from .interrupts import Interrupt
 from .joint_feedback import JointFeedback, lost
+from .motion import AT_GOAL, Motion
 from .motion_runner import MotionRunner, Ownership
-from .motion_watch import AT_GOAL, Motion
 from .node import CellNode
+from .streamed_motion import StreamedMotion
 from .trajectory_goals import MotionGoal, Tolerances
 
 
@@ -79,13 +80,13 @@ class GripperOptions:
         )
 
 
-class GripperMotion(Motion):
+class GripperMotion(StreamedMotion):
     """A motion of the gripper. After its end has been commanded it reaches its goal, or stalls; either ends it."""
 
     passive = True
 
-    def __init__(self, options: GripperOptions, goal: MotionGoal, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(goal, *arguments, **keywords)
+    def __init__(self, options: GripperOptions, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
         self._options = options
         self._resting_at = math.nan
         self._resting_since = math.inf
@@ -99,11 +100,11 @@ class GripperMotion(Motion):
         if measured is None or age > self._timeout:
             self.stop(lost(age, self._timeout))
             return
-        away = abs(measured.position - self.goal.trajectory.positions[-1, 0])
+        away = abs(measured.position - float(self.goal.trajectory.positions[-1, 0]))
         self._rest(measured.position, now)
         if not self.channel.ended or measured.arrival < self.channel.ended_at:
             return
-        self.account.goal_error = float(away)
+        self.account.goal_error = away
         self.reached_goal = away <= self._options.goal_tolerance
         self.stalled = not self.reached_goal and now - self._resting_since >= self._options.stall_timeout
         if self.reached_goal or self.stalled or now - self.channel.ended_at > self.goal.tolerances.goal_time:
@@ -146,14 +147,15 @@ class GripperServer:
         command = goal.command
         await self._take_over(interrupt)
         with self._ownership.taken_by("gripper_command", interrupt):
+            await self._runner.ready(interrupt)
             start = self._runner.start_positions((self._options.joint,))[self._options.joint]
             asked = self._options.motion(start, command.position, command.max_effort, self._period)
 
-            def kind(*arguments: Any, **keywords: Any) -> GripperMotion:
+            def make(*arguments: Any, **keywords: Any) -> GripperMotion:
                 return GripperMotion(self._options, *arguments, **keywords)
 
             outcome = await self._runner.run(
-                asked, interrupt, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), None, kind
+                asked, interrupt, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), None, make
             )
         self._told(result, outcome.motion)
         outcome.check()

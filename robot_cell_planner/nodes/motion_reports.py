@@ -9,7 +9,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from robot_cell_planner.msg import ExecutionFeedback, ExecutionRecord, StateUsed
 
 from .conversions.basic import duration_to_message, time_to_message
-from .motion_watch import Motion
+from .motion import Motion
 
 
 def feedback_message(motion: Motion) -> ExecutionFeedback:
@@ -21,9 +21,9 @@ def feedback_message(motion: Motion) -> ExecutionFeedback:
         remaining=duration_to_message(motion.remaining),
         speed_scale=motion.scale,
         joint_names=list(motion.goal.names),
-        desired=motion.channel.last.positions.tolist(),
     )
     if tracking is not None:
+        message.desired = tracking.desired.positions.tolist()
         message.actual = tracking.actual.tolist()
         message.tracking_error = tracking.error.tolist()
     return message
@@ -31,23 +31,23 @@ def feedback_message(motion: Motion) -> ExecutionFeedback:
 
 def follow_feedback(motion: Motion, now: int) -> FollowJointTrajectory.Feedback:
     """The feedback of a FollowJointTrajectory action; now: time of the stamp [ns]."""
-    last, tracking = motion.channel.last, motion.tracking()
+    tracking = motion.tracking()
+    desired = motion.last if tracking is None else tracking.desired
     reached = duration_to_message(motion.reached)
     message = FollowJointTrajectory.Feedback(joint_names=list(motion.goal.names))
     message.header.stamp = time_to_message(now)
     message.desired = JointTrajectoryPoint(
-        positions=last.positions.tolist(),
-        velocities=last.velocities.tolist(),
-        accelerations=last.accelerations.tolist(),
+        positions=desired.positions.tolist(),
+        velocities=desired.velocities.tolist(),
+        accelerations=desired.accelerations.tolist(),
         time_from_start=reached,
     )
     if tracking is not None:
-        difference = tracking.desired - tracking.actual
         message.actual = JointTrajectoryPoint(positions=tracking.actual.tolist(), time_from_start=reached)
-        message.error = JointTrajectoryPoint(positions=difference.tolist(), time_from_start=reached)
+        message.error = JointTrajectoryPoint(positions=tracking.difference.tolist(), time_from_start=reached)
         if np.isfinite(tracking.actual_velocities).all():
             message.actual.velocities = tracking.actual_velocities.tolist()
-            message.error.velocities = (tracking.desired_velocities - tracking.actual_velocities).tolist()
+            message.error.velocities = (tracking.desired.velocities - tracking.actual_velocities).tolist()
     if hasattr(message, "index"):  # not in releases before Kilted
         message.index = motion.point
     return message
@@ -55,7 +55,7 @@ def follow_feedback(motion: Motion, now: int) -> FollowJointTrajectory.Feedback:
 
 def record_message(motion: Motion, started: int, used: StateUsed | None) -> ExecutionRecord:
     """What happened; started [ns]: when the first command was sent. used: the state it was validated against."""
-    sent, account = motion.channel.record, motion.account
+    sent, account = motion.sent, motion.account
     message = ExecutionRecord(
         started=time_to_message(started),
         duration=duration_to_message(sent.last - sent.first if sent.commands else 0.0),

@@ -14,20 +14,18 @@ from robot_cell_planner.msg import ExecutionRecord, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
 from ..errors import MotionBusyError, RobotCellError, TrajectoryStartError, Value
-from ..trajectory.playback import PlaybackOptions
-from .command_stream import CommandStream
 from .conversions.trajectories import trajectory_to_message
-from .interrupts import Interrupt, outcome, pause
+from .interrupts import Interrupt, available, outcome, pause
 from .joint_feedback import JointFeedback, Measurement
+from .motion import Motion
 from .motion_permission import MotionPermission
 from .motion_reports import record_message
-from .motion_watch import Motion
 from .node import CellNode
 from .planning_calls import PlanningCalls, fresh_state
+from .streamed_motion import MakeMotion, StreamDrive
 from .trajectory_goals import MotionGoal
 
 Tell = Callable[[Motion], None]
-MotionKind = Callable[..., Motion]
 LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
 
 
@@ -87,22 +85,23 @@ class Outcome:
 @dataclass(frozen=True)
 class RunnerOptions:
     """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
-    feedback_timeout: age at which joint states count as lost [s]. passive: joints whose measured position says nothing
-    about where they are commanded to (those of a gripper that holds something)."""
+    feedback_timeout: age at which joint states count as lost [s]. joints: those that every command has, if that is
+    fixed. passive: joints whose measured position says nothing about where they are commanded to (those of a gripper
+    that holds something)."""
 
     start_tolerance: float
     feedback_timeout: float
-    playback: PlaybackOptions
+    joints: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
 
 
 class MotionRunner:
-    """Checks, starts and follows motions on a command stream. on_change is called when one begins or ends."""
+    """Checks, starts and follows motions. on_change is called when one begins or ends."""
 
     def __init__(
         self,
         node: CellNode,
-        stream: CommandStream,
+        drive: StreamDrive,
         feedback: JointFeedback,
         permission: MotionPermission,
         planning: PlanningCalls,
@@ -110,7 +109,7 @@ class MotionRunner:
         on_change: Callable[[], None],
     ) -> None:
         self._node = node
-        self._stream = stream
+        self._drive = drive
         self._feedback = feedback
         self._permission = permission
         self._planning = planning
@@ -124,6 +123,24 @@ class MotionRunner:
     def motions(self) -> list[Motion]:
         """The motions that are under way."""
         return list(self._told)
+
+    async def ready(self, interrupt: Interrupt) -> tuple[str, ...]:
+        """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
+
+        Raises:
+            ServiceUnavailableError: it did not appear in time.
+        """
+        within = self._node.parameters["appear_timeout"]
+        joints = self._options.joints
+
+        def is_known() -> bool:
+            known = self._feedback.names
+            return bool(known) and set(joints) <= set(known)
+
+        told = f"joint_states of {', '.join(joints)}" if joints else "joint_states"
+        await available(self._node, is_known, interrupt, within, told)
+        await self._drive.ready(interrupt)
+        return joints or self._feedback.names
 
     def poll(self) -> None:
         """Let every motion look at what was measured."""
@@ -160,7 +177,7 @@ class MotionRunner:
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
         """Where a motion of joints has to start: where the commands before it ended, if the robot is there; otherwise
         where it is measured, since it was then moved, or held, by other means."""
-        commanded = self._stream.commanded
+        commanded = self._drive.commanded
         start = {}
         for joint, measurement in self._measured(joints).items():
             position = commanded.get(joint, measurement.position)
@@ -185,6 +202,7 @@ class MotionRunner:
             RobotCellError: what the validation found, or why it was called off.
         """
         self._permission.check()
+        self._drive.check()
         goal = goal.starting_at(self.start_positions(goal.joints))
         reply = None
         if state is not None:
@@ -213,30 +231,28 @@ class MotionRunner:
                 )
 
     async def run(
-        self, goal: MotionGoal, interrupt: Interrupt, tell: Tell, state: StateRef | None, kind: MotionKind = Motion
+        self, goal: MotionGoal, interrupt: Interrupt, tell: Tell, state: StateRef | None, make: MakeMotion | None = None
     ) -> Outcome:
         """Carry a goal out, from its checks to its end; the motion's own error says whether it ended well.
 
         tell(motion): called at the rate of feedback while it runs. state: what to validate against; None leaves the
-        validation out. kind: what makes the motion.
+        validation out. make: what makes the motion, if not the drive's own kind.
 
         Raises:
             RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
         """
         goal, reply = await self._prepare(goal, interrupt, state)
         finished = Future()
-        motion = kind(
+        started = self._node.get_clock().now().nanoseconds
+        motion = self._drive.start(
+            make,
+            self._wake,
             goal,
-            self._stream,
             self._feedback,
             override=self.override,
             feedback_timeout=self._options.feedback_timeout,
-            playback=self._options.playback,
-            on_end=self._wake,
             on_done=lambda: finished.set_result(None),
         )
-        started = self._node.get_clock().now().nanoseconds
-        self._stream.start(motion.channel, self._others())
         self._told[motion] = tell
         self._on_change()
         interrupt.on_set(motion.stop)
@@ -251,20 +267,6 @@ class MotionRunner:
         return Outcome(motion, started, reply)
 
     def _wake(self) -> None:
-        """Called by the stream's thread: have the motions looked at in the node's own."""
+        """Called from any thread: have the motions looked at in the node's own."""
         if self._node.executor is not None:
             self._node.executor.create_task(self.poll)
-
-    def _others(self) -> dict[str, float]:
-        """Where joints that do not move are to be held: where they are, if that is not where they were commanded to."""
-        commanded = self._stream.commanded
-        held = {}
-        for joint in self._feedback.names:
-            measurement = self._feedback.get(joint)
-            if measurement is None:
-                continue
-            last = commanded.get(joint)
-            moved = last is None or abs(last - measurement.position) > self._options.start_tolerance
-            if moved and (last is None or joint not in self._options.passive):
-                held[joint] = measurement.position
-        return held

@@ -46,7 +46,7 @@ class PlanningCalls:
                 `partial`.
         """
         ready = self._validator.service_is_ready
-        await available(self._node, ready, interrupt, self._parameters["planning_timeout"], f"service {VALIDATE}")
+        await available(self._node, ready, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
         future = self._validator.call_async(request)
         try:
@@ -70,7 +70,7 @@ class PlanningCalls:
             RobotCellError: why there is no plan; the result is in `partial`.
         """
         ready = self._planner.server_is_ready
-        await available(self._node, ready, interrupt, self._parameters["planning_timeout"], f"action {PLAN}")
+        await available(self._node, ready, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
         sent = self._planner.send_goal_async(
             PlanMotion.Goal(request=request), feedback_callback=lambda message: on_feedback(message.feedback.progress)
         )

@@ -72,6 +72,10 @@ class Playback:
         self._scale = _checked_scale(scale)
         self._change(self._place(now), self._scale, now)
 
+    def go_on_from(self, place: float, now: float) -> None:
+        """Go on from a place [s], from rest: the robot has stopped there."""
+        self._change((place, 0.0, 0.0), self._scale, now)
+
     def _change(self, state: tuple[float, float, float], scale: float, now: float) -> None:
         asked = ruckig.InputParameter(1)
         asked.control_interface = ruckig.ControlInterface.Velocity
@@ -93,6 +97,8 @@ class Playback:
         if place >= self._last:
             place, rate, slope = self._last, 1.0, 0.0
         positions, first, second = self._point(place)
+        if place == self._last:
+            positions = self.trajectory.positions[-1]
         return PlaybackSample(place, positions, first * rate, second * rate**2 + first * slope)
 
     def _point(self, place: float) -> tuple[Array, Array, Array]:

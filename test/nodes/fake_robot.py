@@ -1,4 +1,4 @@
-"""A robot that is where it was commanded to be, and a validator that finds what it is told to; both can be made to fail."""
+"""A robot that is where it was commanded to be, and a validator; both can be made to fail."""
 
 import math
 import threading
@@ -6,7 +6,7 @@ import threading
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.msg import LimitViolation
-from robot_cell_planner.nodes.node import reliable, sensor
+from robot_cell_planner.nodes.node import reliable
 from robot_cell_planner.srv import ValidateTrajectory
 
 JOINTS = ("shoulder", "elbow", "finger")
@@ -32,7 +32,7 @@ class FakeRobot:
         self._conditions = []
         self._lock = threading.Lock()
         self._publisher = node.create_publisher(JointState, "joint_states", reliable(10))
-        self._subscription = node.create_subscription(JointState, "joint_commands", self._on_command, sensor(50))
+        self._subscription = node.create_subscription(JointState, "joint_commands", self._on_command, reliable(5000))
         self._timer = node.create_timer(PERIOD, self._publish)
 
     def _on_command(self, message):
@@ -58,6 +58,7 @@ class FakeRobot:
     def put(self, **positions):
         """Move the robot by other means than commands."""
         self.positions.update(positions)
+        self._publish()
 
     def wait_for(self, condition, timeout=30.0):
         """Wait until a command {joint: position} fulfils a condition."""

@@ -1,12 +1,19 @@
 """The execution node through its real interfaces, against a robot that is where it was commanded to be."""
 
 
+import math
+import threading
+
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory, GripperCommand
+from control_msgs.msg import JointTolerance
 from fake_robot import JOINTS, FakeRobot, FakeValidator
 from rclpy.action import ActionClient
+from running import RunningNode
+from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import srv
@@ -22,9 +29,9 @@ from robot_cell_planner.errors import (
     UnknownNameError,
 )
 from robot_cell_planner.msg import ExecutionOptions
+from robot_cell_planner.nodes.conversions.basic import duration_to_message
 
 ARM = JOINTS[:2]
-RATE = 250.0
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +52,19 @@ def execution_node(start_node, robot, validator):
         command_fields="[position, velocity]",
         gripper_joint="finger",
         gripper_upper=0.04,
-        joint_state_timeout=0.5,
+        # Wide enough for a robot whose process a busy machine holds up.
+        joint_state_timeout=1.5,
+        path_tolerance=5.0,
+        # A motion ends when the robot has come to its very end, so that its last command was heard, too.
+        goal_tolerance=1e-9,
+        goal_time=20.0,
+        gripper_goal_tolerance=1e-9,
     )
 
 
 @pytest.fixture(autouse=True)
-def at_rest(robot, validator):
+def at_rest(client, robot, validator):
+    action_client(client, ExecuteTrajectory, EXECUTE)
     robot.heal()
     robot.taken()
     validator.limit = 10.0
@@ -68,7 +82,7 @@ def swing(start, end, duration=0.5, samples=26):
             (30 * u**2 - 60 * u**3 + 30 * u**4) / duration,
             (60 * u - 180 * u**2 + 120 * u**3) / duration**2,
         )
-        point = JointTrajectoryPoint(time_from_start=Duration(sec=int(time), nanosec=int(round(time % 1.0 * 1e9))))
+        point = JointTrajectoryPoint(time_from_start=duration_to_message(time))
         point.positions = (start + blend * (end - start)).tolist()
         point.velocities = (rate * (end - start)).tolist()
         point.accelerations = (bend * (end - start)).tolist()
@@ -76,8 +90,98 @@ def swing(start, end, duration=0.5, samples=26):
     return trajectory
 
 
+FOLLOW = "joint_trajectory_controller/follow_joint_trajectory"
+GRIPPER = "gripper_controller/gripper_cmd"
+EXECUTE = "execution/execute_trajectory"
+
+
+def action_client(client, kind, name):
+    """A client made in the executor's thread: rclpy's is not whole yet when the executor first sees it."""
+    if name not in client._clients:
+        made = threading.Event()
+
+        def make():
+            client._clients[name] = ActionClient(client.node, kind, name, callback_group=client._group)
+            made.set()
+
+        client._executor.create_task(make)
+        assert made.wait(30.0)
+    return client._clients[name]
+
+
+class Sent:
+    """A goal that was sent, whose result can be waited for."""
+
+    def __init__(self, client, kind, name, goal):
+        self._done, self._accepted = threading.Event(), threading.Event()
+        self.feedback = []
+        actions = action_client(client, kind, name)
+        assert actions.wait_for_server(timeout_sec=30.0)
+        future = actions.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+        future.add_done_callback(self._take)
+
+    def _take(self, future):
+        self.handle = future.result()
+        assert self.handle.accepted
+        self._accepted.set()
+        self.handle.get_result_async().add_done_callback(self._finish)
+
+    def _finish(self, future):
+        self.status, self.result = future.result().status, future.result().result
+        self._done.set()
+
+    def cancel(self):
+        assert self._accepted.wait(30.0)
+        self.handle.cancel_goal_async()
+
+    def wait(self):
+        assert self._done.wait(60.0), "the goal did not end"
+        return self
+
+
+def execute(client, trajectory, **options):
+    goal = ExecuteTrajectory.Goal(trajectory=trajectory, options=ExecutionOptions(**options))
+    return Sent(client, ExecuteTrajectory, EXECUTE, goal)
+
+
+def follow(client, trajectory, **fields):
+    return Sent(client, FollowJointTrajectory, FOLLOW, FollowJointTrajectory.Goal(trajectory=trajectory, **fields))
+
+
+def grip(client, position, effort=0.0):
+    goal = GripperCommand.Goal()
+    goal.command.position, goal.command.max_effort = position, effort
+    return Sent(client, GripperCommand, GRIPPER, goal)
+
+
+def on_line(commands, start, end):
+    """Whether all commands lie between two configurations, in order; returns them as shares of the way."""
+    way = np.asarray(end) - np.asarray(start)
+    shares = (rows(commands) - start) @ way / (way @ way)
+    np.testing.assert_allclose(rows(commands), np.asarray(start) + shares[:, None] * way, atol=1e-9)
+    assert (np.diff(shares) >= -1e-12).all()
+    return shares
+
+
 def here(robot):
     return [robot.positions[name] for name in ARM]
+
+
+def eventually(error, action, attempts=100):
+    """Repeat what a message, that is still on its way to the node, lets fail."""
+    for _ in range(attempts - 1):
+        try:
+            return action()
+        except error:
+            continue
+    return action()
+
+
+def put(client, robot, **positions):
+    """Move the robot by hand; a round trip lets the node hear of it."""
+    robot.put(**positions)
+    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    robot.taken()
 
 
 def run(client, robot, end, **keywords):
@@ -89,18 +193,453 @@ def rows(commands):
 
 
 def test_a_trajectory_is_streamed_as_it_is(client, robot, validator):
+    start = here(robot)
     result = run(client, robot, [0.5, -0.25])
     assert result.validation.valid
     assert result.record.state.revision == 7
-    assert [robot.positions[name] for name in ARM] == [0.5, -0.25]
+    assert here(robot) == [0.5, -0.25]
     commands = robot.taken()
     assert all(list(message.name) == list(JOINTS) for _, message in commands)
     assert all(len(message.position) == len(message.velocity) == len(JOINTS) for _, message in commands)
-    # All commands lie on the straight line, in order.
-    along = rows(commands)
-    np.testing.assert_allclose(along[:, 1], -0.5 * along[:, 0], atol=1e-9)
-    assert (np.diff(along[:, 0]) >= -1e-12).all()
-    assert result.record.commands >= 0.5 * RATE * 0.5
+    assert on_line(commands, start, [0.5, -0.25])[-1] == pytest.approx(1.0, abs=1e-12)
+    assert result.record.commands >= len(commands) > 10
     assert result.record.reached.nanosec == 500_000_000
     assert result.record.goal_error < 1e-3
     assert len(validator.requests) == 1
+
+
+def test_nothing_moves_that_is_not_valid(client, robot, validator):
+    validator.limit = 0.9
+    with pytest.raises(TrajectoryLimitError) as caught:
+        run(client, robot, [1.0, 0.0])
+    assert caught.value.subjects == ("shoulder",)
+    assert not caught.value.partial.validation.valid
+    assert caught.value.partial.record.commands == 0
+    sent = follow(client, swing(here(robot), [1.0, 0.0])).wait()
+    assert sent.status == GoalStatus.STATUS_ABORTED
+    assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+    assert "TrajectoryLimitError" in sent.result.error_string
+    assert "shoulder" in sent.result.error_string
+    assert robot.taken() == []
+
+
+def test_segments_start_where_the_commands_before_ended(client, robot):
+    end = run(client, robot, [0.2, 0.1]) and here(robot)
+    put(client, robot, shoulder=end[0] + 0.004)  # it sags a little
+    trajectory = swing([end[0] + 0.004, end[1]], [0.6, 0.3], duration=1.0, samples=251)
+    client.execute(trajectory)
+    commands = rows(robot.taken())
+    assert commands[0] == pytest.approx(end, abs=1e-12)
+    assert commands[-1] == pytest.approx([0.6, 0.3], abs=1e-9)
+
+
+def test_a_trajectory_from_elsewhere_is_refused(client, robot):
+    robot.taken()
+    with pytest.raises(TrajectoryStartError) as caught:
+        client.execute(swing(np.add(here(robot), [0.0, 0.05]), [0.0, 0.0]))
+    assert caught.value.subjects == ("elbow",)
+    assert caught.value.values[0].value == pytest.approx(0.05, abs=1e-6)
+    assert caught.value.values[0].limit == pytest.approx(0.01)
+    assert robot.taken() == []
+
+
+def test_a_robot_that_was_moved_by_hand_starts_where_it_is(client, robot):
+    run(client, robot, [0.1, 0.1])
+    put(client, robot, shoulder=0.5, elbow=-0.5)
+    eventually(TrajectoryStartError, lambda: client.execute(swing([0.5, -0.5], [0.3, 0.3])))
+    on_line(robot.taken(), [0.5, -0.5], [0.3, 0.3])
+
+
+def test_cancelling_stops_on_the_path(client, robot):
+    start, end = here(robot), [1.5, -0.7]
+    sent = execute(client, swing(start, end, duration=3.0))
+    robot.wait_for(lambda command: command["shoulder"] > 0.5)
+    sent.cancel()
+    sent.wait()
+    assert sent.status == GoalStatus.STATUS_CANCELED
+    assert sent.result.error.name == "CancelledError"
+    commands = robot.taken()
+    shares = on_line(commands, start, end)
+    assert shares[-1] < 0.99
+    steps = np.diff(shares)
+    assert steps[-1] < 0.05 * steps.max()  # it came to rest
+    reached = sent.result.record.reached
+    assert 0.0 < reached.sec + 1e-9 * reached.nanosec < 3.0
+    # The next segment starts there.
+    run(client, robot, [0.5, 0.0])
+
+
+def test_pause_resume_and_speed(client, robot):
+    start, end = here(robot), [-0.5, 0.5]
+    sent = execute(client, swing(start, end, duration=2.0), owner="slow", speed_scale=0.5)
+    robot.wait_for(lambda command: command["shoulder"] < start[0] - 0.05)
+    control, kinds = srv.ControlMotion.Request, srv.ControlMotion
+    assert client.call(kinds, "execution/control_motion", control(command=control.PAUSE)).owner == "slow"
+    still = threading.Event()
+    last = []
+
+    def stands(command):
+        last.append(command["shoulder"])
+        if len(last) > 50 and last[-1] == last[-50]:
+            still.set()
+        return still.is_set()
+
+    robot.wait_for(stands)
+    assert not sent._done.is_set()
+    client.call(kinds, "execution/control_motion", control(command=control.RESUME))
+    reply = client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.5))
+    assert reply.previous_scale == 1.0
+    robot.wait_for(lambda command: command["shoulder"] < end[0] + 0.3)
+    reply = client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    assert reply.previous_scale == 0.5
+    assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
+    assert on_line(robot.taken(), start, end)[-1] == pytest.approx(1.0)
+    stages = [feedback.progress.stage for feedback in sent.feedback]
+    assert {"moving", "paused"} <= set(stages)
+    with pytest.raises(InvalidRequestError):
+        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.5))
+
+
+def test_stop_ends_the_motion_on_its_path(client, robot):
+    start, end = here(robot), [1.0, 1.0]
+    sent = execute(client, swing(start, end, duration=3.0))
+    robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
+    request = srv.ControlMotion.Request(command=srv.ControlMotion.Request.STOP)
+    client.call(srv.ControlMotion, "execution/control_motion", request)
+    assert sent.wait().status == GoalStatus.STATUS_ABORTED
+    assert sent.result.error.name == "StoppedError"
+    assert on_line(robot.taken(), start, end)[-1] < 0.99
+
+
+def test_a_second_client_is_told_who_has_the_motion(client, robot):
+    start = here(robot)
+    sent = execute(client, swing(start, [0.3, 0.3], duration=2.0), owner="the first")
+    robot.wait_for(lambda command: command["shoulder"] != start[0])
+    with pytest.raises(MotionBusyError) as caught:
+        client.execute(swing(start, [0.0, 0.0]), ExecutionOptions(owner="the second"))
+    assert caught.value.subjects == ("the first",)
+    other = follow(client, swing(start, [0.0, 0.0])).wait()
+    assert "the first" in other.result.error_string
+    assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_a_joint_that_does_not_follow_is_named(client, robot):
+    start, end = here(robot), [1.0, 1.0]
+    robot.stuck.add("elbow")
+    with pytest.raises(TrackingError) as caught:
+        client.execute(swing(start, end, duration=2.0), ExecutionOptions(path_tolerance=0.05))
+    assert caught.value.subjects == ("elbow",)
+    assert caught.value.stage == "path tolerance"
+    assert caught.value.values[0].limit == pytest.approx(0.05)
+    assert caught.value.partial.record.max_tracking_error_joint == "elbow"
+    shares = on_line(robot.taken(), start, end)
+    assert 0.0 < shares[-1] < 0.99
+    robot.heal()
+
+
+def test_the_goal_tolerance_must_hold_in_time(client, robot):
+    start = here(robot)
+    run(client, robot, [0.5, 0.5])
+    robot.lowest["elbow"] = 0.46
+    tolerance = Duration(nanosec=200_000_000)
+    with pytest.raises(TrackingError) as caught:
+        run(client, robot, [0.5, 0.4], options=ExecutionOptions(goal_time_tolerance=tolerance))
+    assert caught.value.stage == "goal tolerance"
+    assert caught.value.subjects == ("elbow",)
+    assert caught.value.values[0].value == pytest.approx(0.06, abs=1e-3)
+    assert len(start) == 2
+
+
+def test_lost_feedback_stops_the_motion(client, robot):
+    run(client, robot, [0.0, 0.0])
+    start, end = here(robot), [1.5, 1.0]
+    robot.taken()
+    sent = execute(client, swing(start, end, duration=8.0))
+    robot.wait_for(lambda command: command["shoulder"] > 0.1)
+    robot.silent = True
+    sent.wait()
+    assert sent.status == GoalStatus.STATUS_ABORTED
+    assert sent.result.error.name == "FeedbackLostError"
+    assert sent.result.error.values[0].limit == pytest.approx(1.5)
+    assert on_line(robot.taken(), start, end)[-1] < 0.99
+    with pytest.raises(FeedbackLostError):
+        client.execute(swing(here(robot), end))
+    robot.heal()
+
+
+@pytest.mark.parametrize("value, word", [(math.nan, "nan"), (5.0, "jumped")])
+def test_feedback_that_cannot_be_stops_the_motion(client, robot, value, word):
+    put(client, robot, shoulder=0.0, elbow=0.0)
+    start, end = [0.0, 0.0], [1.5, 1.0]
+    sent = execute(client, swing(start, end, duration=4.0), path_tolerance=100.0)
+    robot.wait_for(lambda command: command["shoulder"] > 0.1)
+    robot.measured["elbow"] = value
+    sent.wait()
+    robot.heal()
+    assert sent.result.error.name == "FeedbackLostError"
+    assert word in sent.result.error.message
+    assert sent.result.error.subjects == ["elbow"]
+    assert on_line(robot.taken(), start, end)[-1] < 0.99
+
+
+def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot):
+    publisher = client.node.create_publisher(Bool, "emergency_stop", 1)
+    start, end = here(robot), [0.0, -1.0]
+    sent = execute(client, swing(start, end, duration=3.0))
+    robot.wait_for(lambda command: command["elbow"] < start[1] - 0.3)
+    publisher.publish(Bool(data=True))
+    assert sent.wait().status == GoalStatus.STATUS_ABORTED
+    assert sent.result.error.name == "StoppedError"
+    assert sent.result.error.stage == "emergency stop"
+    while len(robot.commands) < sent.result.record.commands:
+        robot.wait_for(lambda command: True)
+    robot.taken()
+    with pytest.raises(StoppedError):
+        client.execute(swing(here(robot), end))
+    assert robot.taken() == []
+    publisher.publish(Bool(data=False))
+    eventually(StoppedError, lambda: client.execute(swing(here(robot), end)))
+    client.node.destroy_publisher(publisher)
+
+
+def nan_point(trajectory):
+    trajectory.points[3].positions[1] = math.nan
+
+
+def unordered(trajectory):
+    trajectory.points[4].time_from_start = trajectory.points[3].time_from_start
+
+
+def short_row(trajectory):
+    trajectory.points[2].velocities = [0.0]
+
+
+def no_points(trajectory):
+    trajectory.points = []
+
+
+def wrong_joint(trajectory):
+    trajectory.joint_names = ["shoulder", "elbwo"]
+
+
+def same_joint(trajectory):
+    trajectory.joint_names = ["shoulder", "shoulder"]
+
+
+@pytest.mark.parametrize(
+    "spoil, error, words",
+    [
+        (nan_point, InvalidRequestError, "elbow at point 3"),
+        (unordered, InvalidRequestError, "sample 4"),
+        (short_row, InvalidRequestError, "point 2"),
+        (no_points, InvalidRequestError, "no points"),
+        (wrong_joint, UnknownNameError, "elbwo"),
+        (same_joint, InvalidRequestError, "twice"),
+    ],
+)
+def test_malformed_goals_get_their_named_error(client, robot, spoil, error, words):
+    trajectory = swing(here(robot), [0.0, 0.0])
+    spoil(trajectory)
+    with pytest.raises(error) as caught:
+        client.execute(trajectory)
+    assert words in str(caught.value)
+    sent = follow(client, trajectory).wait()
+    assert sent.status == GoalStatus.STATUS_ABORTED
+    results = FollowJointTrajectory.Result
+    assert sent.result.error_code == (results.INVALID_JOINTS if error is UnknownNameError else results.INVALID_GOAL)
+    assert words in sent.result.error_string
+    assert robot.taken() == []
+
+
+@pytest.mark.parametrize(
+    "options, field",
+    [
+        ({"speed_scale": 0.0}, "speed_scale"),
+        ({"speed_scale": math.nan}, "speed_scale"),
+        ({"path_tolerance": -1.0}, "path_tolerance"),
+        ({"goal_tolerance": math.inf}, "goal_tolerance"),
+    ],
+)
+def test_malformed_options_get_their_named_error(client, robot, options, field):
+    with pytest.raises(InvalidRequestError) as caught:
+        client.execute(swing(here(robot), [0.0, 0.0]), ExecutionOptions(**options))
+    assert field in str(caught.value)
+
+
+class TestFollowJointTrajectory:
+    """What users of joint_trajectory_controller rely on."""
+
+    def test_success(self, client, robot):
+        sent = follow(client, swing(here(robot), [0.4, 0.2])).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+        assert here(robot) == pytest.approx([0.4, 0.2])
+        message = sent.feedback[-1]
+        assert list(message.joint_names) == list(ARM)
+        np.testing.assert_allclose(
+            np.subtract(message.desired.positions, message.actual.positions), message.error.positions, atol=1e-12
+        )
+
+    def test_a_single_later_point_is_reached_from_the_present_state(self, client, robot):
+        start, end = here(robot), [0.1, 0.0]
+        trajectory = JointTrajectory(joint_names=list(ARM))
+        point = JointTrajectoryPoint(positions=end, velocities=[0.0, 0.0], time_from_start=Duration(sec=1))
+        trajectory.points = [point]
+        sent = follow(client, trajectory).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        shares = on_line(robot.taken(), start, end)
+        assert shares[0] == pytest.approx(0.0, abs=1e-3)
+        assert shares[-1] == pytest.approx(1.0)
+        assert {message.index for message in sent.feedback} <= {0}
+
+    def test_joints_may_come_in_any_order_and_be_a_part(self, client, robot):
+        start = here(robot)
+        trajectory = swing(start, [0.3, 0.3])
+        trajectory.joint_names = ["elbow"]
+        for point in trajectory.points:
+            point.positions, point.velocities, point.accelerations = (
+                point.positions[1:],
+                point.velocities[1:],
+                point.accelerations[1:],
+            )
+        assert follow(client, trajectory).wait().status == GoalStatus.STATUS_SUCCEEDED
+        assert here(robot) == pytest.approx([start[0], 0.3])
+
+    def test_cancel_leaves_it_on_the_path(self, client, robot):
+        start, end = here(robot), [1.0, 0.0]
+        sent = follow(client, swing(start, end, duration=3.0))
+        robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
+        sent.cancel()
+        assert sent.wait().status == GoalStatus.STATUS_CANCELED
+        assert on_line(robot.taken(), start, end)[-1] < 0.99
+
+    def test_path_tolerance(self, client, robot):
+        robot.stuck.add("shoulder")
+        tolerances = [JointTolerance(name="shoulder", position=0.02)]
+        goal = swing(here(robot), np.add(here(robot), 0.5), duration=2.0)
+        sent = follow(client, goal, path_tolerance=tolerances).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
+        assert "shoulder" in sent.result.error_string
+        robot.heal()
+        put(client, robot, shoulder=0.0, elbow=0.0)
+
+    def test_goal_tolerance(self, client, robot):
+        robot.lowest["elbow"] = here(robot)[1] - 0.03
+        goal = swing(here(robot), np.subtract(here(robot), 0.05))
+        sent = follow(client, goal, goal_time_tolerance=Duration(nanosec=100_000_000)).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED
+        assert "elbow" in sent.result.error_string
+
+    def test_no_limit(self, client, robot):
+        """A tolerance of -1 takes the default away."""
+        robot.heal()
+        robot.lowest["elbow"] = here(robot)[1] - 0.01
+        goal = swing(here(robot), np.subtract(here(robot), 0.05))
+        sent = follow(client, goal, goal_tolerance=[JointTolerance(name="elbow", position=-1.0)]).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+
+    @pytest.mark.parametrize(
+        "tolerance, word",
+        [
+            (JointTolerance(name="wrist", position=0.1), "wrist"),
+            (JointTolerance(name="elbow", position=-2.0), "-2"),
+            (JointTolerance(name="elbow", acceleration=1.0), "acceleration"),
+        ],
+    )
+    def test_malformed_tolerances(self, client, robot, tolerance, word):
+        sent = follow(client, swing(here(robot), [0.0, 0.0]), path_tolerance=[tolerance]).wait()
+        assert sent.status == GoalStatus.STATUS_ABORTED
+        assert word in sent.result.error_string
+
+    def test_a_trajectory_that_does_not_end_at_rest(self, client, robot):
+        goal = swing(here(robot), [0.5, 0.5])
+        goal.points = goal.points[:14]
+        sent = follow(client, goal).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+        assert "at rest" in sent.result.error_string
+
+    def test_stamps(self, client, robot):
+        goal = swing(here(robot), [0.2, 0.2])
+        goal.header.stamp = Time(sec=1000)
+        sent = follow(client, goal).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.OLD_HEADER_TIMESTAMP
+        begin = client.node.get_clock().now().nanoseconds + 500_000_000
+        goal.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
+        robot.taken()
+        assert follow(client, goal).wait().status == GoalStatus.STATUS_SUCCEEDED
+        first = robot.taken()[0][1].header.stamp
+        assert first.sec * 10**9 + first.nanosec >= begin
+
+
+class TestGripper:
+    """The gripper's action, as users of ros2_control's gripper controllers know it."""
+
+    def test_it_goes_there(self, client, robot):
+        sent = grip(client, 0.04).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        assert sent.result.reached_goal
+        assert not sent.result.stalled
+        assert robot.positions["finger"] == pytest.approx(0.04)
+        commands = robot.taken()
+        assert all(list(message.name) == list(JOINTS) for _, message in commands)
+        fingers = np.array([command["finger"] for command, _ in commands])
+        assert (np.diff(fingers) >= 0.0).all()
+        assert (np.diff(rows(commands), axis=0) == 0.0).all()
+
+    def test_what_it_holds_stalls_it(self, client, robot):
+        grip(client, 0.04).wait()
+        robot.lowest["finger"] = 0.025
+        sent = grip(client, 0.0).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        assert sent.result.stalled
+        assert not sent.result.reached_goal
+        assert sent.result.position == pytest.approx(0.025)
+        # The arm moves, and the fingers go on pushing.
+        robot.taken()
+        run(client, robot, [0.0, 0.3])
+        assert {command["finger"] for command, _ in robot.taken()} == {0.0}
+        # They open again from where they were commanded to, without a jump.
+        grip(client, 0.04).wait()
+        fingers = np.array([command["finger"] for command, _ in robot.taken()])
+        assert fingers[0] == pytest.approx(0.0, abs=1e-3)
+        assert np.diff(fingers).max() < 0.01
+
+    def test_a_newer_goal_takes_its_place(self, client, robot):
+        grip(client, 0.04).wait()
+        first = grip(client, 0.0)
+        robot.wait_for(lambda command: command["finger"] < 0.03)
+        second = grip(client, 0.04)
+        assert first.wait().status == GoalStatus.STATUS_ABORTED
+        assert second.wait().status == GoalStatus.STATUS_SUCCEEDED
+        assert robot.positions["finger"] == pytest.approx(0.04)
+
+    @pytest.mark.parametrize("position, effort", [(0.05, 0.0), (-0.01, 0.0), (math.nan, 0.0), (0.0, -1.0)])
+    def test_malformed_goals(self, client, robot, position, effort):
+        robot.taken()
+        assert grip(client, position, effort).wait().status == GoalStatus.STATUS_ABORTED
+        assert robot.taken() == []
+
+    def test_it_moves_beside_the_arm(self, client, robot):
+        grip(client, 0.04).wait()
+        start = here(robot)
+        sent = execute(client, swing(start, [0.5, 0.0], duration=1.5))
+        robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.05)
+        robot.taken()
+        assert grip(client, 0.0).wait().status == GoalStatus.STATUS_SUCCEEDED
+        assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
+        on_line(robot.taken(), start, [0.5, 0.0])
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"command_rate": 100.0}, ("command_rate", "250 to 1000")),
+        ({"command_fields": "[torque]"}, ("command_fields", "torque")),
+        ({"gripper_joint": "finger", "gripper_upper": -1.0}, ("gripper_lower", "gripper_upper")),
+    ],
+)
+def test_bad_parameters_end_the_start_in_one_line(domain, parameters, words):
+    node = RunningNode("execution_node", domain, **parameters)
+    assert node.wait() == 1
+    assert len(node.lines) == 1
+    assert all(word in node.output for word in words)
