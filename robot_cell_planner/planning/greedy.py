@@ -34,6 +34,8 @@ from .waypoints import FrameWaypoints, Line
 
 PLANNER = "greedy"
 ITERATIONS = 40
+# An iteration that does not bring the squared error below this share of the best one is no progress.
+PATIENCE = 0.99
 NO_WAY = 1e-9  # [m or rad]: a line that is shorter leads nowhere
 # Configurations are brought nearer to their targets than asked for, so that the joints move smoothly.
 SHARE_OF_TOLERANCE = 1e-3
@@ -147,7 +149,7 @@ class GreedyFollower:
         found = q.copy()
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
         distance, angle = kernels.approach(
-            problem.chain.table, target, problem.freedom, found, lower, upper, self._tolerance, ITERATIONS
+            problem.chain.table, target, problem.freedom, found, lower, upper, self._tolerance, ITERATIONS, PATIENCE
         )
         within = distance <= problem.tolerance[0] and angle <= problem.tolerance[1]
         return found if within else None

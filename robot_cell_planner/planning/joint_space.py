@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from .finish import Origin, bare_plan, finish_plan
 from .goals import GoalConfiguration, goal_configurations
 from .job import Job, check_start, start_job
 from .ompl_search import SearchProblem, SearchResult, search
-from .path_tools import drop_waypoints, first_blocked_motion, shortcut, simplify, without_repeats
+from .path_tools import drop_waypoints, shortcut, simplify, without_repeats
 from .plan import Plan, PlanFailure, path_length
 from .planners import planner_info
 from .request import MotionRequest, PlanningOptions
+from .verification import PathVerifier
 from .watch import Progress, Watch
 
 # Straight motions to so many of the nearest goals are tried before a search.
@@ -81,10 +83,10 @@ def plan_motion(
             path = drop_waypoints(path, job.checks, options.search_step)
             watch.best_cost = path_length(path)
     with watch.stage("verify"):
-        path = _verified(job, path, options, find)
+        path, proven = _verified(job, path, options, find)
     timing = request.timing
     origin = Origin(options.planner, options.seed, options.resolution)
-    plan = bare_plan(job, path, origin, goal=_goal_reached(goals, path))
+    plan = replace(bare_plan(job, path, origin, goal=_goal_reached(goals, path)), proven=proven)
     return finish_plan(
         job, plan, None if timing is None else lambda: stop_at_waypoints(path, job.space.limits, timing)
     )
@@ -140,30 +142,30 @@ def _not_connected(job: Job, result: SearchResult, options: PlanningOptions) -> 
 
 def _verified(
     job: Job, path: Array, options: PlanningOptions, find: Callable[[SearchProblem, int], SearchResult]
-) -> Array:
-    """The path, free at steps of `options.resolution`.
+) -> tuple[Array, float]:
+    """The path, verified from end to end, and the share of it that is proven.
 
-    Where a motion collides between the wider steps of the search, a way around is searched with the fine ones.
+    Where a motion collides between the wider steps of the search, a way around is searched with fine ones.
 
     Raises:
         PathInvalidError: there is none within the limit on states checked.
     """
-    space = job.space
+    space, checks = job.space, job.checks
+    verifier = PathVerifier(checks, options.resolution)
     first = 0
     for repair in range(1, MAX_REPAIRS + 1):
-        blocked = first_blocked_motion(path, job.checks, options.resolution, first)
+        blocked = verifier.first_blocked(path, first)
         if blocked is None:
-            return path
-        start, end = path[blocked], path[blocked + 1]
-        problem = SearchProblem(space.lower, space.upper, start, [end], options.resolution)
+            return path, verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
+        problem = SearchProblem(space.lower, space.upper, path[blocked], [path[blocked + 1]], options.resolution)
         around = find(problem, options.seed + repair).path
         if around is None:
             break
-        around = simplify(around, job.checks, options.resolution)
-        around = shortcut(around, job.checks, options.resolution, options.seed + repair)
+        around = simplify(around, checks, options.resolution)
+        around = shortcut(around, checks, options.resolution, options.seed + repair)
         path = np.vstack((path[:blocked], around, path[blocked + 2 :]))
-        first = blocked + len(around) - 1
-    values = (Value("states checked", job.checks.states, options.state_limit), Value("repairs", repair, MAX_REPAIRS))
+        first = blocked
+    values = (Value("states checked", checks.states, options.state_limit), Value("repairs", repair, MAX_REPAIRS))
     raise PathInvalidError("the path collides between the steps of the search", stage="verify", values=values)
 
 

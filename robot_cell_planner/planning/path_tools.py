@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from ..errors import InvalidRequestError, Value
@@ -124,11 +122,3 @@ def densify(path: Array, spacing: float) -> tuple[Array, Array]:
         points[-1][-1] = path[index + 1]
         places.append(index + shares)
     return np.concatenate(points), np.concatenate(places)
-
-
-def first_blocked_motion(path: Array, checks: CountedChecks, step: float, first: int = 0) -> int | None:
-    """Index, from `first` on, of the first motion of a path that is in collision somewhere; None if it is free."""
-    for index, (start, end) in enumerate(pairwise(path[first:]), start=first):
-        if not checks.motion_free(start, end, step):
-            return index
-    return None

@@ -65,7 +65,8 @@ class Plan:
     trajectory: the timed samples, if timing was asked for. goal: number of the goal that is reached; -1: none was
     numbered. states_checked, motions_checked: held against the cell. path_length: Euclidean, rad and m alike;
     tool_path_length [m]: of the tool centre point, or of the tip without a tool. clearance: smallest along the path.
-    resolution [rad or m]: widest step between the states of the path that were checked. warnings: what the caller
+    proven: share of the path, Euclidean in joint space, that is proven free between the states checked too; the rest
+    was checked at steps of `resolution` [rad or m]. warnings: what the caller
     should know though nothing failed. cartesian: of a Cartesian plan alone.
     """
 
@@ -83,6 +84,7 @@ class Plan:
     path_length: float
     tool_path_length: float
     resolution: float
+    proven: float = 0.0
     goal: int = -1
     clearance: PathClearance | None = None
     cartesian: CartesianReport | None = None

@@ -73,7 +73,7 @@ class PlannerInfo:
 
 
 RANGE = PlannerParameter(
-    "range", "setRange", 1.5, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
+    "range", "setRange", 0.5, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
 
 PLANNERS: Mapping[str, PlannerInfo] = frozendict(

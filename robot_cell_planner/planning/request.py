@@ -40,7 +40,7 @@ class PlanningOptions:
     time_limit: float = 0.0
     simplify: bool = True
     extra_margin: float = 0.0
-    search_step: float = 0.03
+    search_step: float = 0.05
     resolution: float = 0.001
     engine: str = "coal"
 
