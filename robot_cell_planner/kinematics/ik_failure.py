@@ -19,7 +19,7 @@ from ..errors import (
 )
 from . import kernels
 from .ik_options import ClosestConfiguration, limit_distances, manipulability
-from .ik_problem import IkProblem
+from .ik_problem import IkProblem, unlimited
 from .numeric import random_starts
 
 Array = NDArray[np.float64]
@@ -70,10 +70,12 @@ class Traces:
     closest: Array | None = None
     left: tuple[float, float] = (np.inf, np.inf)
 
-    def note_beyond(self, solutions: Array, excesses: Array) -> None:
-        """Solutions (b, n) beyond limits and their excess (b,), least first."""
-        if len(solutions) and excesses[0] < self.beyond_excess:
-            self.beyond, self.beyond_excess = solutions[0].copy(), float(excesses[0])
+    def note_beyond(self, solutions: Array, problem: IkProblem) -> None:
+        """Solutions (k, n) found without regard to limits."""
+        for q in solutions.copy():
+            excess = kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
+            if 0.0 < excess < self.beyond_excess:
+                self.beyond, self.beyond_excess = q, excess
 
     def note_closest(self, q: Array, distance: float, angle: float) -> None:
         if distance**2 + angle**2 < self.left[0] ** 2 + self.left[1] ** 2:
@@ -181,17 +183,12 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     if traces.beyond is None:
-        free = joints.limits[[2, 3, 2, 3]].copy()
+        free = unlimited(joints).limits
         found, _, _, _ = kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, free, joints.angular, problem.tolerance,
             ITERATIONS, 8, kernels.PATIENCE,
         )  # fmt: skip
-        if len(found):
-            _, _, beyond, excesses = kernels.finish(
-                problem.chain.table, problem.target, problem.freedom, found, problem.start, joints.limits,
-                joints.angular, problem.tolerance,
-            )  # fmt: skip
-            traces.note_beyond(beyond, excesses)
+        traces.note_beyond(found, problem)
     if traces.closest is None:
         _, _, closest, facts = kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,
@@ -204,7 +201,7 @@ def _distance_of_point(problem: IkProblem) -> float:
     """How far the target's point stays from the frame's origin, whatever the orientation and without limits [m]."""
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
-    free = joints.limits[[2, 3, 2, 3]].copy()
+    free = unlimited(joints).limits
     _, _, _, facts = kernels.search(
         problem.chain.table, problem.target, kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
         ITERATIONS, 1, kernels.LONG_PATIENCE,

@@ -36,6 +36,11 @@ class Joints:
     angular: Array
 
 
+def unlimited(joints: Joints) -> Joints:
+    """The same without limits."""
+    return Joints(joints.variables, joints.limits[[2, 3, 2, 3]], joints.angular)
+
+
 class IkProblem(msgspec.Struct, frozen=True, eq=False):
     """frame: what has to be at the target, a transform (4, 4) in the world. freedom: of its rotation, see kernels.py.
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from ..errors import NotSupportedError
+from ..errors import NotSupportedError, RobotCellError
 from . import kernels
 from .closed_form import ClosedForm, closed_form, spread
-from .ik_failure import Traces, timed_out
+from .ik_failure import Traces, failure_of, timed_out
 from .ik_options import IkOptions, IkSolver
-from .ik_problem import IkProblem
+from .ik_problem import IkProblem, unlimited
 from .numeric import random_starts
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ ITERATIONS = 100  # of a numeric search from one start
 STARTS_AT_ONCE = 8  # between two looks at the clock
 SAMPLES_AT_ONCE = 8  # evaluations of a closed form between two looks at whether enough is found
 ALL_SAMPLES_AT_ONCE = 64  # the same where all solutions are wanted
-MISSES_FOLLOWED = 16  # solutions beyond limits that the numeric search starts from
+MISSES_FOLLOWED = 16  # rough solutions that came to nothing and that the numeric search starts from
 STARTS_AFTER_CLOSED_FORM = 24  # where a closed form has found nothing, chance has little left to find
 ZERO = np.zeros(1)
 
@@ -63,6 +64,14 @@ class IkSearch:
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
         self.closed = form is not None and form.locked is None and problem.freedom == kernels.NO_FREEDOM
+
+    def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
+        """The error that says why nothing was found. pairs: what is wrong with the solution that was refused first."""
+        if self.form is not None and self.traces.invalid is None:
+            free = IkSearch(replace(self.problem, joints=unlimited(self.problem.joints)), self.options)
+            for batch in free._closed_form_batches():
+                self.traces.note_beyond(batch.solutions, self.problem)
+        return failure_of(self.problem, self.traces, pairs, self.closed)
 
     def check_clock(self) -> None:
         """Raises TimedOutError when the time limit has passed."""
@@ -141,13 +150,12 @@ class IkSearch:
         problem = self.problem
         joints = problem.joints
         rough = self.form.rough(targets, values, problem.start)
-        found, left, beyond, excesses = kernels.finish(
+        found, left = kernels.finish(
             problem.chain.table, problem.target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
             problem.tolerance,
         )  # fmt: skip
         if not len(found):
-            self.traces.note_beyond(beyond, excesses)
-            self._misses.extend((beyond if len(beyond) else rough)[: MISSES_FOLLOWED - len(self._misses)])
+            self._misses.extend(rough[: MISSES_FOLLOWED - len(self._misses)])
         return Batch(found, left, self.form.name)
 
     def _numeric_batches(self) -> Iterator[Batch]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import RobotCellError
-from .ik_failure import failure_of
 from .ik_options import IkOptions, IkOrder, IkResult, limit_distances, manipulabilities
 from .ik_problem import IkProblem, ik_problem
 from .ik_search import SAMPLES_AT_ONCE, Batch, IkSearch
@@ -194,4 +193,4 @@ class _Selection:
         invalid = self.search.traces.invalid
         if invalid is not None and self.explain is not None:
             pairs = self.explain(invalid.copy())
-        return failure_of(self.problem, self.search.traces, pairs, self.search.closed)
+        return self.search.failure(pairs)

@@ -27,7 +27,7 @@ CHAIN_COLUMNS = 16
 NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 
 TURN = 2.0 * math.pi
-POLISH_WITHIN = 1e-2  # [m, rad] closed-form solutions nearer to the target than this are brought onto it
+ROUGHLY = 1e-2  # [m, rad] closed-form solutions nearer to target and limits than this are brought onto the target
 POLISHINGS = 12  # iterations that this may take
 LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is put back onto it
 SAME = 1e-5  # [rad, m] configurations nearer to one another than this are one
@@ -36,9 +36,6 @@ FARTHEST_PULL = 0.5  # [m]
 PATIENCE, LONG_PATIENCE = 0.99, 1.0 - 1e-7  # of a search among many, and of one that has to end at the nearest place
 LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
 STALLED_AFTER = 8  # iterations without progress
-
-REJECTED, VALID, BEYOND = 0, 1, 2  # verdicts of `settle`
-FAR = 1e6  # [rad, m] more than the squared distance of any two configurations
 
 
 @compiled
@@ -163,6 +160,12 @@ def jacobian_of(chain: Array, q: Array) -> Array:
 
 
 @compiled
+def rows_product(a: Array, i: int, b: Array, j: int) -> float:
+    """Product of the first three numbers of two rows."""
+    return float(a[i, 0] * b[j, 0] + a[i, 1] * b[j, 1] + a[i, 2] * b[j, 2])
+
+
+@compiled
 def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[float, float]:
     """Fill the error (6,): the translation and the rotation vector, in base axes, that bring the pose onto the target.
 
@@ -183,20 +186,25 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
         if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # opposite axes: about the pose's x axis
             x, y, z = 1e-10 * pose[0, 0], 1e-10 * pose[1, 0], 1e-10 * pose[2, 0]
     else:
-        m = np.empty((3, 3))
-        for i in range(3):
-            for j in range(3):
-                m[i, j] = target[i, 0] * pose[j, 0] + target[i, 1] * pose[j, 1] + target[i, 2] * pose[j, 2]
-        x, y, z = 0.5 * (m[2, 1] - m[1, 2]), 0.5 * (m[0, 2] - m[2, 0]), 0.5 * (m[1, 0] - m[0, 1])
-        cosine = 0.5 * (m[0, 0] + m[1, 1] + m[2, 2] - 1.0)
-        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # half a turn: the axis is a column of m + 1
-            k = 0
-            for i in range(1, 3):
-                if m[i, i] > m[k, k]:
-                    k = i
-            m[k, k] += 1.0
-            norm = math.sqrt(m[0, k] ** 2 + m[1, k] ** 2 + m[2, k] ** 2)
-            x, y, z = 1e-10 * m[0, k] / norm, 1e-10 * m[1, k] / norm, 1e-10 * m[2, k] / norm
+        x = 0.5 * (rows_product(target, 2, pose, 1) - rows_product(target, 1, pose, 2))
+        y = 0.5 * (rows_product(target, 0, pose, 2) - rows_product(target, 2, pose, 0))
+        z = 0.5 * (rows_product(target, 1, pose, 0) - rows_product(target, 0, pose, 1))
+        xx, yy, zz = (
+            rows_product(target, 0, pose, 0),
+            rows_product(target, 1, pose, 1),
+            rows_product(target, 2, pose, 2),
+        )
+        cosine = 0.5 * (xx + yy + zz - 1.0)
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # half a turn: the axis is a column of the rotation plus 1
+            k = 0 if xx >= yy and xx >= zz else (1 if yy >= zz else 2)
+            x, y, z = (
+                rows_product(target, 0, pose, k),
+                rows_product(target, 1, pose, k),
+                rows_product(target, 2, pose, k),
+            )
+            x, y, z = x + (k == 0), y + (k == 1), z + (k == 2)
+            norm = 1e10 * math.sqrt(x * x + y * y + z * z)
+            x, y, z = x / norm, y / norm, z / norm
     sine = math.sqrt(x * x + y * y + z * z)
     angle = math.atan2(sine, cosine)
     factor = angle / sine if sine > 0.0 else 1.0
@@ -392,52 +400,55 @@ def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
 
 
 @compiled
+def turn_within(q: Array, seed: Array, limits: Array, angular: Array) -> float:
+    """Turn the angles of q (n,) by whole turns to be near the seed and within limits; returns the largest excess."""
+    excess = 0.0
+    for i in range(q.shape[0]):
+        if angular[i]:
+            q[i] = nearest_turn(q[i], seed[i], limits[0, i], limits[1, i])
+        excess = max(excess, beyond(q[i], limits[0, i], limits[1, i]))
+    return excess
+
+
+@compiled
 def settle(
     chain: Array,
     target: Array,
     freedom: int,
     q: Array,
     seed: Array,
-    lower: Array,
-    upper: Array,
+    limits: Array,
     angular: Array,
     tolerance: Array,
-    unlimited: Array,
-) -> tuple[int, float, float, float]:
-    """Turn a rough solution q (n,) into a verified one, in place.
+    origins: Array,
+    axes: Array,
+    pose: Array,
+    error: Array,
+) -> bool:
+    """Turn a rough solution q (n,) into a verified one within limits, in place; False where that cannot be.
 
-    It is brought onto the target without regard to limits, then turned by whole turns to be near the seed and within
-    limits. unlimited: (2, n) of -inf and inf. Returns the verdict, the distance [m] and the angle [rad] that are left,
-    and the largest excess over a limit [rad, m].
+    The last four arrays are work space. Leaves in error[:2] the distance [m] and the angle [rad] that are left.
     """
-    n, rows = q.shape[0], chain.shape[0]
-    origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
+    if turn_within(q, seed, limits, angular) > ROUGHLY:
+        return False
     walk(chain, q, origins, axes, pose)
     distance, angle = fill_error(target, pose, freedom, error)
-    if not (distance <= POLISH_WITHIN and angle <= POLISH_WITHIN):  # or not a number
-        return REJECTED, distance, angle, 0.0
+    if not (distance <= ROUGHLY and angle <= ROUGHLY):  # or not a number
+        return False
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
         distance, angle = approach(
-            chain, target, freedom, q, unlimited[0], unlimited[1], 0.01 * tolerance, POLISHINGS, PATIENCE
+            chain, target, freedom, q, limits[2], limits[3], 0.01 * tolerance, POLISHINGS, PATIENCE
         )
-    if not (distance <= tolerance[0] and angle <= tolerance[1]):
-        return REJECTED, distance, angle, 0.0
-    excess = 0.0
-    for i in range(n):
-        if angular[i]:
-            q[i] = nearest_turn(q[i], seed[i], lower[i], upper[i])
-        excess = max(excess, beyond(q[i], lower[i], upper[i]))
-    if excess == 0.0:
-        return VALID, distance, angle, excess
+    excess = turn_within(q, seed, limits, angular)
     if excess > LIMIT_SLACK:
-        return BEYOND, distance, angle, excess
-    for i in range(n):
-        q[i] = min(max(q[i], lower[i]), upper[i])
-    walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, freedom, error)
-    if not (distance <= tolerance[0] and angle <= tolerance[1]):
-        return REJECTED, distance, angle, 0.0
-    return VALID, distance, angle, 0.0
+        return False
+    if excess > 0.0:
+        for i in range(q.shape[0]):
+            q[i] = min(max(q[i], limits[0, i]), limits[1, i])
+        walk(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, freedom, error)
+    error[0], error[1] = distance, angle
+    return bool(distance <= tolerance[0] and angle <= tolerance[1])
 
 
 @compiled
@@ -450,51 +461,46 @@ def finish(
     limits: Array,
     angular: Array,
     tolerance: Array,
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array]:
     """Verify rough solutions (k, n) and the seed (n,) itself, and order them by their distance to it.
 
-    limits: (4, n) of lower, upper, -inf, inf. None comes twice. Returns the valid solutions (c, n) and what they leave
-    (c, 2), distance [m] and angle [rad]; then those beyond limits (b, n), least first, and their excess (b,) [rad, m].
+    They are brought onto the target, and turned by whole turns to be near the seed. limits: (4, n) of lower, upper,
+    -inf, inf. Returns solutions (c, n) within limits, none twice, and what they leave (c, 2): distance and angle.
     """
     count, n = rough.shape
-    found, facts = np.empty((count + 1, n)), np.empty((count + 1, 3))  # facts: sorting key, distance, angle
+    rows = chain.shape[0]
+    origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
+    found, facts = (
+        np.empty((count + 1, n)),
+        np.empty((count + 1, 3)),
+    )  # facts: squared distance to the seed, what is left
     order = np.empty(count + 1, dtype=np.int64)
-    c, valid = 0, 0
+    c = 0
     for k in range(-1, count):
         q = found[c]
         for i in range(n):
             q[i] = seed[i] if k < 0 else rough[k, i]
-        verdict, distance, angle, key = settle(
-            chain, target, freedom, q, seed, limits[0], limits[1], angular, tolerance, limits[2:]
-        )
-        if verdict == REJECTED or not is_new(found, c, q, angular):
+        if not settle(
+            chain, target, freedom, q, seed, limits, angular, tolerance, origins, axes, pose, error
+        ) or not is_new(found, c, q, angular):
             continue
-        if verdict == VALID:
-            valid += 1
-            key = -FAR
-            for i in range(n):
-                key += (q[i] - seed[i]) ** 2
-        facts[c, 0], facts[c, 1], facts[c, 2] = key, distance, angle
+        key = 0.0
+        for i in range(n):
+            key += (q[i] - seed[i]) ** 2
+        facts[c, 0], facts[c, 1], facts[c, 2] = key, error[0], error[1]
         place = c
         while place > 0 and facts[order[place - 1], 0] > key:
             order[place] = order[place - 1]
             place -= 1
         order[place] = c
         c += 1
-    solutions, left = np.empty((valid, n)), np.empty((valid, 2))
-    beyond_limits, excesses = np.empty((c - valid, n)), np.empty(c - valid)
+    solutions, left = np.empty((c, n)), np.empty((c, 2))
     for k in range(c):
         row = order[k]
-        if k < valid:
-            left[k, 0], left[k, 1] = facts[row, 1], facts[row, 2]
-        else:
-            excesses[k - valid] = facts[row, 0]
+        left[k, 0], left[k, 1] = facts[row, 1], facts[row, 2]
         for i in range(n):
-            if k < valid:
-                solutions[k, i] = found[row, i]
-            else:
-                beyond_limits[k - valid, i] = found[row, i]
-    return solutions, left, beyond_limits, excesses
+            solutions[k, i] = found[row, i]
+    return solutions, left
 
 
 @compiled
