@@ -73,7 +73,8 @@ _setups: IdentityCache[_Setup] = IdentityCache(size=256)
 def ik_problem(
     cell: RobotCell, state: RobotCellState, target: Target, group: str = "", variables: tuple[str, ...] = ()
 ) -> IkProblem:
-    """The problem of bringing a group to a target; variables: those of the group that may move, () for all.
+    """The problem of bringing a group to a target; variables: those of the group that may move, in the
+    order that configurations shall have, () for all.
 
     Raises:
         TargetModeMismatchError: the state cannot offer the target's mode.
@@ -125,7 +126,9 @@ def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joi
         if name not in found.variables:
             text = unknown_name(f"joint {name!r} of group {found.name}", name, found.variables)
             raise UnknownNameError(text, subjects=(name, found.name))
-    names = tuple(name for name in found.variables if name in variables) if variables else found.variables
+    names = variables or found.variables
+    if len(set(names)) != len(names):
+        raise InvalidRequestError(f"joints are listed twice: {', '.join(names)}", subjects=names)
     if not names:
         raise InvalidRequestError(f"group {found.name} has no joints", subjects=(found.name,))
     indices = model.indices(names)

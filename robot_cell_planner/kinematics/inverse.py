@@ -40,7 +40,7 @@ def inverse_kinematics(
 
     is_valid: whether a configuration (n,) of the group is allowed (collision free); asked in the order of the
     solutions until enough are found. explain: names what is wrong with a configuration, for the error. variables: the
-    joints of the group that may move; () for all.
+    joints of the group that may move, in the order that solutions shall have; () for all.
 
     Raises:
         OutOfReachError, BeyondJointLimitsError, AllSolutionsInCollisionError, InverseKinematicsError: there is no

@@ -101,6 +101,10 @@ BAD_REQUESTS = {
     "a pose for a target": (lambda c, s: solve(c, s, REACHABLE), InvalidRequestError),
     "unknown group": (lambda c, s: solve(c, s, target(), "manipulater"), UnknownNameError),
     "unknown joint of the group": (lambda c, s: solve(c, s, target(), variables=("elbow",)), UnknownNameError),
+    "joint named twice": (
+        lambda c, s: solve(c, s, target(), variables=("elbow_joint", "elbow_joint")),
+        InvalidRequestError,
+    ),
     "joint of a tool": (lambda c, s: solve(c, s, target(), variables=("gripper/finger_joint",)), UnknownNameError),
     "unknown reference frame": (lambda c, s: solve(c, s, target(reference_frame="tabel")), UnknownNameError),
     "unknown frame": (lambda c, s: solve(c, s, target(mode=TargetMode.FRAME, frame="tcp")), UnknownNameError),

@@ -340,6 +340,9 @@ def test_joints_outside_the_group_are_held():
         check(cell, start, target, result, "arm")
         some = inverse_kinematics(cell, start, target, "manipulator", variables=result.variables)
         np.testing.assert_array_equal(some.solutions, result.solutions)
+        turned_round = inverse_kinematics(cell, start, target, "manipulator", variables=result.variables[::-1])
+        assert turned_round.variables == result.variables[::-1]
+        np.testing.assert_allclose(turned_round.solutions[:, ::-1], result.solutions, atol=1e-9)
 
 
 def test_groups_with_mimicking_planar_and_floating_joints_are_solved_numerically():
