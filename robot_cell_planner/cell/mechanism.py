@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 
 import msgspec
+import numpy as np
 from frozendict import frozendict
 
 from ..errors import InvalidRequestError, ModelError, UnknownNameError, Value
@@ -121,6 +122,10 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (self.name,)
 
 
+# Rounded numbers of light parts in real files are off by less [kg m2, and as a share].
+INERTIA_TOLERANCE = 1e-6
+
+
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Mass [kg] and how it is spread.
 
@@ -135,6 +140,12 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         finite((self.mass, *self.inertia), "inertial")
         if self.mass < 0.0:
             raise ValueError(f"mass is {self.mass}, expected at least 0")
+        if any(self.inertia):
+            xx, xy, xz, yy, yz, zz = self.inertia
+            moments = np.linalg.eigvalsh(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+            if moments[0] < -INERTIA_TOLERANCE * (1.0 + moments[2]):
+                listed = ", ".join(f"{moment:.4g}" for moment in moments)
+                raise ValueError(f"inertia has the principal moments {listed}, expected none below 0")
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

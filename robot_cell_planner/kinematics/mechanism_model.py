@@ -173,7 +173,8 @@ def append_inertial(model: pin.Model, at: FramePlacement, inertial: Inertial) ->
     """Add the mass of a thing that is fixed at a placement in a joint of the model."""
     xx, xy, xz, yy, yz, zz = inertial.inertia
     tensor = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-    own = pin.Inertia(inertial.mass, np.zeros(3), tensor)
+    own = pin.Inertia.Zero()  # whose constructor with numbers refuses moments that rounding left just below zero
+    own.mass, own.inertia = inertial.mass, tensor
     model.appendBodyToJoint(at.joint, own, at.placement * pin.SE3(inertial.pose.matrix))
 
 

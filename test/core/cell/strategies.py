@@ -53,7 +53,16 @@ geometries = st.one_of(
 colours = st.none() | st.tuples(*[st.floats(0.0, 1.0)] * 4)
 shapes = st.builds(Shape, geometries, poses, st.text(max_size=4), colours, st.text(max_size=4), st.text(max_size=4))
 shape_tuples = st.lists(shapes, max_size=2).map(tuple)
-inertials = st.builds(Inertial, st.floats(0.0, 1e6), poses, st.tuples(*[moderate] * 6))
+
+
+@st.composite
+def inertias(draw):
+    """L L^T of a lower triangle L, which has no negative principal moment."""
+    a, b, c, d, e, f = (draw(st.floats(-30.0, 30.0)) for _ in range(6))
+    return (a * a, a * b, a * d, b * b + c * c, b * d + c * e, d * d + e * e + f * f)
+
+
+inertials = st.builds(Inertial, st.floats(0.0, 1e6), poses, inertias())
 bodies = st.builds(
     RigidBody, names, st.lists(shapes, min_size=1, max_size=2).map(tuple), shape_tuples, st.none() | inertials
 )

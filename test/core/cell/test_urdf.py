@@ -270,6 +270,12 @@ BAD = {
         2,
         "mass is -1",
     ),
+    "negative moment": (
+        '<robot name="r"><link name="a">\n<inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="2" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>',
+        2,
+        "principal moments -1, 1, 3",
+    ),
     "no inertia": (
         '<robot name="r"><link name="a">\n<inertial><mass value="1"/></inertial></link></robot>',
         2,
