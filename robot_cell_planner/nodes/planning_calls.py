@@ -24,6 +24,7 @@ from .node import CellNode
 
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
+FIRST_PATIENCE = 3.0  # [s]
 
 
 class PlanningCalls:
@@ -48,17 +49,27 @@ class PlanningCalls:
         ready = self._validator.service_is_ready
         await available(self._node, ready, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
-        future = self._validator.call_async(request)
-        try:
-            within = self._parameters["validation_timeout"]
-            reply = await outcome(self._node, future, interrupt, within, f"service {VALIDATE}")
-        finally:
-            self._validator.remove_pending_request(future)
+        reply = await self._answer(request, interrupt)
         error = error_from_message(reply.error) or report_error(reply.report)
         if error is not None:
             error.partial = reply
             raise error
         return reply
+
+    async def _answer(self, request: ValidateTrajectory.Request, interrupt: Interrupt) -> Any:
+        """The reply. A reply can be lost while the two nodes are still finding each other, so it is asked for again."""
+        left, patience = self._parameters["validation_timeout"], FIRST_PATIENCE
+        while True:
+            future = self._validator.call_async(request)
+            try:
+                return await outcome(self._node, future, interrupt, min(patience, left), f"service {VALIDATE}")
+            except ServiceUnavailableError:
+                left -= patience
+                patience *= 2.0
+                if left <= 0.0:
+                    raise
+            finally:
+                self._validator.remove_pending_request(future)
 
     async def plan(
         self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: Interrupt
