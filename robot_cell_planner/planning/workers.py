@@ -17,7 +17,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing import connection
-from multiprocessing.context import BaseContext
 from typing import Any
 
 from ..cell.cell import RobotCell
@@ -80,7 +79,7 @@ class WorkerPool:
     """
 
     def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0) -> None:
-        self._context: BaseContext = multiprocessing.get_context("forkserver")
+        self._context: Any = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
         self._niceness = niceness
         self._jobs: queue.Queue[Job | None] = queue.Queue()
@@ -124,7 +123,7 @@ class WorkerPool:
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        flag = self._context.RawValue("b", 0)  # type: ignore[attr-defined]
+        flag = self._context.RawValue("b", 0)
         process = self._context.Process(target=_work, args=(theirs, flag, self._niceness), daemon=True)
         process.start()
         theirs.close()
