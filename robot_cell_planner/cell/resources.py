@@ -74,7 +74,7 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
         raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
     if not installed:
         return _inside_roots(path, uri, roots)
-    if not path.exists():
+    if not os.path.exists(path):
         raise ResourceError(f"{uri!r} leads to {path}, which does not exist", subjects=(uri,))
     return path.resolve()
 
@@ -109,7 +109,7 @@ def _package_at(folder: Path, name: str) -> Path | None:
     if _package_xml_name(folder) == name or folder.name == name:
         return folder
     inner = folder / name
-    return inner if inner.is_dir() else None
+    return inner if os.path.isdir(inner) else None
 
 
 def _package_xml_name(folder: Path) -> str:
@@ -181,7 +181,7 @@ def resolve_below(uri: str, roots: ResourceRoots) -> Path:
     if "://" in uri or os.path.isabs(uri):
         return resolve(uri, "", roots)
     candidates = [Path(folder, uri) for folder in roots.folders]
-    found = next((path for path in candidates if path.exists()), candidates[0] if candidates else Path("/", uri))
+    found = next((path for path in candidates if os.path.exists(path)), candidates[0] if candidates else Path("/", uri))
     return resolve(str(found), "", roots)
 
 

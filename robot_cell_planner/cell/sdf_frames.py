@@ -16,7 +16,7 @@ from ..errors import DuplicateNameError, FileError, FrameCycleError
 from .placement import Placement, Placements
 from .pose import IDENTITY, Pose
 from .suggestions import unknown_name
-from .value import WORLD
+from .value import WORLD, check_name
 from .xml_reader import Element, XmlReader
 
 SEPARATOR = "::"
@@ -84,6 +84,10 @@ class SdfFrames:
         if SEPARATOR in name or (reserved and RESERVED.fullmatch(name)):
             raise xml.error(element, f"has the name {name!r}, which is reserved", name)
         full = scope.prefix + name
+        try:
+            check_name(full, frame.kind.value)
+        except ValueError as error:
+            raise xml.error(element, f"is refused: {error}", name) from error
         if full in self.frames:
             error = xml.error(element, f"has the name {name!r}, which another one in the same scope has already", name)
             raise DuplicateNameError(error.message, stage=error.stage, subjects=error.subjects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -180,7 +181,7 @@ class SdfReader:
         uri = file.xml.required_child(include, "uri")
         try:
             path = self._path(file.xml.text(uri), file.folder)
-            if path.is_dir():
+            if os.path.isdir(path):
                 path = self._file_of_folder(path)
             root, included = read_root(XmlReader(str(path), STAGE), str(path.parent), read_text(path, STAGE))
         except RobotCellError as error:
@@ -193,8 +194,8 @@ class SdfReader:
     def _path(self, uri: str, folder: str) -> Path:
         if "://" in uri:
             return resolve(uri, folder, self.roots)
-        beside = Path(folder, uri)
-        return resolve(uri if beside.exists() else f"model://{uri}", folder, self.roots)
+        beside = os.path.exists(Path(folder, uri))
+        return resolve(uri if beside else f"model://{uri}", folder, self.roots)
 
     def _file_of_folder(self, folder: Path) -> Path:
         """The newest file that the manifest of a model's folder lists and that can be read."""

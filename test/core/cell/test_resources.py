@@ -4,6 +4,8 @@ import os
 
 import pytest
 from frozendict import frozendict
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robot_cell_planner.cell.resources import (
     ResourceRoots,
@@ -109,6 +111,22 @@ def test_what_is_outside_is_refused_alike_whether_it_exists_or_not(tree, roots):
 def test_malformed_and_missing(tree, roots, uri):
     with pytest.raises(ResourceError):
         resolve(uri, tree / "root", roots)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=30) | st.text("./%ae:pckgile", max_size=5000))
+def test_any_text_leads_below_the_roots_or_is_refused(tmp_path_factory, text):
+    root = tmp_path_factory.getbasetemp() / "root"
+    root.mkdir(exist_ok=True)
+    (root / "a").write_text("")
+    given_roots = ResourceRoots(folders=(str(root),))
+    for uri in (text, f"package://{text}", f"file://{text}", f"model://root/{text}"):
+        for call in (lambda uri=uri: resolve(uri, root, given_roots), lambda uri=uri: resolve_below(uri, given_roots)):
+            try:
+                found = call()
+            except ResourceError:
+                continue
+            assert found.is_relative_to(root.resolve())
 
 
 def test_a_relative_path_needs_a_folder(roots):
