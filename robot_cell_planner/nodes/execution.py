@@ -16,11 +16,13 @@ from robot_cell_planner.msg import ExecutionStatus, TimingOptions
 
 from ..errors import InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
 from .action_server import GoalServer
-from .command_stream import CommandStream
+from .command_stream import CommandStream, StreamStatistics
+from .controller_motion import ControllerDrive
 from .conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from .diagnostics import OK, WARN, Diagnostics
 from .execution_parameters import (
     PARAMETERS,
+    STREAM,
     command_fields,
     gripper_options,
     names,
@@ -34,7 +36,7 @@ from .joint_feedback import JointFeedback
 from .motion import Motion, Phase
 from .motion_permission import MotionPermission
 from .motion_reports import feedback_message
-from .motion_runner import MotionRunner, Ownership, RunnerOptions, Tell
+from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions, Tell
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .streamed_motion import StreamDrive
@@ -65,24 +67,16 @@ class ExecutionNode(CellNode):
         fields, modes = command_fields(parameters), names(parameters, "motion_modes")
         self._feedback = JointFeedback(parameters["joint_jump"])
         self._planning = PlanningCalls(self)
-        self._moving = Ownership("the motion")
-        self._gripping = Ownership("the gripper")
+        self._moving = Ownership("the motion", self._publish_status)
+        self._gripping = Ownership("the gripper", self._publish_status)
         self._permission = MotionPermission(self, modes, self._on_permission)
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED)
-        self._stream = CommandStream(
-            self,
-            self.create_publisher(JointState, "joint_commands", reliable(10)),
-            rate=parameters["command_rate"],
-            clock=time.monotonic,
-            fields=fields,
-            joints=self._joints,
-            late_after=parameters["late_after"],
-            longest_gap=parameters["longest_gap"],
-            hold=parameters["hold_when_idle"],
-        )
+        self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
         passive = (self._gripper.joint,) if self._gripper else ()
         tolerance = parameters["start_tolerance"]
-        drive = StreamDrive(self, self._stream, self._feedback, playback_options(parameters), tolerance, passive)
+        drive: Drive = ControllerDrive(self, parameters["controller_action"])
+        if self._stream is not None:
+            drive = StreamDrive(self, self._stream, self._feedback, playback_options(parameters), tolerance, passive)
         options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
         self._runner = MotionRunner(
             self, drive, self._feedback, self._permission, self._planning, options, self._on_motions
@@ -95,9 +89,28 @@ class ExecutionNode(CellNode):
         self._diagnostics = Diagnostics(self, "execution", self._check)
         self._publish_status()
 
+    def _make_stream(self, fields: tuple[str, ...]) -> CommandStream:
+        parameters = self.parameters
+        return CommandStream(
+            self,
+            self.create_publisher(JointState, "joint_commands", reliable(10)),
+            rate=parameters["command_rate"],
+            clock=time.monotonic,
+            fields=fields,
+            joints=self._joints,
+            late_after=parameters["late_after"],
+            longest_gap=parameters["longest_gap"],
+            hold=parameters["hold_when_idle"],
+        )
+
     def _offer(self) -> None:
+        """Offer actions and services. What existing controllers offer themselves is left to them."""
         GoalServer(self, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, _fail)
         GoalServer(self, Move, "execution/move", self._move, _fail)
+        self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
+        self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
+        if self._stream is None:
+            return
         passive = (self._gripper.joint,) if self._gripper else ()
         expected = [name for name in self._joints if name not in passive]
         name = self.parameters["follow_joint_trajectory"]
@@ -105,8 +118,6 @@ class ExecutionNode(CellNode):
         if self._gripper is not None:
             name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
             GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripping, period)
-        self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
-        self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
 
     # What comes in.
 
@@ -119,7 +130,7 @@ class ExecutionNode(CellNode):
         if fault is not None:
             self._runner.stop_joints(fault.subjects, fault)
         self._runner.poll()
-        if self._stream.wants_positions:
+        if self._stream is not None and self._stream.wants_positions:
             self._stream.hold_at(self._feedback.positions())
 
     def _on_permission(self, reason: StoppedError | None) -> None:
@@ -219,7 +230,7 @@ class ExecutionNode(CellNode):
         motions = self._runner.motions
         motion = next((each for each in motions if not each.passive), motions[0] if motions else None)
         blocked, error = self._permission.reason, self._runner.last_error
-        sent = self._stream.statistics()
+        sent = self._statistics()
         tracking = None if motion is None else motion.tracking()
         state = ExecutionStatus.IDLE if motion is None else STATES[motion.phase]
         message = ExecutionStatus(
@@ -239,8 +250,11 @@ class ExecutionNode(CellNode):
             message.remaining = duration_to_message(motion.remaining)
         self._statuses.publish(message)
 
+    def _statistics(self) -> StreamStatistics:
+        return StreamStatistics(0.0, 0.0) if self._stream is None else self._stream.statistics()
+
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
-        sent = self._stream.statistics()
+        sent = self._statistics()
         age = self._feedback.age(self._feedback.names, time.monotonic())
         values = {
             "commands in the last second": f"{sent.rate:.0f}",
@@ -256,7 +270,8 @@ class ExecutionNode(CellNode):
         return OK, f"moved by {self._moving.owner}" if self._moving.owner else "idle", values
 
     def close(self) -> None:
-        self._stream.close()
+        if self._stream is not None:
+            self._stream.close()
 
 
 def _fail(result: Any, error: RobotCellError) -> None:

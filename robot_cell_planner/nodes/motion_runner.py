@@ -14,6 +14,7 @@ from robot_cell_planner.msg import ExecutionRecord, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
 from ..errors import MotionBusyError, RobotCellError, TrajectoryStartError, Value
+from .controller_motion import ControllerDrive
 from .conversions.trajectories import trajectory_to_message
 from .interrupts import Interrupt, available, outcome, pause
 from .joint_feedback import JointFeedback, Measurement
@@ -26,14 +27,19 @@ from .streamed_motion import MakeMotion, StreamDrive
 from .trajectory_goals import MotionGoal
 
 Tell = Callable[[Motion], None]
+Drive = StreamDrive | ControllerDrive
 LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
 
 
 class Ownership:
-    """Who has something that only one client can have at a time, and what calls off what is done for it."""
+    """Who has something that only one client can have at a time, and what calls off what is done for it.
 
-    def __init__(self, what: str) -> None:
+    on_change is called when it is taken and when it is given back.
+    """
+
+    def __init__(self, what: str, on_change: Callable[[], None]) -> None:
         self._what = what
+        self._on_change = on_change
         self._waiting: list[Future] = []
         self.owner = ""
         self.interrupt: Interrupt | None = None
@@ -48,10 +54,12 @@ class Ownership:
         if self.interrupt is not None:
             raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
         self.owner, self.interrupt = owner, interrupt
+        self._on_change()
         try:
             yield
         finally:
             self.owner, self.interrupt = "", None
+            self._on_change()
             waiting, self._waiting = self._waiting, []
             for future in waiting:
                 future.set_result(None)
@@ -101,7 +109,7 @@ class MotionRunner:
     def __init__(
         self,
         node: CellNode,
-        drive: StreamDrive,
+        drive: Drive,
         feedback: JointFeedback,
         permission: MotionPermission,
         planning: PlanningCalls,

@@ -3,9 +3,15 @@
 import math
 import threading
 
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_cell_planner.action import PlanMotion
 from robot_cell_planner.msg import LimitViolation
+from robot_cell_planner.nodes.conversions.basic import duration_to_message, error_to_message
 from robot_cell_planner.nodes.node import reliable
 from robot_cell_planner.srv import ValidateTrajectory
 
@@ -76,6 +82,79 @@ class FakeRobot:
     def heal(self):
         """As it was made, but where it is."""
         self.stuck, self.lowest, self.measured, self.silent = set(), {}, {}, False
+
+
+def swing(joints, start, end, duration=0.5, samples=26):
+    """A trajectory along a polynomial of degree 5, at rest at both ends."""
+    start, end = np.asarray(start), np.asarray(end)
+    trajectory = JointTrajectory(joint_names=list(joints))
+    for time in np.linspace(0.0, duration, samples):
+        u = time / duration
+        blend, rate, bend = (
+            10 * u**3 - 15 * u**4 + 6 * u**5,
+            (30 * u**2 - 60 * u**3 + 30 * u**4) / duration,
+            (60 * u - 180 * u**2 + 120 * u**3) / duration**2,
+        )
+        point = JointTrajectoryPoint(time_from_start=duration_to_message(time))
+        point.positions = (start + blend * (end - start)).tolist()
+        point.velocities = (rate * (end - start)).tolist()
+        point.accelerations = (bend * (end - start)).tolist()
+        trajectory.points.append(point)
+    return trajectory
+
+
+class FakePlanner:
+    """Plans what `planning/plan_motion` is asked for: from where a robot is to the first joint goal.
+
+    slow: plan until it is cancelled. error: fail with it. requests: all that came.
+    """
+
+    def __init__(self, node, robot, group):
+        self.robot = robot
+        self.slow, self.error = False, None
+        self.requests = []
+        self.cancelled = threading.Event()
+        self.planning = threading.Event()
+        self._server = ActionServer(
+            node,
+            PlanMotion,
+            "planning/plan_motion",
+            self._plan,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=group,
+        )
+        self._node = node
+
+    async def _plan(self, goal):
+        request = goal.request.request
+        self.requests.append(request)
+        feedback = PlanMotion.Feedback()
+        feedback.progress.stage = "search"
+        goal.publish_feedback(feedback)
+        self.planning.set()
+        result = PlanMotion.Result()
+        while self.slow:
+            await self._moment()
+            if goal.is_cancel_requested:
+                goal.canceled()
+                self.cancelled.set()
+                return result
+        if self.error is not None:
+            result.error = error_to_message(self.error)
+            goal.abort()
+            return result
+        wanted = request.goal.joint_goals[0]
+        start = [self.robot.positions[name] for name in wanted.joint_names]
+        result.plan.trajectory = swing(wanted.joint_names, start, wanted.positions)
+        result.plan.record.state.revision = 3
+        goal.succeed()
+        return result
+
+    async def _moment(self):
+        future = Future()
+        timer = self._node.create_timer(0.01, lambda: None if future.done() else future.set_result(None))
+        await future
+        self._node.destroy_timer(timer)
 
 
 class FakeValidator:

@@ -10,26 +10,30 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import JointTolerance
-from fake_robot import JOINTS, FakeRobot, FakeValidator
+from fake_robot import JOINTS, FakePlanner, FakeRobot, FakeValidator, swing
 from rclpy.action import ActionClient
 from running import RunningNode
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import srv
-from robot_cell_planner.action import ExecuteTrajectory
+from robot_cell_planner.action import ExecuteTrajectory, Move
 from robot_cell_planner.errors import (
+    ExecutionError,
     FeedbackLostError,
     InvalidRequestError,
     MotionBusyError,
+    NotConnectedError,
     StoppedError,
     TrackingError,
     TrajectoryLimitError,
     TrajectoryStartError,
     UnknownNameError,
 )
-from robot_cell_planner.msg import ExecutionOptions
-from robot_cell_planner.nodes.conversions.basic import duration_to_message
+from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus, TimingOptions
+from robot_cell_planner.nodes.conversions.basic import configuration_to_message
+from robot_cell_planner.nodes.node import LATCHED
 
 ARM = JOINTS[:2]
 
@@ -44,8 +48,13 @@ def validator(client):
     return FakeValidator(client.node, client._group)
 
 
+@pytest.fixture(scope="module")
+def planner(client, robot):
+    return FakePlanner(client.node, robot, client._group)
+
+
 @pytest.fixture(scope="module", autouse=True)
-def execution_node(start_node, robot, validator):
+def execution_node(start_node, robot, validator, planner):
     return start_node(
         "execution_node",
         joints=f"[{', '.join(JOINTS)}]",
@@ -69,25 +78,6 @@ def at_rest(client, robot, validator):
     robot.taken()
     validator.limit = 10.0
     validator.requests.clear()
-
-
-def swing(start, end, duration=0.5, samples=26):
-    """A trajectory along a polynomial of degree 5, at rest at both ends."""
-    start, end = np.asarray(start), np.asarray(end)
-    trajectory = JointTrajectory(joint_names=list(ARM))
-    for time in np.linspace(0.0, duration, samples):
-        u = time / duration
-        blend, rate, bend = (
-            10 * u**3 - 15 * u**4 + 6 * u**5,
-            (30 * u**2 - 60 * u**3 + 30 * u**4) / duration,
-            (60 * u - 180 * u**2 + 120 * u**3) / duration**2,
-        )
-        point = JointTrajectoryPoint(time_from_start=duration_to_message(time))
-        point.positions = (start + blend * (end - start)).tolist()
-        point.velocities = (rate * (end - start)).tolist()
-        point.accelerations = (bend * (end - start)).tolist()
-        trajectory.points.append(point)
-    return trajectory
 
 
 FOLLOW = "joint_trajectory_controller/follow_joint_trajectory"
@@ -185,7 +175,7 @@ def put(client, robot, **positions):
 
 
 def run(client, robot, end, **keywords):
-    return client.execute(swing(here(robot), end), **keywords)
+    return client.execute(swing(ARM, here(robot), end), **keywords)
 
 
 def rows(commands):
@@ -215,7 +205,7 @@ def test_nothing_moves_that_is_not_valid(client, robot, validator):
     assert caught.value.subjects == ("shoulder",)
     assert not caught.value.partial.validation.valid
     assert caught.value.partial.record.commands == 0
-    sent = follow(client, swing(here(robot), [1.0, 0.0])).wait()
+    sent = follow(client, swing(ARM, here(robot), [1.0, 0.0])).wait()
     assert sent.status == GoalStatus.STATUS_ABORTED
     assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
     assert "TrajectoryLimitError" in sent.result.error_string
@@ -226,7 +216,7 @@ def test_nothing_moves_that_is_not_valid(client, robot, validator):
 def test_segments_start_where_the_commands_before_ended(client, robot):
     end = run(client, robot, [0.2, 0.1]) and here(robot)
     put(client, robot, shoulder=end[0] + 0.004)  # it sags a little
-    trajectory = swing([end[0] + 0.004, end[1]], [0.6, 0.3], duration=1.0, samples=251)
+    trajectory = swing(ARM, [end[0] + 0.004, end[1]], [0.6, 0.3], duration=1.0, samples=251)
     client.execute(trajectory)
     commands = rows(robot.taken())
     assert commands[0] == pytest.approx(end, abs=1e-12)
@@ -236,7 +226,7 @@ def test_segments_start_where_the_commands_before_ended(client, robot):
 def test_a_trajectory_from_elsewhere_is_refused(client, robot):
     robot.taken()
     with pytest.raises(TrajectoryStartError) as caught:
-        client.execute(swing(np.add(here(robot), [0.0, 0.05]), [0.0, 0.0]))
+        client.execute(swing(ARM, np.add(here(robot), [0.0, 0.05]), [0.0, 0.0]))
     assert caught.value.subjects == ("elbow",)
     assert caught.value.values[0].value == pytest.approx(0.05, abs=1e-6)
     assert caught.value.values[0].limit == pytest.approx(0.01)
@@ -246,13 +236,13 @@ def test_a_trajectory_from_elsewhere_is_refused(client, robot):
 def test_a_robot_that_was_moved_by_hand_starts_where_it_is(client, robot):
     run(client, robot, [0.1, 0.1])
     put(client, robot, shoulder=0.5, elbow=-0.5)
-    eventually(TrajectoryStartError, lambda: client.execute(swing([0.5, -0.5], [0.3, 0.3])))
+    eventually(TrajectoryStartError, lambda: client.execute(swing(ARM, [0.5, -0.5], [0.3, 0.3])))
     on_line(robot.taken(), [0.5, -0.5], [0.3, 0.3])
 
 
 def test_cancelling_stops_on_the_path(client, robot):
     start, end = here(robot), [1.5, -0.7]
-    sent = execute(client, swing(start, end, duration=3.0))
+    sent = execute(client, swing(ARM, start, end, duration=3.0))
     robot.wait_for(lambda command: command["shoulder"] > 0.5)
     sent.cancel()
     sent.wait()
@@ -271,7 +261,7 @@ def test_cancelling_stops_on_the_path(client, robot):
 
 def test_pause_resume_and_speed(client, robot):
     start, end = here(robot), [-0.5, 0.5]
-    sent = execute(client, swing(start, end, duration=2.0), owner="slow", speed_scale=0.5)
+    sent = execute(client, swing(ARM, start, end, duration=2.0), owner="slow", speed_scale=0.5)
     robot.wait_for(lambda command: command["shoulder"] < start[0] - 0.05)
     control, kinds = srv.ControlMotion.Request, srv.ControlMotion
     assert client.call(kinds, "execution/control_motion", control(command=control.PAUSE)).owner == "slow"
@@ -302,7 +292,7 @@ def test_pause_resume_and_speed(client, robot):
 
 def test_stop_ends_the_motion_on_its_path(client, robot):
     start, end = here(robot), [1.0, 1.0]
-    sent = execute(client, swing(start, end, duration=3.0))
+    sent = execute(client, swing(ARM, start, end, duration=3.0))
     robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
     request = srv.ControlMotion.Request(command=srv.ControlMotion.Request.STOP)
     client.call(srv.ControlMotion, "execution/control_motion", request)
@@ -313,12 +303,12 @@ def test_stop_ends_the_motion_on_its_path(client, robot):
 
 def test_a_second_client_is_told_who_has_the_motion(client, robot):
     start = here(robot)
-    sent = execute(client, swing(start, [0.3, 0.3], duration=2.0), owner="the first")
+    sent = execute(client, swing(ARM, start, [0.3, 0.3], duration=2.0), owner="the first")
     robot.wait_for(lambda command: command["shoulder"] != start[0])
     with pytest.raises(MotionBusyError) as caught:
-        client.execute(swing(start, [0.0, 0.0]), ExecutionOptions(owner="the second"))
+        client.execute(swing(ARM, start, [0.0, 0.0]), ExecutionOptions(owner="the second"))
     assert caught.value.subjects == ("the first",)
-    other = follow(client, swing(start, [0.0, 0.0])).wait()
+    other = follow(client, swing(ARM, start, [0.0, 0.0])).wait()
     assert "the first" in other.result.error_string
     assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
 
@@ -327,7 +317,7 @@ def test_a_joint_that_does_not_follow_is_named(client, robot):
     start, end = here(robot), [1.0, 1.0]
     robot.stuck.add("elbow")
     with pytest.raises(TrackingError) as caught:
-        client.execute(swing(start, end, duration=2.0), ExecutionOptions(path_tolerance=0.05))
+        client.execute(swing(ARM, start, end, duration=2.0), ExecutionOptions(path_tolerance=0.05))
     assert caught.value.subjects == ("elbow",)
     assert caught.value.stage == "path tolerance"
     assert caught.value.values[0].limit == pytest.approx(0.05)
@@ -354,7 +344,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
     run(client, robot, [0.0, 0.0])
     start, end = here(robot), [1.5, 1.0]
     robot.taken()
-    sent = execute(client, swing(start, end, duration=8.0))
+    sent = execute(client, swing(ARM, start, end, duration=8.0))
     robot.wait_for(lambda command: command["shoulder"] > 0.1)
     robot.silent = True
     sent.wait()
@@ -363,7 +353,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
     assert sent.result.error.values[0].limit == pytest.approx(1.5)
     assert on_line(robot.taken(), start, end)[-1] < 0.99
     with pytest.raises(FeedbackLostError):
-        client.execute(swing(here(robot), end))
+        client.execute(swing(ARM, here(robot), end))
     robot.heal()
 
 
@@ -371,7 +361,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
 def test_feedback_that_cannot_be_stops_the_motion(client, robot, value, word):
     put(client, robot, shoulder=0.0, elbow=0.0)
     start, end = [0.0, 0.0], [1.5, 1.0]
-    sent = execute(client, swing(start, end, duration=4.0), path_tolerance=100.0)
+    sent = execute(client, swing(ARM, start, end, duration=4.0), path_tolerance=100.0)
     robot.wait_for(lambda command: command["shoulder"] > 0.1)
     robot.measured["elbow"] = value
     sent.wait()
@@ -385,7 +375,7 @@ def test_feedback_that_cannot_be_stops_the_motion(client, robot, value, word):
 def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot):
     publisher = client.node.create_publisher(Bool, "emergency_stop", 1)
     start, end = here(robot), [0.0, -1.0]
-    sent = execute(client, swing(start, end, duration=3.0))
+    sent = execute(client, swing(ARM, start, end, duration=3.0))
     robot.wait_for(lambda command: command["elbow"] < start[1] - 0.3)
     publisher.publish(Bool(data=True))
     assert sent.wait().status == GoalStatus.STATUS_ABORTED
@@ -395,11 +385,90 @@ def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot):
         robot.wait_for(lambda command: True)
     robot.taken()
     with pytest.raises(StoppedError):
-        client.execute(swing(here(robot), end))
+        client.execute(swing(ARM, here(robot), end))
     assert robot.taken() == []
     publisher.publish(Bool(data=False))
-    eventually(StoppedError, lambda: client.execute(swing(here(robot), end)))
+    eventually(StoppedError, lambda: client.execute(swing(ARM, here(robot), end)))
     client.node.destroy_publisher(publisher)
+
+
+class TestMove:
+    """Planning, validating and moving in one action."""
+
+    def goal(self, end, **options):
+        goal = Move.Goal(options=ExecutionOptions(**options))
+        goal.request.goal.joint_goals = [configuration_to_message(dict(zip(ARM, end, strict=True)))]
+        return goal
+
+    def test_it_is_planned_validated_and_carried_out(self, client, robot, validator, planner):
+        planner.requests.clear()
+        start = here(robot)
+        sent = Sent(client, Move, "execution/move", self.goal([0.2, -0.2])).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        assert here(robot) == pytest.approx([0.2, -0.2])
+        on_line(robot.taken(), start, [0.2, -0.2])
+        assert sent.result.plan.record.state.revision == 3
+        assert sent.result.validation.valid
+        assert sent.result.record.commands > 0
+        assert planner.requests[0].timing.method == TimingOptions.SMOOTH
+        # What is validated is no older than what was planned in.
+        assert validator.requests[0].state.min_revision == 3
+        stages = [(feedback.planning.stage, feedback.execution.stage) for feedback in sent.feedback]
+        assert stages[0] == ("search", "")
+        assert ("", "moving") in stages
+
+    def test_no_plan_no_motion(self, client, robot, planner):
+        planner.error = NotConnectedError("nothing was found")
+        sent = Sent(client, Move, "execution/move", self.goal([0.0, 0.0])).wait()
+        planner.error = None
+        assert sent.status == GoalStatus.STATUS_ABORTED
+        assert sent.result.error.name == "NotConnectedError"
+        assert robot.taken() == []
+
+    def test_cancel_while_planning(self, client, robot, planner):
+        planner.slow = True
+        planner.planning.clear()
+        sent = Sent(client, Move, "execution/move", self.goal([0.0, 0.0], owner="planning client"))
+        assert planner.planning.wait(30.0)
+        with pytest.raises(MotionBusyError) as caught:
+            client.execute(swing(ARM, here(robot), [0.0, 0.0]))
+        assert caught.value.subjects == ("planning client",)
+        sent.cancel()
+        assert sent.wait().status == GoalStatus.STATUS_CANCELED
+        assert planner.cancelled.wait(30.0)
+        planner.slow = False
+        assert robot.taken() == []
+
+
+def test_the_status_says_what_happens(client, robot):
+    latest, seen = {}, threading.Event()
+
+    def take(message):
+        latest[message.state] = message
+        if {ExecutionStatus.IDLE, ExecutionStatus.MOVING} <= set(latest) and message.state == ExecutionStatus.IDLE:
+            seen.set()
+
+    subscription = client.node.create_subscription(ExecutionStatus, "execution/status", take, LATCHED)
+    run(client, robot, [0.1, 0.2], options=ExecutionOptions(owner="somebody"))
+    assert seen.wait(30.0)
+    client.node.destroy_subscription(subscription)
+    assert latest[ExecutionStatus.MOVING].owner == "somebody"
+    assert latest[ExecutionStatus.IDLE].owner == ""
+    assert latest[ExecutionStatus.IDLE].joint_state_age < 1.5
+
+
+def test_a_second_publisher_of_commands_forbids_motion(client, robot):
+    publisher = client.node.create_publisher(JointState, "joint_commands", 1)
+
+    def is_seen():
+        with pytest.raises(ExecutionError) as caught:
+            client.execute(swing(ARM, np.add(here(robot), 0.1), [0.0, 0.0]))
+        assert caught.value.subjects == ("/joint_commands",)
+
+    eventually(AssertionError, is_seen)
+    robot.taken()
+    client.node.destroy_publisher(publisher)
+    eventually(ExecutionError, lambda: run(client, robot, [0.0, 0.0]))
 
 
 def nan_point(trajectory):
@@ -438,7 +507,7 @@ def same_joint(trajectory):
     ],
 )
 def test_malformed_goals_get_their_named_error(client, robot, spoil, error, words):
-    trajectory = swing(here(robot), [0.0, 0.0])
+    trajectory = swing(ARM, here(robot), [0.0, 0.0])
     spoil(trajectory)
     with pytest.raises(error) as caught:
         client.execute(trajectory)
@@ -462,7 +531,7 @@ def test_malformed_goals_get_their_named_error(client, robot, spoil, error, word
 )
 def test_malformed_options_get_their_named_error(client, robot, options, field):
     with pytest.raises(InvalidRequestError) as caught:
-        client.execute(swing(here(robot), [0.0, 0.0]), ExecutionOptions(**options))
+        client.execute(swing(ARM, here(robot), [0.0, 0.0]), ExecutionOptions(**options))
     assert field in str(caught.value)
 
 
@@ -470,7 +539,7 @@ class TestFollowJointTrajectory:
     """What users of joint_trajectory_controller rely on."""
 
     def test_success(self, client, robot):
-        sent = follow(client, swing(here(robot), [0.4, 0.2])).wait()
+        sent = follow(client, swing(ARM, here(robot), [0.4, 0.2])).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
         assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
         assert here(robot) == pytest.approx([0.4, 0.2])
@@ -494,7 +563,7 @@ class TestFollowJointTrajectory:
 
     def test_joints_may_come_in_any_order_and_be_a_part(self, client, robot):
         start = here(robot)
-        trajectory = swing(start, [0.3, 0.3])
+        trajectory = swing(ARM, start, [0.3, 0.3])
         trajectory.joint_names = ["elbow"]
         for point in trajectory.points:
             point.positions, point.velocities, point.accelerations = (
@@ -507,7 +576,7 @@ class TestFollowJointTrajectory:
 
     def test_cancel_leaves_it_on_the_path(self, client, robot):
         start, end = here(robot), [1.0, 0.0]
-        sent = follow(client, swing(start, end, duration=3.0))
+        sent = follow(client, swing(ARM, start, end, duration=3.0))
         robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
         sent.cancel()
         assert sent.wait().status == GoalStatus.STATUS_CANCELED
@@ -516,7 +585,7 @@ class TestFollowJointTrajectory:
     def test_path_tolerance(self, client, robot):
         robot.stuck.add("shoulder")
         tolerances = [JointTolerance(name="shoulder", position=0.02)]
-        goal = swing(here(robot), np.add(here(robot), 0.5), duration=2.0)
+        goal = swing(ARM, here(robot), np.add(here(robot), 0.5), duration=2.0)
         sent = follow(client, goal, path_tolerance=tolerances).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
         assert "shoulder" in sent.result.error_string
@@ -525,7 +594,7 @@ class TestFollowJointTrajectory:
 
     def test_goal_tolerance(self, client, robot):
         robot.lowest["elbow"] = here(robot)[1] - 0.03
-        goal = swing(here(robot), np.subtract(here(robot), 0.05))
+        goal = swing(ARM, here(robot), np.subtract(here(robot), 0.05))
         sent = follow(client, goal, goal_time_tolerance=Duration(nanosec=100_000_000)).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED
         assert "elbow" in sent.result.error_string
@@ -534,7 +603,7 @@ class TestFollowJointTrajectory:
         """A tolerance of -1 takes the default away."""
         robot.heal()
         robot.lowest["elbow"] = here(robot)[1] - 0.01
-        goal = swing(here(robot), np.subtract(here(robot), 0.05))
+        goal = swing(ARM, here(robot), np.subtract(here(robot), 0.05))
         sent = follow(client, goal, goal_tolerance=[JointTolerance(name="elbow", position=-1.0)]).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
 
@@ -547,19 +616,19 @@ class TestFollowJointTrajectory:
         ],
     )
     def test_malformed_tolerances(self, client, robot, tolerance, word):
-        sent = follow(client, swing(here(robot), [0.0, 0.0]), path_tolerance=[tolerance]).wait()
+        sent = follow(client, swing(ARM, here(robot), [0.0, 0.0]), path_tolerance=[tolerance]).wait()
         assert sent.status == GoalStatus.STATUS_ABORTED
         assert word in sent.result.error_string
 
     def test_a_trajectory_that_does_not_end_at_rest(self, client, robot):
-        goal = swing(here(robot), [0.5, 0.5])
+        goal = swing(ARM, here(robot), [0.5, 0.5])
         goal.points = goal.points[:14]
         sent = follow(client, goal).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
         assert "at rest" in sent.result.error_string
 
     def test_stamps(self, client, robot):
-        goal = swing(here(robot), [0.2, 0.2])
+        goal = swing(ARM, here(robot), [0.2, 0.2])
         goal.header.stamp = Time(sec=1000)
         sent = follow(client, goal).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.OLD_HEADER_TIMESTAMP
@@ -622,7 +691,7 @@ class TestGripper:
     def test_it_moves_beside_the_arm(self, client, robot):
         grip(client, 0.04).wait()
         start = here(robot)
-        sent = execute(client, swing(start, [0.5, 0.0], duration=1.5))
+        sent = execute(client, swing(ARM, start, [0.5, 0.0], duration=1.5))
         robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.05)
         robot.taken()
         assert grip(client, 0.0).wait().status == GoalStatus.STATUS_SUCCEEDED
