@@ -17,7 +17,7 @@ from typing import Any
 from robot_cell_planner.cell.pose import IDENTITY, Pose
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target
+from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
 from robot_cell_planner.nodes.client import CellClient, from_configuration, goal_of, pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
 from robot_cell_planner.nodes.run_record import RunRecord
@@ -29,6 +29,7 @@ FINGER = f"{GRIPPER}/finger_joint"
 FINGERS = (f"{GRIPPER}/left_finger", f"{GRIPPER}/right_finger")
 OPEN, GRIPPED = 0.042, 0.025  # finger positions [m]; the workpiece is 0.05 m wide
 GRIP_EFFORT = 40.0  # [N]
+SPEED = 0.6  # share of the joints' velocity limits
 
 
 class PickAndPlace:
@@ -60,7 +61,8 @@ class PickAndPlace:
     def move(self, name: str, target: Target | None = None, named_state: str = "") -> None:
         goal = goal_of(targets=[target]) if target is not None else goal_of(named_states=[named_state])
         began = time.monotonic()
-        plan = self.client.plan_motion(goal, start=self.start(), options=self.options)
+        timing = TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS, velocity_scale=SPEED)
+        plan = self.client.plan_motion(goal, start=self.start(), options=self.options, timing=timing)
         self.execute(name, plan, time.monotonic() - began)
 
     def straight(self, name: str, target: Target) -> None:
