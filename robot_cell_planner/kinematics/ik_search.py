@@ -118,11 +118,17 @@ class IkSearch:
         return self._evaluated(problem.target[None], value)
 
     def _closed_form_batches(self) -> Iterator[Batch]:
-        """First those at the start's values of what is free, then those further away."""
+        """First those at the start's values of what is free, then those further away.
+
+        Where the first ones are none, the numeric search mostly finds one near the start before a sweep would.
+        """
         self.check_clock()
-        yield self.at_start()
+        batch = self.at_start()
+        yield batch
         if self.closed:
             return
+        if not len(batch.solutions) and self.options.solver is IkSolver.AUTO:
+            yield from self._numeric_batch(self.problem.start[None])
         targets, values = self._samples()
         for begin in range(0, len(values), self.samples_at_once):
             self.check_clock()
