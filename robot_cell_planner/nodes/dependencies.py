@@ -23,8 +23,10 @@ def start(name: str, entry_point: str) -> int:
         What the entry point returns, or 3 after one line on the standard error stream if a library is missing.
     """
     module, _, function = entry_point.partition(":")
-    # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up.
+    # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up. The
+    # supervisor holds it back until here, as it would end Python's own start with a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
         main = getattr(importlib.import_module(module), function)
     except ModuleNotFoundError as error:

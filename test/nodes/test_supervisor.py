@@ -209,6 +209,13 @@ def test_what_a_process_started_itself_ends_with_it():
     assert not is_alive(pid)
 
 
+def test_nodes_that_are_told_to_end_before_they_have_started_end_without_a_word():
+    status, out, err = command("--", sys.executable, "-c", "raise SystemExit(9)")
+    assert status == 9
+    assert out == ""
+    assert [line for line in err.splitlines() if not line.startswith(("ROS_DOMAIN_ID", "supervisor "))] == []
+
+
 def test_a_closed_output_ends_the_session():
     run = Run([["talker", "print('ready', flush=True)\nwhile True: print('x' * 1000, flush=True)"]])
     run.wait_for("ready")

@@ -117,7 +117,7 @@ def _programs(options: argparse.Namespace) -> list[Program]:
     namespace = "/" + options.namespace.lstrip("/") if options.namespace else ""
     return [
         Program(node, node_command(node, cell, parameters, namespace, options.use_sim_time),
-                respawn=node in options.respawn)
+                respawn=node in options.respawn, holds_interrupt=True)
         for node in NODES
         if node in options.only and node not in options.without
     ]

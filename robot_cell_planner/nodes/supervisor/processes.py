@@ -22,12 +22,14 @@ class Program:
         command: program and arguments.
         owns_terminal: its output goes to the supervisor's own streams as it is, without its name.
         respawn: it is started again when it ends.
+        holds_interrupt: it starts with SIGINT blocked, and unblocks it itself once it can end in good order.
     """
 
     name: str
     command: Sequence[str]
     owns_terminal: bool = False
     respawn: bool = False
+    holds_interrupt: bool = False
 
 
 class Process:
@@ -50,7 +52,7 @@ class Process:
             stderr=stream,
             env={**environment, **prompt},
             # The supervisor has one thread, so that a function may run before the program.
-            preexec_fn=_die_with(os.getpid()),
+            preexec_fn=_before_start(os.getpid(), program.holds_interrupt),
             # Ctrl-C in a terminal goes to the supervisor alone, which ends all in order.
             start_new_session=True,
         )
@@ -99,14 +101,16 @@ def describe(status: int) -> str:
     return f"signal {signal.Signals(-status).name}"
 
 
-def _die_with(parent: int) -> Callable[[], None]:
-    """What a child does before it starts its program: ask the kernel to be killed when its parent ends."""
+def _before_start(parent: int, holds_interrupt: bool) -> Callable[[], None]:
+    """What a child does before it starts its program: above all, ask the kernel to be killed when its parent ends."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def prepare() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before the request
             os._exit(1)
+        if holds_interrupt:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
     return prepare
 
