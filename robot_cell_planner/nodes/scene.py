@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from std_msgs.msg import String
@@ -12,7 +13,9 @@ from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
 
 from ..cell.cell_file import load_cell, load_state, save_cell, save_state
-from ..cell.changes import Scene
+from ..cell.changes import Add, Scene
+from ..cell.import_files import import_file
+from ..cell.imported import Imported, moved
 from ..cell.journal import Journal
 from ..cell.revisions import AcceptedChange, RevisionedScene
 from ..errors import InvalidRequestError
@@ -20,10 +23,11 @@ from ..kinematics.transforms import world_pose
 from .conversions.basic import (
     configuration_to_message,
     duration_from_message,
+    pose_from_message,
     time_from_message,
     time_to_message,
 )
-from .conversions.changes import changes_from_message, update_to_message
+from .conversions.changes import changes_from_message, collision_changes, update_to_message
 from .conversions.models import ModelReader, cell_to_message
 from .conversions.states import state_to_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
@@ -205,20 +209,32 @@ class SceneNode(CellNode):
     # Services.
 
     async def _load_cell(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        kinds = srv.LoadCell.Request
+        if request.mode not in (kinds.REPLACE, kinds.MERGE):
+            raise InvalidRequestError(f"mode {request.mode} is none of 0 and 1", subjects=("mode",))
         if request.uri:
-            cell, state = load_cell(request.uri, self._roots)
+            found = import_file(request.uri, self._roots, prefix=request.prefix, confined=True)
         else:
             cell = self._models.cell(request.cell, "cell")
-            state = cell.default_state()
-        if request.mode == srv.LoadCell.Request.REPLACE:
+            found = Imported(cell, cell.default_state())
+        response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
+        response.warnings = list(found.left_out)
+        if request.mode == kinds.MERGE:
+            origin = pose_from_message(request.pose, "pose")
+            if request.relative_to:
+                origin = world_pose(self._owned.scene.cell, self._view.current_state(), request.relative_to) @ origin
+            placed = moved(found, origin)
+            changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell)]
+            change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
             if not request.dry_run:
-                change = self._owned.load(cell, state, request.expected_revision)
                 self._tell(change)
-                self._tell_whole()
+        elif not request.dry_run:
+            self._tell(self._owned.load(found.cell, found.state, request.expected_revision))
+            self._tell_whole()
         else:
-            raise InvalidRequestError(f"mode {request.mode} is none that this node knows", subjects=("mode",))
+            found.cell.check_state(found.state)
         response.revision = self._owned.revision
-        response.names = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
 
     async def _get_cell(self, request: Any, response: Any) -> None:
         response.scene = self._snapshot()
@@ -244,17 +260,17 @@ class SceneNode(CellNode):
         scene = Scene(self._owned.scene.cell, self._view.current_state())
         kinds = srv.SaveCell.Request
         if request.content == kinds.STATE:
-            response.text = save_state(request.uri, scene.state, self._roots, overwrite=request.overwrite)
+            response.text = _saved(save_state, request, scene.state, self._roots)
         elif request.content in (kinds.CELL, kinds.CELL_AND_STATE):
             state = scene.state if request.content == kinds.CELL_AND_STATE else None
-            response.text = save_cell(request.uri, scene.cell, state, self._roots, overwrite=request.overwrite)
+            response.text = _saved(save_cell, request, scene.cell, state, self._roots)
         else:
             raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
         response.revision = self._owned.revision
 
     async def _load_state(self, request: Any, response: Any) -> None:
         response.revision = self._owned.revision
-        state = load_state(request.uri, self._roots)
+        state = load_state(request.uri, self._roots, confined=True)
         self._owned.scene.cell.check_state(state)
         change = self._owned.load_state(state, request.expected_revision, dry_run=request.dry_run)
         response.update = self._update(change) if request.dry_run else self._tell(change)
@@ -273,6 +289,12 @@ class SceneNode(CellNode):
     def close(self) -> None:
         if self._journal is not None:
             self._journal.close()
+
+
+def _saved(save: Callable[..., str], request: Any, *arguments: Any) -> str:
+    """Save to the request's file, below the roots; the text where it names none."""
+    text = save(request.uri, *arguments, overwrite=request.overwrite, confined=True)
+    return "" if request.uri else text
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from robot_cell_planner.errors import (
     FrameCycleError,
     InvalidRequestError,
     RevisionConflictError,
+    RobotCellError,
     StaleStateError,
     UnknownNameError,
 )
@@ -273,3 +274,27 @@ def test_a_malformed_cell_file_names_file_and_place(domain, tmp_path):
     assert node.wait() == 1
     assert "cell.yaml" in node.output
     assert len(node.output.strip().splitlines()) == 1, node.output
+
+
+def test_files_outside_of_the_roots_are_refused(scene_node, client, tmp_path):
+    secret = tmp_path / "secret.yaml"
+    secret.write_text(DEMO.read_text())
+    for uri in (str(secret), f"file://{secret}", "../../../etc/passwd", "package://nonsense/cell.yaml"):
+        with pytest.raises(RobotCellError):
+            client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=uri))
+        with pytest.raises(RobotCellError):
+            client.call(srv.LoadState, "scene/load_state", srv.LoadState.Request(uri=uri))
+        with pytest.raises(RobotCellError):
+            client.call(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request(uri=uri, overwrite=True))
+    assert secret.read_text() == DEMO.read_text()
+
+
+def test_a_cell_is_saved_as_text_and_merged_with_a_prefix(scene_node, client):
+    text = client.call(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request()).text
+    assert text.startswith("format: robot_cell/1")
+    before, _ = client.scene()
+    request = srv.LoadCell.Request(uri="config/ur10/cell.yaml", mode=srv.LoadCell.Request.MERGE, prefix="b_")
+    request.dry_run = True
+    reply = client.call(srv.LoadCell, "scene/load_cell", request)
+    assert "b_workpiece" in reply.names
+    assert client.scene()[0] == before

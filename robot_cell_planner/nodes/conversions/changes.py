@@ -111,7 +111,7 @@ def _add(message: SceneChange, models: ModelReader, field: str) -> list[core.Cha
     cell = models.cell(message.models, f"{field}.models")
     state = state_from_message(message.states, f"{field}.states")
     plain, frames = models.split_frames(message.models, cell)
-    return [core.Add(plain, state), *frames, *_collision(cell)]
+    return [core.Add(plain, state), *frames, *collision_changes(cell)]
 
 
 def _replace(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
@@ -159,7 +159,7 @@ def _set_collision(message: SceneChange, models: ModelReader, field: str) -> lis
     return changes
 
 
-def _collision(cell: RobotCell) -> list[core.Change]:
+def collision_changes(cell: RobotCell) -> list[core.Change]:
     rules = cell.collision
     changes: list[core.Change] = [core.SetIgnoreGroup(name, members) for name, members in rules.ignore_groups.items()]
     changes += [core.SetMargin(name, margin) for name, margin in rules.margins.items()]
