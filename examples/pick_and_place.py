@@ -1,8 +1,8 @@
 """The main job, by topics, services and actions alone: reach over what stands in the way and fill the bin.
 
 Prints a line for each segment, then the verdict: where the workpiece lies in the simulation against where it should,
-and what touched on the way. Leaves a record of the run, its plans, and a page that replays it. The exit status is 0 only
-if everything holds.
+and what touched on the way. Leaves a record of the run, its plans, and a page that replays it. The exit status is 0
+only if everything holds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The journal of a scene: every accepted change is in the file before anyone is told of it.
 
 One line a record: the CRC-32 of the text in hexadecimal, a space, the text as JSON. The first record is the whole
-scene; those after it are changes. A line that a kill or a power loss cut short at the end of the file never counted, since its
-change was not yet acknowledged; it is cut off when the journal is opened. Damage anywhere else is an error.
+scene; those after it are changes. A line that a kill or a power loss cut short at the end of the file never counted,
+since its change was not yet acknowledged; it is cut off when the journal is opened. Damage anywhere else is an error.
 """
 
 from __future__ import annotations

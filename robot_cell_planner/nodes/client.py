@@ -103,7 +103,7 @@ class CellClient:
         client = self._clients[name]
         if not client.wait_for_service(timeout_sec=self._patience):
             raise ServiceUnavailableError(
-                f"service {name} did not appear within {self._patience:g} s; does its node run, in this namespace and domain?",
+                f"service {name} did not appear within {self._patience:g} s; does its node run, in this domain?",
                 subjects=(name,),
             )
         reply = self._wait(client.call_async(request), timeout, name)
@@ -126,7 +126,7 @@ class CellClient:
         client = self._clients[name]
         if not client.wait_for_server(timeout_sec=self._patience):
             raise ServiceUnavailableError(
-                f"action {name} did not appear within {self._patience:g} s; does its node run, in this namespace and domain?",
+                f"action {name} did not appear within {self._patience:g} s; does its node run, in this domain?",
                 subjects=(name,),
             )
         feedback = None if progress is None else lambda message: progress(message.feedback)
@@ -232,7 +232,7 @@ class CellClient:
         return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
     def move_gripper(self, position: float, effort: float = 0.0) -> Any:
-        """Move the gripper through its ros2_control action; position [m] and effort [N] as that controller means them."""
+        """Move the gripper through its ros2_control action; position [m], effort [N], as that controller has them."""
         goal = GripperCommand.Goal()
         goal.command.position, goal.command.max_effort = float(position), float(effort)
         return self.act(GripperCommand, GRIPPER_ACTION, goal)

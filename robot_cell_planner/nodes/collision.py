@@ -48,7 +48,7 @@ PARAMETERS = (
 
 
 class CollisionNode(CellNode):
-    """Answers for the scene's state or for one that the request brings; looks at the present state for those who look."""
+    """Answers for the scene's state or one that the request brings; shows the present state to those who look."""
 
     declared = PARAMETERS
 

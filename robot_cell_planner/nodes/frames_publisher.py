@@ -21,7 +21,7 @@ from .node import LATCHED, CellNode, reliable
 
 
 class FramesPublisher:
-    """Publishes /tf_static when the scene changes and /tf when joints move. prefix: put before every frame but world."""
+    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: put before every frame but world."""
 
     def __init__(self, node: CellNode, prefix: str = "") -> None:
         self._node = node

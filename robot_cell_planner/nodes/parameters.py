@@ -33,9 +33,9 @@ class Parameter:
 
     def problem(self, value: Any) -> str:
         """What is wrong with a value, or ""."""
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if not self.lower <= value <= self.upper:
-                return f"{self.name} is {value}, expected {self.lower:g} to {self.upper:g}"
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and not self.lower <= value <= self.upper:
+            return f"{self.name} is {value}, expected {self.lower:g} to {self.upper:g}"
         if self.choices and value not in self.choices:
             return f"{self.name} is {value!r}, expected one of {', '.join(self.choices)}"
         return ""

@@ -168,8 +168,9 @@ class RunRecord:
         (self._folder / "record.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
         (self._folder / "plans.json").write_text(json.dumps(self._plans), encoding="utf-8")
         cell = self._replica.scene.cell
+        position, angle = self._verdict["position_error_mm"], self._verdict["angle_error_deg"]
         summary = {
-            "workpiece": f"{self._verdict['position_error_mm']:.2f} mm, {self._verdict['angle_error_deg']:.2f} degrees off",
+            "workpiece": f"{position:.2f} mm, {angle:.2f} degrees off",
             "contacts": ", ".join(self._verdict["unwanted_contacts"]) or "none but the grip",
             "plans": self.digest(),
             "verdict": "success" if self._verdict["success"] else "failed",

@@ -1,7 +1,7 @@
 """Playing a trajectory back: at any speed up to its own, paused, resumed and stopped, always on its path.
 
-The place along the trajectory is its own time s. Its rate ds/dt is the speed scale; it changes with bounded acceleration
-and jerk (Ruckig, velocity control), so that slowing down and stopping stay on the path.
+The place along the trajectory is its own time s. Its rate ds/dt is the speed scale; it changes with bounded
+acceleration and jerk (Ruckig, velocity control), so that slowing down and stopping stay on the path.
 """
 
 from __future__ import annotations
