@@ -79,38 +79,55 @@ def small_robot(name: str = "arm", prefix: str = "") -> Robot:
     """Three links, a revolute, a prismatic and a mimicking joint."""
     links = [Link(f"{prefix}{n}", collisions=(box(),)) for n in ("base", "upper", "slide", "tip", "echo")]
     turn = Joint(
-        f"{prefix}turn", JointKind.REVOLUTE, f"{prefix}base", f"{prefix}upper",
-        Pose.from_rpy((0.0, 0.1, 0.4), (0.1, 0.2, 0.3)), (0.0, 0.6, 0.8), JointLimits(-2.0, 2.0, 1.0),
+        f"{prefix}turn",
+        JointKind.REVOLUTE,
+        f"{prefix}base",
+        f"{prefix}upper",
+        Pose.from_rpy((0.0, 0.1, 0.4), (0.1, 0.2, 0.3)),
+        (0.0, 0.6, 0.8),
+        JointLimits(-2.0, 2.0, 1.0),
     )
     slide = Joint(
-        f"{prefix}push", JointKind.PRISMATIC, f"{prefix}upper", f"{prefix}slide",
-        Pose((0.3, 0.0, 0.0)), (1.0, 0.0, 0.0), JointLimits(0.0, 0.5, 0.2),
+        f"{prefix}push",
+        JointKind.PRISMATIC,
+        f"{prefix}upper",
+        f"{prefix}slide",
+        Pose((0.3, 0.0, 0.0)),
+        (1.0, 0.0, 0.0),
+        JointLimits(0.0, 0.5, 0.2),
     )
     end = Joint(f"{prefix}end", JointKind.FIXED, f"{prefix}slide", f"{prefix}tip", Pose((0.0, 0.0, 0.2)))
     echo = Joint(
-        f"{prefix}echo_joint", JointKind.REVOLUTE, f"{prefix}base", f"{prefix}echo",
-        Pose((0.0, -0.3, 0.1)), (0.0, 0.0, 1.0), JointLimits(-4.0, 4.0, 1.0), Mimic(f"{prefix}turn", -2.0, 0.5),
+        f"{prefix}echo_joint",
+        JointKind.REVOLUTE,
+        f"{prefix}base",
+        f"{prefix}echo",
+        Pose((0.0, -0.3, 0.1)),
+        (0.0, 0.0, 1.0),
+        JointLimits(-4.0, 4.0, 1.0),
+        Mimic(f"{prefix}turn", -2.0, 0.5),
     )
     mechanism = Mechanism(
         name,
         frozendict({link.name: link for link in links}),
         frozendict({joint.name: joint for joint in (turn, slide, end, echo)}),
     )
-    group = PlanningGroup(
-        f"{prefix}hand", (f"{prefix}turn", f"{prefix}push"), (), f"{prefix}base", f"{prefix}tip"
-    )
+    group = PlanningGroup(f"{prefix}hand", (f"{prefix}turn", f"{prefix}push"), (), f"{prefix}base", f"{prefix}tip")
     return Robot(name, mechanism, frozendict({group.name: group}), prefix=prefix)
 
 
 def small_tool(name: str = "gripper") -> Tool:
     palm, finger = Link("palm", collisions=(box(0.05),)), Link("finger", collisions=(box(0.02),))
     joint = Joint(
-        "close", JointKind.PRISMATIC, "palm", "finger",
-        Pose((0.0, 0.02, 0.05)), (0.0, 1.0, 0.0), JointLimits(0.0, 0.04, 0.1),
+        "close",
+        JointKind.PRISMATIC,
+        "palm",
+        "finger",
+        Pose((0.0, 0.02, 0.05)),
+        (0.0, 1.0, 0.0),
+        JointLimits(0.0, 0.04, 0.1),
     )
-    mechanism = Mechanism(
-        name, frozendict({"palm": palm, "finger": finger}), frozendict({"close": joint})
-    )
+    mechanism = Mechanism(name, frozendict({"palm": palm, "finger": finger}), frozendict({"close": joint}))
     return Tool(name, mechanism, Pose.from_rpy((0.0, 0.0, 0.12), (0.0, 0.0, 0.5)))
 
 

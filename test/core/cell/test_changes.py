@@ -152,7 +152,9 @@ operations = st.one_of(
     st.builds(c.Detach, names),
     st.builds(c.SetHidden, names, st.booleans()),
     st.builds(c.SetTouch, names, st.just(("tip",)), st.just(("table",))),
-    st.builds(c.SetJoints, st.fixed_dictionaries({}, optional={"turn": st.floats(-2, 2), "gripper/close": st.floats(0, 0.04)})),
+    st.builds(
+        c.SetJoints, st.fixed_dictionaries({}, optional={"turn": st.floats(-2, 2), "gripper/close": st.floats(0, 0.04)})
+    ),
     st.builds(c.Remove, names),
     st.builds(c.SetMargin, names, st.floats(0.0, 0.1)),
     st.builds(c.SetIgnoreGroup, st.just("friends"), st.just(("part", "tip"))),
@@ -178,8 +180,15 @@ def test_differences_lead_from_one_scene_to_the_other_on_random_changes(changes)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["part", "crate", "table"]), st.sampled_from(
-    ["tip", "upper", "crate", "part", "table", "gripper/finger"])), max_size=6))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["part", "crate", "table"]),
+            st.sampled_from(["tip", "upper", "crate", "part", "table", "gripper/finger"]),
+        ),
+        max_size=6,
+    )
+)
 def test_reparenting_never_moves_anything(steps):
     scene = apply(SCENE, c.Attach("gripper", "hand", HERE), c.Move("part", HERE.position, HERE.quaternion))
     places = {name: world(scene, name) for name in ("part", "crate", "table")}
