@@ -1,0 +1,80 @@
+"""The demo as a whole, headless: six nodes and the client as processes, started by the supervisor."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_demo(folder, cell="config/demo/cell.yaml", seed=3):
+    """The finished process and the record of a run."""
+    command = [sys.executable, "-m", "robot_cell_planner.nodes.supervisor", "--cell", str(ROOT / cell), "--"]
+    command += [sys.executable, str(ROOT / "examples" / "pick_and_place.py")]
+    command += ["--seed", str(seed), "--output", str(folder)]
+    environment = {name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done, json.loads((folder / "record.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("first")
+    return *run_demo(folder), folder
+
+
+def test_the_workpiece_lies_where_it_should_and_nothing_else_touched(first):
+    _, record, _ = first
+    verdict = record["verdict"]
+    assert verdict["success"]
+    assert verdict["position_error_mm"] <= 1.0
+    assert verdict["angle_error_deg"] <= 0.5
+    assert verdict["unwanted_contacts"] == []
+    assert any("left_finger" in pair for pair in verdict["contacts"])
+
+
+def test_the_table_tells_of_every_motion(first):
+    done, record, _ = first
+    motions = [segment for segment in record["segments"] if segment["plan_digest"]]
+    assert len(motions) == 7
+    for segment in motions:
+        assert segment["states_checked"] > 0
+        assert segment["clearance_mm"] > 0.0
+        assert segment["execution"]["commands"] > 200 * segment["duration"]
+        assert segment["name"] in done.stdout
+
+
+def test_what_is_commanded_begins_where_the_motion_before_was_commanded_to_end(first):
+    _, _, folder = first
+    plans = json.loads((folder / "plans.json").read_text())
+    for before, after in pairwise(plans):
+        assert before["positions"][-1] == after["positions"][0]
+    for plan in plans:
+        assert not any(plan["velocities"][0])
+        assert not any(plan["velocities"][-1])
+
+
+def test_the_replay_is_one_page_that_needs_nothing_else(first):
+    _, _, folder = first
+    page = (folder / "replay.html").read_text()
+    assert not re.search(r'(src|href)\s*=\s*["\']?https?:', page)
+    assert "over to the bin" in page
+
+
+def test_the_same_seed_gives_the_same_plans(first, tmp_path):
+    _, record, folder = first
+    _, again = run_demo(tmp_path / "again")
+    assert again["plans_digest"] == record["plans_digest"]
+    assert (tmp_path / "again" / "plans.json").read_bytes() == (folder / "plans.json").read_bytes()
+
+
+def test_the_second_cell_does_the_same_job(tmp_path):
+    _, record = run_demo(tmp_path / "ur10", "config/ur10/cell.yaml")
+    assert record["verdict"]["success"]
