@@ -39,13 +39,14 @@ class BulletEngine:
         if self._client < 0:
             raise InternalError("PyBullet has no client left", stage="collision")
         weakref.finalize(self, pybullet.disconnect, self._client)
-        self._bodies: list[tuple[int, ...]] = [(bullet_body(self._client, solid),) for solid in table.solids]
+        numbers = pose_numbers(table.joint_T_solid).tolist()
+        self._bodies: list[tuple[int, ...]] = [
+            (bullet_body(self._client, solid, where),) for solid, where in zip(table.solids, numbers, strict=True)
+        ]
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
         self.decomposed = tuple(sorted({table.name_of(solid) for solid in self._pieces}))
-        for solid, numbers in enumerate(pose_numbers(table.joint_T_solid).tolist()):
-            self._put(solid, numbers)
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
@@ -62,7 +63,8 @@ class BulletEngine:
                 surface = table.solids[first]
                 assert isinstance(surface, Surface)
                 pieces = convex_pieces(surface.source)
-                self._pieces[first] = tuple(bullet_body(self._client, ConvexSolid(piece)) for piece in pieces)
+                where = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+                self._pieces[first] = tuple(bullet_body(self._client, ConvexSolid(piece), where) for piece in pieces)
 
     def _rigid_pairs_collide(self) -> bool:
         table = self._table

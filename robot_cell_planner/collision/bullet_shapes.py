@@ -18,16 +18,19 @@ MAX_VERTICES = 131_072  # what PyBullet takes for one shape
 MAX_INDICES = 524_288
 
 
-def bullet_body(client: int, solid: Solid) -> int:
-    """A body of Bullet that is the solid, with no margin around it, at the origin.
+def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
+    """A body of Bullet that is the solid, with no margin around it, at a position and quaternion xyzw (7).
 
-    Without mass it is not moved by anything; that does not keep it from being placed.
+    It is made where it belongs, since ten thousand bodies that start in one place would all overlap. Without
+    mass it is not moved by anything; that does not keep it from being placed.
 
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
     """
     shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(solid))
-    body = pybullet.createMultiBody(0.0, shape, physicsClientId=client)
+    body = pybullet.createMultiBody(
+        0.0, shape, basePosition=numbers[:3], baseOrientation=numbers[3:], physicsClientId=client
+    )
     # Bullet grows hulls and triangles by a millimetre, and rounds the corners of boxes by as much.
     pybullet.changeDynamics(body, -1, collisionMargin=0.0, physicsClientId=client)
     return int(body)
