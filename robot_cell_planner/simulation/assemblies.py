@@ -251,8 +251,10 @@ def _joint_models(
     if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
         for name in joint.variables:
             turns, axis = _elementary(joint, name.rpartition("/")[2])
+            start = configuration[name]
+            limits = JointLimits()
             yield JointModel(
-                prefix + name, name, tool, turns, axis, JointLimits(), configuration[name], "", 1.0, 0.0, damping, friction
+                prefix + name, name, tool, turns, axis, limits, start, damping=damping, friction=friction
             )
         return
     source, multiplier, offset = mechanism.mimic_source(joint.name)

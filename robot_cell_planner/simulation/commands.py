@@ -24,6 +24,10 @@ class JointCommand:
     velocities: Mapping[str, float] = field(default_factory=dict)
     efforts: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.positions or self.velocities or self.efforts)
+
 
 def read_command(
     names: Sequence[str],

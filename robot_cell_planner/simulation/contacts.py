@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ..cell.value import Vector3
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, order=True)
 class Contact:
-    """Two things that touch now, the smaller name first. depth: deepest overlap [m]; force: sum of the normal
-    forces [N]."""
+    """Two things that touch now, the smaller name first. depth: deepest overlap [m]; force: sum of the amounts of the
+    normal forces [N]; push: what they do to the first thing, as a vector in the world [N]."""
 
     first: str
     second: str
     depth: float
     force: float
+    push: Vector3
 
     @property
     def pair(self) -> tuple[str, str]:

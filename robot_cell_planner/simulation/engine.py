@@ -55,6 +55,7 @@ class Engine:
         self._bodies: list[int] = []
         self.owners: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
+        self._links_of: dict[str, list[Address]] = {}
         self.joints: list[JointHandle] = []
         try:
             self._set_up()
@@ -132,6 +133,7 @@ class Engine:
     def _finish(self, address: Address, part: Part) -> None:
         """Set what createMultiBody has no arguments for."""
         self.owners[address] = part.owner
+        self._links_of.setdefault(part.owner, []).append(address)
         inertia = part.mass_properties
         changes: dict[str, Any] = {
             # For two things that touch, the engine takes the product.
@@ -167,26 +169,66 @@ class Engine:
         state = pybullet.getLinkState(body, link, computeForwardKinematics=1, physicsClientId=self.client)
         return Pose(state[4], normalised(state[5])) @ place.pose
 
-    def ignore(self, first: Address, second: Address) -> None:
-        """Let two links pass through each other."""
+    def ignore(self, first: Address, second: Address, passes: bool = True) -> None:
+        """Let two links pass through each other, or end that."""
         pybullet.setCollisionFilterPair(
-            first.body, second.body, first.link, second.link, 0, physicsClientId=self.client
+            first.body, second.body, first.link, second.link, int(not passes), physicsClientId=self.client
         )
 
+    def let_pass(self, first: str, second: str, passes: bool) -> None:
+        """Let two things pass through each other, or end that."""
+        for one in self._links_of[first]:
+            for other in self._links_of[second]:
+                self.ignore(one, other, passes)
+
+    def fix(self, hand: Place, body: Place, strength: float) -> int:
+        """Fix a body to a part where it is, by forces [N] and torques [Nm] up to a strength; the number of the
+        constraint."""
+        parent, child = self.address(hand), self.address(body)
+        hand_T_body = self._mass_frame(hand).inverse() @ self._mass_frame(body)
+        constraint = pybullet.createConstraint(
+            *parent,
+            *child,
+            pybullet.JOINT_FIXED,
+            (0.0, 0.0, 0.0),
+            parentFramePosition=hand_T_body.position,
+            childFramePosition=(0.0, 0.0, 0.0),
+            parentFrameOrientation=hand_T_body.quaternion,
+            childFrameOrientation=(0.0, 0.0, 0.0, 1.0),
+            physicsClientId=self.client,
+        )
+        pybullet.changeConstraint(constraint, maxForce=strength, physicsClientId=self.client)
+        return int(constraint)
+
+    def _mass_frame(self, place: Place) -> Pose:
+        """world_T_frame of the centre of mass of a part, from which the engine's constraints count."""
+        part = self._assemblies.items[place.assembly].parts[place.part]
+        return self.pose(Place(place.assembly, place.part)) @ part.mass_properties.frame
+
+    def unfix(self, constraint: int) -> None:
+        """Take a constraint away."""
+        pybullet.removeConstraint(constraint, physicsClientId=self.client)
 
     def contacts(self) -> tuple[Contact, ...]:
         """Things that touch now, by names; parts of one thing among themselves are left out."""
-        found: dict[tuple[str, str], tuple[float, float]] = {}
+        found: dict[tuple[str, str], list[float]] = {}
         for point in pybullet.getContactPoints(physicsClientId=self.client):
             distance, force = point[8], point[9]
             if distance > 0.0 and force <= 0.0:
                 continue
             one, other = self.owners[point[1], point[3]], self.owners[point[2], point[4]]
-            if one != other:
-                pair = (one, other) if one < other else (other, one)
-                depth, total = found.get(pair, (0.0, 0.0))
-                found[pair] = (max(depth, -distance), total + force)
-        return tuple(Contact(*pair, *found[pair]) for pair in sorted(found))
+            if one == other:
+                continue
+            # The normal points from the second thing to the first.
+            pair, sign = ((one, other), force) if one < other else ((other, one), -force)
+            entry = found.setdefault(pair, [0.0] * 5)
+            entry[0] = max(entry[0], -distance)
+            entry[1] += force
+            for axis, part in enumerate(point[7]):
+                entry[2 + axis] += sign * part
+        return tuple(
+            Contact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4])) for pair, entry in sorted(found.items())
+        )
 
 
 def _joint_type(joint: JointModel | None) -> int:

@@ -145,6 +145,10 @@ class Motors:
         for setpoint, limit in checked:
             setpoint.limit_effort(limit)
 
+    def setpoint(self, name: str) -> Setpoint:
+        """The setpoint of a joint with a motor."""
+        return self._by_name[name]
+
     def is_of_tool(self, name: str) -> bool:
         """Whether a joint is one of a tool."""
         return name in self._of_tools
@@ -171,7 +175,8 @@ class Motors:
                 measured = states[place][0]
                 if not math.isfinite(measured):
                     name = chain.joints[place].model.name
-                    raise InternalError(f"the physics diverged: joint {name} is {measured}", stage=STAGE, subjects=(name,))
+                    text = f"the physics diverged: joint {name} is {measured}"
+                    raise InternalError(text, stage=STAGE, subjects=(name,))
                 setpoint.advance(time, self._step, measured)
                 if setpoint.mode is Mode.EFFORT:
                     self._push(chain.joints[place], setpoint.effort)
@@ -202,9 +207,7 @@ class Motors:
         for chain in self._chains:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
             for place, state, setpoint in zip(chain.places, states, chain.setpoints, strict=True):
-                # What is pushed has no motor whose effort could be measured.
-                pushed = setpoint is not None and setpoint.mode is Mode.EFFORT
-                rows[:, place] = state[0], state[1], setpoint.effort if setpoint is not None and pushed else state[3]
+                rows[:, place] = state[0], state[1], _effort(setpoint, state[3])
         return JointStates(self.names, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
@@ -218,3 +221,10 @@ class Motors:
                 values = tools.setdefault(model.tool, {}) if model.tool else robots
                 values[model.own_name] = float(states[place][0])
         return robots, tools
+
+
+def _effort(setpoint: Setpoint | None, measured: float) -> float:
+    """Effort of a motor [Nm or N], also where the engine has none to measure."""
+    if setpoint is not None and setpoint.held_effort is not None:
+        return setpoint.held_effort
+    return setpoint.effort if setpoint is not None and setpoint.mode is Mode.EFFORT else measured

@@ -17,6 +17,9 @@ class SimulationOptions:
     the time starts [s]. friction: coefficient between any two things. spinning_friction: length of the lever with which
     a contact resists turning about its normal [m].
 
+    grasp_assist: whether what a gripper holds is fixed to it, as strongly as by friction; see `holds`. Without that,
+    contacts and their friction hold it: boxes well, other shapes less so.
+
     extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s]; after
     that the joint holds the commanded position. command_timeout: how long a velocity or effort command counts [s];
     after that the joint holds where it is. acceleration_factor: how much harder than the acceleration limits of the
@@ -38,6 +41,7 @@ class SimulationOptions:
     command_timeout: float = 0.1
     acceleration_factor: float = 2.0
     following_window: float = 0.05
+    grasp_assist: bool = True
     assumed_density: float = 1000.0
 
     def __post_init__(self) -> None:

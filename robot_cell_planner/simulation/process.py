@@ -48,7 +48,8 @@ class Schedule:
     simulated_clock: bool = False
 
     def __post_init__(self) -> None:
-        for name, lower, upper in (("rate", 1.0, 1000.0), ("report_rate", 0.1, 100.0), ("real_time_factor", 0.01, 100.0)):
+        bounds = (("rate", 1.0, 1000.0), ("report_rate", 0.1, 100.0), ("real_time_factor", 0.01, 100.0))
+        for name, lower, upper in bounds:
             value = getattr(self, name)
             if not lower <= value <= upper:
                 text = f"{name} is {value}, expected {lower:g} to {upper:g}"
@@ -113,8 +114,8 @@ if TYPE_CHECKING:  # connections have no type parameters when they run
 class SimulationProcess:
     """A `SimulatedCell` in a process of its own. Callbacks run in a thread that waits for its messages.
 
-    joint_names, driven_joints, remarks: see `SimulatedCell`. dropped: commands that were not sent because the process was
-    too far behind.
+    joint_names, driven_joints, remarks: see `SimulatedCell`. dropped: commands that were not sent because the process
+    was too far behind.
 
     Raises:
         RobotCellError: whatever `SimulatedCell` raises.

@@ -39,7 +39,7 @@ def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
     which may be empty.
 
     still: nothing ever moves the shapes. The engine cannot move surfaces of triangles; those of things that move are
-    decomposed into convex pieces.
+    decomposed into convex pieces, which follow them only roughly.
 
     Raises:
         GeometryError: a mesh cannot be read or decomposed.
@@ -135,12 +135,21 @@ def shrunk(points: Points, margin: float) -> Points:
     """Corners of the convex hull of points with every face moved inwards by a margin [m]; the points themselves where
     the hull is too thin for that."""
     try:
-        planes = np.unique(np.round(ConvexHull(points).equations, 12), axis=0)
+        outer = ConvexHull(points)
     except QhullError:
         return points
+    planes = np.unique(np.round(outer.equations, 12), axis=0)
     planes[:, 3] += margin
-    inside = points.mean(axis=0)
+    inside = _centroid(points[outer.simplices], points.mean(axis=0))
     if float((planes[:, :3] @ inside + planes[:, 3]).max()) > -margin:
         return points
     corners = HalfspaceIntersection(planes, inside).intersections
     return np.unique(np.round(corners, 9), axis=0)
+
+
+def _centroid(triangles: Points, apex: Points) -> Points:
+    """Centre of volume of a convex solid: its triangles (n, 3, 3), and a point within it."""
+    edges = triangles - apex
+    volumes = np.abs(np.linalg.det(edges))
+    centre: Points = apex + volumes @ edges.sum(axis=1) / (4.0 * volumes.sum())
+    return centre

@@ -20,6 +20,7 @@ from .assemblies import Assemblies
 from .commands import JointCommand
 from .contacts import Contact, ContactLog, ContactRecord
 from .engine import BASE, Address, Engine
+from .holds import Holds
 from .motors import JointStates, Motors
 from .options import SimulationOptions
 
@@ -36,7 +37,7 @@ class SimulatedCell:
     Joints are driven by motors as strong as their effort limits; joints that mimic others are geared to them. They hold
     the state given until they are commanded, by position, velocity or effort, each joint as it was commanded last.
     Bodies with a mass that nothing of a robot or tool carries move freely; all others stand still, or are fixed to what
-    carries them. Contacts have friction, so a gripper holds what it closes on.
+    carries them. Contacts have friction, and a gripper holds what it closes on (`SimulationOptions.grasp_assist`).
 
     The same calls give the same results, to the last bit, in any process on one machine. Time starts at 0 after
     things have come to rest (`SimulationOptions.settle_time`).
@@ -66,6 +67,9 @@ class SimulatedCell:
             self._motors = Motors(self._engine, options)
             self.joint_names = self._motors.names
             self.driven_joints = self._motors.driven
+            self._holds: Holds | None = None
+            if options.grasp_assist:
+                self._holds = Holds(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
             self.remarks = (*self._assemblies.assumptions, *self._settle())
         except BaseException:
             self.close()
@@ -184,8 +188,8 @@ class SimulatedCell:
         self.limit_efforts({name: abs(value) for name, value in held.items() if self._motors.is_of_tool(name)})
         driven = {name: value for name, value in command.velocities.items() if name not in command.positions}
         self.set_velocities(driven, time)
-        pushed = {n: v for n, v in command.efforts.items() if n not in command.positions and n not in command.velocities}
-        self.set_efforts(pushed, time)
+        otherwise = {*command.positions, *command.velocities}
+        self.set_efforts({name: value for name, value in command.efforts.items() if name not in otherwise}, time)
 
     def _moment(self, time: float | None) -> float:
         if time is not None and not math.isfinite(time):
@@ -204,7 +208,10 @@ class SimulatedCell:
         self._end += duration
         while (self._steps + 0.5) * self.options.time_step <= self._end:
             self._advance()
-            self._log.add(self._engine.contacts(), self.time)
+            contacts = self.contacts()
+            self._log.add(contacts, self.time)
+            if self._holds is not None:
+                self._holds.update(contacts)
 
     def _advance(self) -> None:
         self._steps += 1
@@ -255,8 +262,14 @@ class SimulatedCell:
         return state
 
     def contacts(self) -> tuple[Contact, ...]:
-        """Things that touch now, by names."""
-        return self._engine.contacts()
+        """Things that touch now, by names; what is held touches what grips it."""
+        contacts = self._engine.contacts()
+        return contacts if self._holds is None else tuple(sorted((*contacts, *self._holds.contacts())))
+
+    @property
+    def held_bodies(self) -> tuple[str, ...]:
+        """Bodies that are fixed to a gripper, see `SimulationOptions.grasp_assist`."""
+        return () if self._holds is None else self._holds.bodies
 
     @property
     def contact_log(self) -> tuple[ContactRecord, ...]:

@@ -1,0 +1,52 @@
+"""Messages of joint commands: any order, any part of the joints, and nothing that is not a number."""
+
+import math
+
+import pytest
+
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.simulation.commands import read_command
+
+KNOWN = ("a", "b", "c")
+
+
+def test_names_may_come_in_any_order_and_be_others():
+    command, problems = read_command(["c", "stranger", "a"], [3.0, 9.0, 1.0], [0.3, 0.9, 0.1], [], KNOWN)
+    assert command.positions == {"c": 3.0, "a": 1.0}
+    assert command.velocities == {"c": 0.3, "a": 0.1}
+    assert command.efforts == {}
+    assert problems == ()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_bad_position_commands_nothing_for_its_joint(bad):
+    command, problems = read_command(["a", "b"], [bad, 2.0], [0.1, 0.2], [1.0, 2.0], KNOWN)
+    assert (command.positions, command.velocities, command.efforts) == ({"b": 2.0}, {"b": 0.2}, {"b": 2.0})
+    assert problems == (f"position of joint a is {bad}",)
+
+
+def test_a_bad_velocity_leaves_the_position():
+    command, problems = read_command(["a"], [1.0], [math.nan], [], KNOWN)
+    assert (command.positions, command.velocities) == ({"a": 1.0}, {})
+    assert problems == ("velocity of joint a is nan",)
+
+
+def test_strangers_may_say_what_they_like():
+    command, problems = read_command(["stranger"], [math.nan], [], [], KNOWN)
+    assert command.is_empty
+    assert problems == ()
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ((["a", "b"], [1.0], [], []), "2 names and 1 values of position"),
+        ((["a"], [1.0], [1.0, 2.0], []), "1 names and 2 values of velocity"),
+        ((["a"], [], [], [1.0, 2.0]), "1 names and 2 values of effort"),
+        (([], [1.0], [], []), "0 names and 1 values of position"),
+        ((["a", "a"], [1.0, 2.0], [], []), "a is named more than once"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(lists, words):
+    with pytest.raises(InvalidRequestError, match=words):
+        read_command(*lists, KNOWN)

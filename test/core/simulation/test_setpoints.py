@@ -1,0 +1,173 @@
+"""Setpoints stay within the limits of their joint, follow what is within them exactly, and end where they were told."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_cell_planner.cell.mechanism import JointLimits
+from robot_cell_planner.simulation.assemblies import JointModel
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.setpoints import VELOCITY_HEADROOM, Mode, Setpoint
+
+STEP = 0.002
+OPTIONS = SimulationOptions(time_step=STEP)
+LIMITS = JointLimits(-2.0, 2.0, 1.5, 6.0, 60.0, 100.0)
+FASTEST = VELOCITY_HEADROOM * LIMITS.velocity
+HARDEST = OPTIONS.acceleration_factor * LIMITS.acceleration
+
+
+def setpoint(start=0.0, limits=LIMITS):
+    return Setpoint(JointModel("joint", "joint", "", True, (0.0, 0.0, 1.0), limits, start), OPTIONS)
+
+
+def run(point, steps, first=0, command=None):
+    """Positions after each step of a joint that follows its setpoint exactly."""
+    positions = []
+    for index in range(first, first + steps):
+        if command is not None:
+            command(point, index * STEP)
+        point.advance((index + 1) * STEP, STEP, point.position)
+        positions.append(point.position)
+    return positions
+
+
+def stream(rate, with_velocity=True, until=math.inf):
+    """Commands for a sine within the limits, `rate` of them a second."""
+    every = round(1.0 / (rate * STEP))
+
+    def command(point, time):
+        if round(time / STEP) % every == 0 and time < until:
+            point.command_position(sine(time), sine(time, 1) if with_velocity else None, time)
+
+    return command
+
+
+def sine(time, order=0):
+    """Amplitude 0.5 rad, at most 1 rad/s and 2 rad/s2; starts at rest."""
+    return 0.5 * (1.0 - math.cos(2.0 * time)) if order == 0 else math.sin(2.0 * time)
+
+
+@pytest.mark.parametrize(
+    ("rate", "with_velocity", "tolerance"),
+    [(500, True, 1e-5), (250, True, 2e-5), (125, True, 1e-4), (250, False, 2e-4), (125, False, 8e-4)],
+)
+def test_a_stream_within_the_limits_is_followed(rate, with_velocity, tolerance):
+    positions = run(setpoint(), 1500, command=stream(rate, with_velocity))
+    errors = [abs(position - sine((index + 1) * STEP)) for index, position in enumerate(positions)]
+    assert max(errors[20:]) < tolerance
+
+
+def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
+    for shift in (-0.004, 0.004):
+        def command(point, time, shift=shift):
+            if round(time / STEP) % 2 == 0:
+                point.command_position(sine(time + shift), sine(time + shift, 1), time + shift)
+
+        positions = run(setpoint(sine(shift)), 1500, command=command)
+        assert max(abs(p - sine((i + 1) * STEP)) for i, p in enumerate(positions[20:], 20)) < 5e-5
+
+
+def test_a_gap_in_the_stream_is_bridged():
+    def command(point, time):
+        if not 1.0 < time < 1.0 + 0.9 * OPTIONS.extrapolate_for:
+            stream(500)(point, time)
+
+    positions = run(setpoint(), 1500, command=command)
+    assert max(abs(p - sine((i + 1) * STEP)) for i, p in enumerate(positions[20:], 20)) < 1e-4
+
+
+def test_a_stream_that_breaks_off_ends_at_its_last_command():
+    point = setpoint()
+    positions = run(point, 1000, command=stream(250, until=0.8))
+    last = sine(0.796)
+    assert positions[-1] == pytest.approx(last, abs=1e-12)
+    assert point.velocity == 0.0
+    assert max(positions) < last + 0.06
+
+
+def test_a_far_command_is_reached_without_passing_it():
+    point = setpoint()
+    point.command_position(1.0, None, 0.0)
+    positions = run(point, 1000)
+    assert max(positions) <= 1.0 + 1e-9
+    assert positions[-1] == pytest.approx(1.0, abs=1e-9)
+    # As fast as a joint can that starts and ends at rest.
+    shortest = 1.0 / FASTEST + FASTEST / HARDEST
+    arrival = next(index for index, position in enumerate(positions) if position > 1.0 - 1e-6) * STEP
+    assert shortest - 0.01 < arrival < shortest + 0.05
+
+
+def test_a_joint_that_is_blocked_stays_near_and_comes_back_at_once():
+    point = setpoint()
+    point.command_position(1.0, None, 0.0)
+    for index in range(1000):
+        point.advance((index + 1) * STEP, STEP, 0.1)
+        assert point.before - 0.1 <= OPTIONS.following_window * FASTEST + 1e-12
+    point.command_position(0.0, None, 2.0)
+    positions = run(point, 150, first=1000)
+    assert positions[-1] < 0.1
+
+
+def test_velocity_commands_run_out():
+    point = setpoint()
+    point.command_velocity(0.5, 0.0)
+    run(point, round(OPTIONS.command_timeout / STEP))
+    assert point.velocity == pytest.approx(0.5)
+    positions = run(point, 200, first=round(OPTIONS.command_timeout / STEP))
+    assert point.velocity == 0.0
+    assert positions[-1] == positions[-50]
+
+
+def test_effort_commands_run_out_and_the_joint_is_held_where_it_is():
+    point = setpoint()
+    point.command_effort(500.0, 0.0)
+    assert point.effort == LIMITS.effort
+    for index in range(round(OPTIONS.command_timeout / STEP) + 2):
+        point.advance((index + 1) * STEP, STEP, 0.01 * index)
+    assert point.mode is Mode.POSITION
+    held = point.position
+    run(point, 100, first=round(OPTIONS.command_timeout / STEP) + 2)
+    assert point.position == held
+
+
+def test_limits_of_effort_never_exceed_the_motor():
+    point = setpoint()
+    for limit, expected in ((40.0, 40.0), (400.0, 100.0), (0.0, 100.0)):
+        point.limit_effort(limit)
+        assert point.effort_limit == expected
+
+
+commands = st.lists(
+    st.tuples(
+        st.sampled_from(["position", "guided", "velocity"]),
+        st.floats(-10.0, 10.0),
+        st.floats(-5.0, 5.0),
+        st.floats(-0.05, 0.05),
+        st.integers(1, 60),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(commands)
+def test_no_command_leads_beyond_the_limits(entries):
+    point = setpoint()
+    step = 0
+    for kind, position, velocity, shift, pause in entries:
+        time = step * STEP + shift
+        if kind == "velocity":
+            point.command_velocity(velocity, time)
+        else:
+            point.command_position(position, velocity if kind == "guided" else None, time)
+        for _ in range(pause):
+            before = point.velocity
+            point.advance((step + 1) * STEP, STEP, point.position)
+            step += 1
+            assert LIMITS.lower <= point.position <= LIMITS.upper
+            assert abs(point.velocity) <= FASTEST * (1 + 1e-9)
+            at_limit = point.position in (LIMITS.lower, LIMITS.upper)
+            assert at_limit or abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-9)

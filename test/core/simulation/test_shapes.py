@@ -1,0 +1,90 @@
+"""Every kind of shape rests at the height that it has, and is met where its surface is."""
+
+import math
+
+import numpy as np
+import pytest
+from simulation_cells import body, box, things
+
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.shapes import shrunk
+from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+
+CORNERS = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.04, 0.04) for z in (-0.03, 0.03)])
+FACES = (
+    (0, 1, 3), (0, 3, 2), (4, 7, 5), (4, 6, 7), (0, 5, 1), (0, 4, 5),
+    (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
+)  # fmt: skip
+ROUGH = 2e-3  # [m]; convex pieces follow a mesh to a few hundredths of its size
+FLAT = Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2, 0.0, 0.0))
+
+
+def block(use):
+    return Triangles(tuple(map(tuple, CORNERS.tolist())), FACES, use)
+
+
+def rest_height(shape, table, start):
+    """Height of a body of one shape after it has come to rest on a table, dropped from 2 mm above it."""
+    thing = body("thing", [shape], 0.5)
+    cell, state = things(thing, table, thing=Pose((0.0, 0.0, start + 0.002)))
+    with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
+        simulated.step(0.4)
+        return simulated.body_pose("thing").position[2]
+
+
+FLAT_TABLE = body("table", [box(1.0, 1.0, 0.1, Pose((0.0, 0.0, -0.05)))])
+
+
+@pytest.mark.parametrize(
+    ("shape", "height", "tolerance"),
+    [
+        (Shape(Box((0.1, 0.08, 0.06))), 0.03, 1e-4),
+        (Shape(Sphere(0.05)), 0.05, 1e-4),
+        (Shape(Cylinder(0.05, 0.12)), 0.06, 1e-4),
+        (Shape(Capsule(0.03, 0.1), FLAT), 0.03, 1e-4),
+        (Shape(Cone(0.05, 0.08)), 0.04, 1e-4),
+        (Shape(block(MeshUse.HULL)), 0.03, 1e-4),
+        (Shape(block(MeshUse.EXACT)), 0.03, ROUGH),
+    ],
+    ids=["box", "sphere", "cylinder", "capsule", "cone", "hull", "moving triangles"],
+)
+def test_things_rest_at_their_height(shape, height, tolerance):
+    assert rest_height(shape, FLAT_TABLE, height) == pytest.approx(height, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("use", "tolerance"), [(MeshUse.HULL, 1e-4), (MeshUse.EXACT, 1e-4), (MeshUse.DECOMPOSITION, ROUGH)]
+)
+def test_meshes_carry_at_their_surface(use, tolerance):
+    table = body("table", [Shape(block(use), Pose((0.0, 0.0, -0.03)))])
+    assert rest_height(Shape(Box((0.04, 0.04, 0.04))), table, 0.02) == pytest.approx(0.02, abs=tolerance)
+
+
+def test_a_still_hollow_is_hollow():
+    """A ball falls into an open box made of triangles, and through the hull of the same box it doesn't."""
+    floor = np.array([[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
+    rim = np.array([[x, y, 0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
+    vertices = tuple(map(tuple, np.vstack([floor, rim]).tolist()))
+    sides = ((0, 1, 5), (0, 5, 4), (1, 3, 7), (1, 7, 5), (3, 2, 6), (3, 6, 7), (2, 0, 4), (2, 4, 6))
+    for use, height in ((MeshUse.EXACT, -0.05), (MeshUse.HULL, 0.15)):
+        bowl = body("bowl", [Shape(Triangles(vertices, ((0, 1, 3), (0, 3, 2), *sides), use))])
+        ball = body("ball", [Shape(Sphere(0.05))], 0.2)
+        cell, state = things(ball, bowl, ball=Pose((0.0, 0.0, height + 0.01)))
+        with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
+            simulated.step(0.4)
+            assert simulated.body_pose("ball").position[2] == pytest.approx(height, abs=2e-4)
+
+
+def test_shrinking_moves_every_face_by_the_margin():
+    points = shrunk(CORNERS, 0.002)
+    np.testing.assert_allclose(points.max(axis=0), CORNERS.max(axis=0) - 0.002, atol=1e-9)
+    np.testing.assert_allclose(points.min(axis=0), CORNERS.min(axis=0) + 0.002, atol=1e-9)
+    assert len(points) == 8
+
+
+def test_what_is_too_thin_to_shrink_stays():
+    thin = CORNERS * np.array([1.0, 1.0, 0.05])
+    assert shrunk(thin, 0.002) is thin
+    assert shrunk(CORNERS[:3], 0.002) is not None
