@@ -1,6 +1,6 @@
 """The same poses for other solvers, where they are installed: pybullet, roboplan, compas_fab, bare EAIK and Pinocchio.
 
-Each solver is a call (start, pose) -> configuration or None, for a configuration (n,) to start from and base_T_tip
+Each solver is a call (start, pose) -> configuration or None, for a configuration (n,) to start from and world_T_tip
 (4, 4). What it returns is judged by the caller.
 """
 
@@ -17,6 +17,8 @@ import pybullet
 from lxml import etree
 
 from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.kinematics.transforms import world_pose
 
 from .arms import FILES, GROUP, urdf_of
 
@@ -31,12 +33,17 @@ class PeerArm:
         folder = Path(tempfile.mkdtemp(prefix="peers-"))
         self.base, self.tip = FILES[name][1:]
         self.joints = cell.group().variables
+        self.base_T_world = np.linalg.inv(world_pose(cell, cell.default_state(), self.base).matrix)
         limits = [cell.variables[joint].limits for joint in self.joints]
         self.lower = np.array([max(limit.lower, -2.0 * np.pi) for limit in limits])
         self.upper = np.array([min(limit.upper, 2.0 * np.pi) for limit in limits])
         root = etree.parse(str(urdf_of(name))).getroot()
-        for element in list(root.iter("visual", "collision", "transmission", "gazebo")):
+        for element in list(root.iter("visual", "collision", "inertial", "transmission", "gazebo")):
             element.getparent().remove(element)
+        for link in root.iter("link"):  # Bullet's frames of links are their centres of mass
+            inertial = etree.SubElement(link, "inertial")
+            etree.SubElement(inertial, "mass", value="1")
+            etree.SubElement(inertial, "inertia", ixx="1", ixy="0", ixz="0", iyy="1", iyz="0", izz="1")
         self.urdf = folder / f"{name}.urdf"
         self.urdf.write_bytes(etree.tostring(root))
         semantics = etree.Element("robot", name=root.get("name"))
@@ -95,7 +102,14 @@ def pybullet_solver(arm: PeerArm) -> Solve:
 
 def roboplan_solver(arm: PeerArm) -> Solve:
     """simple_ik with 50 restarts."""
-    from roboplan.core import CartesianConfiguration, JointConfiguration, Scene, loadUrdfSceneDescription
+    from roboplan.core import (
+        CartesianConfiguration,
+        JointConfiguration,
+        Scene,
+        collapseContinuousJointPositions,
+        expandContinuousJointPositions,
+        loadUrdfSceneDescription,
+    )
     from roboplan.simple_ik import SimpleIk, SimpleIkOptions
 
     scene = Scene("arm", loadUrdfSceneDescription(str(arm.urdf)))
@@ -113,10 +127,12 @@ def roboplan_solver(arm: PeerArm) -> Solve:
     names = list(arm.joints)
 
     def solve(start: Any, pose: Any) -> Any:
-        goal = CartesianConfiguration(arm.base, arm.tip, np.asfortranarray(pose))
-        solution = JointConfiguration(names, start)
-        done = solver.solveIk(goal, JointConfiguration(names, start), solution)
-        return np.array(solution.positions) if done else None
+        goal = CartesianConfiguration(arm.base, arm.tip, np.asfortranarray(arm.base_T_world @ pose))
+        first = expandContinuousJointPositions(scene, GROUP, start)
+        solution = JointConfiguration(names, first)
+        if not solver.solveIk(goal, JointConfiguration(names, first), solution):
+            return None
+        return np.array(collapseContinuousJointPositions(scene, GROUP, solution.positions))
 
     return solve
 
@@ -152,6 +168,4 @@ def compas_fab_solver(arm: PeerArm) -> Solve:
 
 
 def _quaternion(pose: Any) -> list[float]:
-    from robot_cell_planner.cell.pose import Pose
-
     return list(Pose.from_matrix(pose).quaternion)
