@@ -81,8 +81,12 @@ Attachments = tuple[tuple[str, str, Pose], ...]
 
 def mechanism_model(cell: RobotCell, state: RobotCellState) -> MechanismModel:
     """The model of a cell's mechanisms; built once for each arrangement."""
-    attachments = tuple((name, tool.attached_to, tool.pose) for name, tool in state.tools.items())
-    return _built(cell.robots, cell.tools, state.base_poses, attachments)
+    return _built(cell.robots, cell.tools, state.base_poses, attachments(state))
+
+
+def attachments(state: RobotCellState) -> Attachments:
+    """Which group carries each tool, and where, without the values of its joints."""
+    return tuple((name, tool.attached_to, tool.pose) for name, tool in state.tools.items())
 
 
 @lru_cache(maxsize=32)
@@ -90,13 +94,13 @@ def _built(
     robots: frozendict[str, Robot],
     tools: frozendict[str, Tool],
     base_poses: frozendict[str, Pose],
-    attachments: Attachments,
+    attached: Attachments,
 ) -> MechanismModel:
     builder = _Builder()
     for name, robot in robots.items():
         builder.add(robot.mechanism, FramePlacement(0, pin.SE3(base_poses[name].matrix)), "")
     tips = {group.name: group.tip_link for robot in robots.values() for group in robot.groups.values()}
-    placed = {name: (group, pose) for name, group, pose in attachments}
+    placed = {name: (group, pose) for name, group, pose in attached}
     for name, tool in tools.items():
         group, pose = placed[name]
         builder.add_tool(tool, tips[group] if group else WORLD, pose)

@@ -17,7 +17,7 @@ from ..cell.suggestions import unknown_name
 from ..cell.value import WORLD
 from ..errors import FrameCycleError, InvalidRequestError, UnknownNameError
 from .cache import IdentityCache
-from .mechanism_model import FramePlacement, MechanismModel, append_inertial, mechanism_model
+from .mechanism_model import FramePlacement, MechanismModel, append_inertial, attachments, mechanism_model
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -226,12 +226,19 @@ class CellModel:
 
 
 _models: IdentityCache[CellModel] = IdentityCache(size=64)
+_by_arrangement: IdentityCache[CellModel] = IdentityCache(size=64)
 
 
 def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
-    """The model of a cell in the arrangement of a state; states that differ in robots' joint values share it."""
+    """The model of a cell in the arrangement of a state; states that differ in joint values alone share it."""
     objects = (cell, state.base_poses, state.tools, state.bodies)
-    return _models.get(objects, (), lambda: CellModel(cell, state))
+    return _models.get(objects, (), lambda: _model_of_arrangement(cell, state))
+
+
+def _model_of_arrangement(cell: RobotCell, state: RobotCellState) -> CellModel:
+    """As `cell_model`, for a state whose tools are other objects than before: perhaps only their joints have moved."""
+    objects = (cell, state.base_poses, state.bodies)
+    return _by_arrangement.get(objects, attachments(state), lambda: CellModel(cell, state))
 
 
 def _read_only(values: list[float]) -> Array:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..cell.value import WORLD
 from ..errors import InvalidRequestError
+from .differential import jacobians
+from .forward import frame_matrix
+from .model import cell_model
 
 Array = NDArray[np.float64]
 DAMP_BELOW = 0.05  # singular value [m/rad, 1] below which the damping sets in
@@ -32,6 +38,48 @@ class VelocityBounds:
 
     lower: Array
     upper: Array
+
+
+def velocities_for_twist(
+    cell: RobotCell,
+    state: RobotCellState,
+    twist: Array,
+    group: str = "",
+    frame: str = "",
+    reference_frame: str = WORLD,
+    preferred: Array | None = None,
+    time_step: float = 0.0,
+    damping: float = DEFAULT_DAMPING,
+) -> VelocitySolution:
+    """Velocities of a group's variables that give a frame a twist (6,), within the limits of the cell; see
+    `solve_velocity` for how.
+
+    frame: "" for the tool centre point, or the tip of the group without a tool; the linear part of the twist is the
+    velocity of its origin. reference_frame: the frame whose axes the twist is written in, also in the solution.
+    preferred: (n,). time_step: over which position limits are kept [s]; 0: they are not looked at.
+
+    Raises:
+        UnknownNameError: there is no such group or frame.
+        InvalidRequestError: an array has another shape, a number is not finite, or below zero where it must not be.
+    """
+    for name, value in (("time_step", time_step), ("damping", damping)):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise InvalidRequestError(f"{name} is {value}, expected a finite number of at least 0", subjects=(name,))
+    found = jacobians(cell, state, group, frame)
+    model = cell_model(cell, state)
+    indices = model.indices(found.variables)
+    rates = [cell.variables[name].limits.velocity for name in found.variables]
+    bounds = velocity_bounds(
+        np.array((model.lower[indices], model.upper[indices])),
+        np.array([np.inf if rate is None else rate for rate in rates]),
+        model.values(state, found.variables),
+        time_step,
+    )
+    jacobian = found.jacobian[0]
+    if reference_frame != WORLD:
+        rotation = frame_matrix(cell, state, reference_frame)[:3, :3].T
+        jacobian = np.concatenate((rotation @ jacobian[:3], rotation @ jacobian[3:]))
+    return solve_velocity(jacobian, twist, bounds, preferred, damping)
 
 
 def velocity_bounds(

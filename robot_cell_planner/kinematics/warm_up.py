@@ -9,6 +9,7 @@ from ..cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ..cell.pose import Pose
 from ..cell.robot import PlanningGroup, Robot
 from ..errors import InverseKinematicsError
+from .differential import jacobians
 from .forward import forward_batch, forward_kinematics
 from .ik_options import IkOptions, IkSolver
 from .inverse import inverse_kinematics
@@ -42,6 +43,7 @@ def warm_up() -> None:
                     found.manipulabilities()
                 except InverseKinematicsError:
                     continue  # the last target is out of reach, on purpose
+        jacobians(cell, state)
 
 
 def _cell(axes: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...]) -> RobotCell:

@@ -25,7 +25,7 @@ from robot_cell_planner.kinematics.forward import chain_to, forward_batch, forwa
 from robot_cell_planner.kinematics.ik_options import IkOptions
 from robot_cell_planner.kinematics.inverse import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
-from robot_cell_planner.kinematics.velocity import solve_velocity, velocity_bounds
+from robot_cell_planner.kinematics.velocity import solve_velocity, velocities_for_twist, velocity_bounds
 
 NAN, INF = float("nan"), float("inf")
 REACHABLE = Pose((0.5, 0.2, 0.9), (1.0, 0.0, 0.0, 0.0))
@@ -176,6 +176,12 @@ BAD_REQUESTS = {
     ),
     "twist NaN": (
         lambda c, s: solve_velocity(np.eye(6), np.full(6, NAN), velocity_bounds(np.zeros((2, 6)), np.ones(6))),
+        InvalidRequestError,
+    ),
+    "time step below zero": (lambda c, s: velocities_for_twist(c, s, np.zeros(6), time_step=-1.0), InvalidRequestError),
+    "damping NaN": (lambda c, s: velocities_for_twist(c, s, np.zeros(6), damping=NAN), InvalidRequestError),
+    "too few preferred velocities": (
+        lambda c, s: velocities_for_twist(c, s, np.zeros(6), preferred=np.zeros(5)),
         InvalidRequestError,
     ),
     "gravity NaN": (lambda c, s: Dynamics(c, s, (0.0, 0.0, NAN)), InvalidRequestError),

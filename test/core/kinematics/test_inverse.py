@@ -41,7 +41,8 @@ def check(cell, state, target, result, group=""):
     assert (result.solutions >= lower).all()
     assert (result.solutions <= upper).all()
     for q in result.solutions:
-        reached = forward_kinematics(cell, put(cell, state, q, group), group)
+        moved = state.with_configuration(dict(zip(result.variables, q.tolist(), strict=True)))
+        reached = forward_kinematics(cell, moved, group)
         assert max(reached.distance_to(target.pose)) < 1.1e-6
     for index, q in enumerate(result.solutions):
         gaps = np.abs(result.solutions[:index] - q).max(axis=1, initial=0.0)
@@ -344,6 +345,18 @@ def test_joints_outside_the_group_are_held():
         turned_round = inverse_kinematics(cell, start, target, "manipulator", variables=result.variables[::-1])
         assert turned_round.variables == result.variables[::-1]
         np.testing.assert_allclose(turned_round.solutions[:, ::-1], result.solutions, atol=1e-9)
+
+
+def test_fewer_than_six_joints_reach_what_they_can():
+    """Of the UR5 all but the last joint, or the last three alone."""
+    cell = arm("ur5")
+    names = cell.group().variables
+    for variables in (names[:5], names[3:]):
+        for goal, target, start in problems(cell, cell.default_state(), 15, seed=24):
+            held = {name: float(value) for name, value in zip(names, goal, strict=True) if name not in variables}
+            result = inverse_kinematics(cell, start.with_configuration(held), target, variables=variables)
+            assert result.variables == variables
+            check(cell, start.with_configuration(held), target, result)
 
 
 def test_groups_with_mimicking_planar_and_floating_joints_are_solved_numerically():

@@ -107,6 +107,9 @@ def test_models_are_shared_between_configurations_and_mechanisms_between_body_po
     cell, state = demo()
     assert cell_model(cell, state) is cell_model(cell, state.with_configuration({"elbow_joint": 0.1}))
     moved = state.with_body("workpiece", msgspec.structs.replace(state.bodies["workpiece"], pose=Pose((1.0, 0.0, 0.0))))
+    fingers = state.with_tool("gripper", state.tools["gripper"].with_configuration({"finger_joint": 0.01}))
+    assert cell_model(cell, fingers) is cell_model(cell, state)
+    assert world_pose(cell, fingers, "gripper/tcp") == world_pose(cell, state, "gripper/tcp")
     assert cell_model(cell, moved) is not cell_model(cell, state)
     assert cell_model(cell, moved).mechanisms is cell_model(cell, state).mechanisms
     assert world_pose(cell, moved, "workpiece") == Pose((1.0, 0.0, 0.0))

@@ -1,13 +1,15 @@
 """Velocities for a twist: exact where they can be, within bounds always, in the right direction."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinematic_cells import arm
+from kinematic_cells import arm, demo, put
 
 from robot_cell_planner.kinematics.differential import jacobians
-from robot_cell_planner.kinematics.velocity import solve_velocity, velocity_bounds
+from robot_cell_planner.kinematics.forward import frame_matrix
+from robot_cell_planner.kinematics.velocity import solve_velocity, velocities_for_twist, velocity_bounds
 
 WIDE = np.array([[-100.0], [100.0]])
 
@@ -80,6 +82,34 @@ def test_near_a_singularity_velocities_stay_moderate():
     assert np.abs(wild.velocities).max() > 100.0
     assert np.abs(damped.velocities).max() < 5.0
     assert damped.smallest_singular_value < 1e-3
+
+
+@pytest.mark.parametrize("reference_frame", ["world", "gripper/tcp", "bin"])
+def test_velocities_for_a_twist_move_the_tool_that_way(reference_frame):
+    cell, state = demo()
+    twist = np.array((0.02, -0.01, 0.03, 0.05, -0.04, 0.02))
+    solution = velocities_for_twist(cell, state, twist, reference_frame=reference_frame, damping=0.0)
+    assert solution.scale == 1.0
+    np.testing.assert_allclose(solution.twist, twist, atol=1e-9)
+    q = np.array([state.configuration[name] for name in cell.group().variables])
+    ahead, behind = (
+        frame_matrix(cell, put(cell, state, q + step * solution.velocities), "gripper/tcp") for step in (1e-6, -1e-6)
+    )
+    rotation = frame_matrix(cell, state, reference_frame)[:3, :3]
+    np.testing.assert_allclose((ahead[:3, 3] - behind[:3, 3]) / 2e-6, rotation @ twist[:3], atol=1e-6)
+    np.testing.assert_allclose(pin.log3(ahead[:3, :3] @ behind[:3, :3].T) / 2e-6, rotation @ twist[3:], atol=1e-6)
+
+
+def test_velocities_for_a_twist_keep_the_limits_of_the_cell():
+    cell, state = demo()
+    lift = cell.variables["shoulder_lift_joint"].limits
+    state = state.with_configuration({"shoulder_lift_joint": lift.upper - 1e-4})
+    for sign in (1.0, -1.0):
+        found = velocities_for_twist(cell, state, sign * np.array((0.0, 0.0, 5.0, 0.0, 0.0, 0.0)), time_step=0.01)
+        assert found.scale < 1.0
+        assert found.velocities[1] <= 0.01 + 1e-12
+        for name, velocity in zip(cell.group().variables, found.velocities, strict=True):
+            assert abs(velocity) <= cell.variables[name].limits.velocity
 
 
 def test_nothing_commanded_nothing_moves():
