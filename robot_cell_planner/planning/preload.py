@@ -1,4 +1,5 @@
-"""What a worker process needs before its first request: importing this compiles the kernels, or reads them from disk."""
+"""What a worker needs before its first request: importing this compiles the kernels, or reads them from disk."""
+disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The execution node as the client of a controller that runs already: it hands trajectories over, commanding nothing."""
+"""The execution node as the client of a controller that runs already: it hands trajectories over and no more."""
 
 import threading
 
