@@ -1,5 +1,4 @@
 """What a worker needs before its first request: importing this compiles the kernels, or reads them from disk."""
-disk."""
 
 from __future__ import annotations
 
