@@ -89,8 +89,8 @@ class SdfFrames:
         except ValueError as error:
             raise xml.error(element, f"is refused: {error}", name) from error
         if full in self.frames:
-            error = xml.error(element, f"has the name {name!r}, which another one in the same scope has already", name)
-            raise DuplicateNameError(error.message, stage=error.stage, subjects=error.subjects)
+            double = xml.error(element, f"has the name {name!r}, which another one in the same scope has already", name)
+            raise DuplicateNameError(double.message, stage=double.stage, subjects=double.subjects)
         self.frames[full] = frame
         return full
 
