@@ -30,7 +30,7 @@ setup:
 	@$(PYTHON) tools/environment
 
 demo: setup
-	@$(RUN) robot_cell --cell $(CELL) -- python examples/pick_and_place.py --seed $(SEED)
+	@$(RUN) robot_cell --cell "$(CELL)" -- python examples/pick_and_place.py --seed $(SEED)
 
 test: check
 	@$(RUN) python -m pytest $(TESTS)

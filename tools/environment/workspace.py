@@ -28,7 +28,7 @@ def missing_underlay(layout: Layout, ros: RosInstallation | None) -> list[Path]:
 def build(layout: Layout, ros: RosInstallation | None) -> None:
     """Build what is out of date, with links to the sources instead of copies."""
     _link(layout.source / PACKAGE, layout.root / PACKAGE)
-    installed = layout.stamp("packages").path.read_text(encoding="utf-8")
+    installed = _digest_of_build_packages(layout, ros)
     everything = layout.stamp("workspace")
     if not everything.is_current(installed):
         # CMake's cache holds the paths of packages that may since have come or gone.
@@ -53,6 +53,13 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
     everything.write(installed)
     for name in outdated:
         layout.stamp(f"build_{name}").write(digests[name])
+
+
+def _digest_of_build_packages(layout: Layout, ros: RosInstallation | None) -> str:
+    """A hash of the versions of the packages that a build uses: of ROS, of what generates code, and of numpy."""
+    pins = layout.constraints.read_text(encoding="utf-8").splitlines()
+    used = [pin for pin in pins if pin.startswith(("ros-", "empy", "lark", "numpy"))]
+    return digest([str(layout.root), ros.distro if ros else "wheels", *used])
 
 
 def _digest(package: Path) -> str:
