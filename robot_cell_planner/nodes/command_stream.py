@@ -37,10 +37,10 @@ SENT_KEPT = 512  # commands that are remembered, to hold late measurements again
 class Channel:
     """Joints that move together, and what they play back, from the moment of the first command on.
 
-    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]. on_end:
-    called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has been
-    commanded; the last command is repeated until the channel is dropped. ended_at: when that was, on the steady
-    clock [s].
+    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]; the last
+    ones are kept afterwards. on_end: called by the stream's thread, once, when the end of the trajectory, or rest after
+    `CommandStream.stop`, has been commanded; the last command is repeated until the channel is dropped. ended_at: when
+    that was, on the steady clock [s].
     """
 
     joints: tuple[str, ...]
@@ -147,6 +147,7 @@ class CommandStream:
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
         self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
+        self._efforts: dict[str, float] = {}
         self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
         self._message = JointState()
         self._running = True
@@ -254,6 +255,7 @@ class CommandStream:
         """What was commanded of joints means nothing any more: the robot is moved, or held, by other means."""
         with self._lock:
             for name in joints:
+                self._efforts.pop(name, None)
                 if name in self._joints:
                     self._commanded[name] = math.nan
                 else:
@@ -315,7 +317,6 @@ class CommandStream:
     def _fill(self, now: float) -> None:
         """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
-        efforts: dict[str, float] = {}
         stamp = self._node.get_clock().now()
         for channel in self._channels:
             channel.play(now, stamp.nanoseconds, self._longest_gap)
@@ -323,7 +324,7 @@ class CommandStream:
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if "effort" in self._fields:
-                efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
+                self._efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
         names = list(self._commanded)
         message = self._message
         if len(names) != len(message.name) or names != message.name:
@@ -333,7 +334,7 @@ class CommandStream:
         if "velocity" in self._fields:
             message.velocity = array("d", [velocities.get(name, 0.0) for name in names])
         if "effort" in self._fields:
-            message.effort = array("d", [efforts.get(name, 0.0) for name in names])
+            message.effort = array("d", [self._efforts.get(name, 0.0) for name in names])
         message.header.stamp = stamp.to_msg()
 
     def _count(self, now: float, before: float) -> None:

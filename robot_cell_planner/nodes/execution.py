@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
@@ -39,11 +41,14 @@ from .motion_reports import feedback_message
 from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions, Tell
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
+from .polled_subscription import PolledSubscription
 from .streamed_motion import StreamDrive
 from .trajectory_goals import checked_options, from_execute
 
 Send = Callable[[Any], None]
-JOINT_STATES_DEPTH = 50
+JOINT_STATES_DEPTH = 100
+WATCH_PERIOD = 0.02  # [s]
+SWITCH_INTERVAL = 5e-4  # [s]
 STATUS_PERIOD = 1.0  # [s]
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
@@ -79,12 +84,14 @@ class ExecutionNode(CellNode):
             drive = StreamDrive(self, self._stream, self._feedback, playback_options(parameters), tolerance, passive)
         options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
         self._runner = MotionRunner(
-            self, drive, self._feedback, self._permission, self._planning, options, self._on_motions
+            self, drive, self._feedback, self._permission, self._planning, options, self._publish_status
         )
-        self.create_subscription(JointState, "joint_states", self._on_joint_states, sensor(JOINT_STATES_DEPTH))
-        self._watch = self.create_timer(1.0 / parameters["feedback_rate"], self._on_watch)
-        self._watch.cancel()
-        self.create_timer(STATUS_PERIOD, self._publish_status)
+        self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
+        self._feedback_period = 1.0 / parameters["feedback_rate"]
+        self._told_at = 0.0
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
+        self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
         self._offer()
         self._diagnostics = Diagnostics(self, "execution", self._check)
         self._publish_status()
@@ -121,17 +128,22 @@ class ExecutionNode(CellNode):
 
     # What comes in.
 
-    def _on_joint_states(self, message: JointState) -> None:
-        stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
-        self._feedback.update(
-            message.name, message.position, message.velocity, message.effort, stamp, time.monotonic()
-        )
-        fault = self._feedback.take_fault()
-        if fault is not None:
-            self._runner.stop_joints(fault.subjects, fault)
+    def _on_watch(self) -> None:
+        """Read what was measured, and let the motions look at it."""
+        for message in self._joint_states.take():
+            stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
+            values = message.position, message.velocity, message.effort
+            self._feedback.update(message.name, *values, stamp, time.monotonic())
+            fault = self._feedback.take_fault()
+            if fault is not None:
+                self._runner.stop_joints(fault.subjects, fault)
+            self._runner.poll()
         self._runner.poll()
         if self._stream is not None and self._stream.wants_positions:
             self._stream.hold_at(self._feedback.positions())
+        if time.monotonic() - self._told_at >= self._feedback_period:
+            self._told_at = time.monotonic()
+            self._runner.tell()
 
     def _on_permission(self, reason: StoppedError | None) -> None:
         if reason is not None:
@@ -140,17 +152,6 @@ class ExecutionNode(CellNode):
             for owned in (self._moving, self._gripping):
                 if owned.interrupt is not None:
                     owned.interrupt.set(reason)
-        self._publish_status()
-
-    def _on_watch(self) -> None:
-        self._runner.poll()
-        self._runner.tell()
-
-    def _on_motions(self) -> None:
-        if self._runner.motions:
-            self._watch.reset()
-        else:
-            self._watch.cancel()
         self._publish_status()
 
     # Actions and services.
@@ -280,4 +281,7 @@ def _fail(result: Any, error: RobotCellError) -> None:
 
 def main() -> None:
     """Entry point of the executable."""
+    # The stream is to have the interpreter soon when it needs it, and no long collection of what was imported.
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.freeze()
     sys.exit(run(ExecutionNode, "execution_node"))

@@ -41,7 +41,7 @@ PARAMETERS = (
     Parameter("appear_timeout", 5.0, "Time for robot and planning node to appear [s].", 0.1, 600.0, running=True),
     Parameter("validation_timeout", 30.0, "How long a validation may take [s].", 0.1, 600.0, running=True),
     Parameter("most_points", 100_000, "Largest number of points of a trajectory.", 1, 1_000_000, running=True),
-    Parameter("joint_state_timeout", 0.25, "Age at which joint_states count as lost [s].", 0.01, 10.0),
+    Parameter("joint_state_timeout", 0.25, "Age at which joint_states count as lost [s].", 0.05, 10.0),
     Parameter("joint_jump", 0.5, "Largest step of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
     Parameter("start_tolerance", 0.01, "Largest distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
     Parameter("path_tolerance", 0.1, "Largest tracking error of a joint on the way [rad or m].", 0.0, ENDLESS),

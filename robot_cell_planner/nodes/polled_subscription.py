@@ -1,0 +1,42 @@
+"""A subscription that is looked at when its owner has time for it, instead of waking the node for every message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+
+class _NeverExecuted(CallbackGroup):
+    """Its entities are no business of the executor's."""
+
+    def can_execute(self, entity: Any) -> bool:
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        """Nothing was begun."""
+
+
+class PolledSubscription:
+    """Keeps messages, as many as the depth of its quality of service, until they are taken.
+
+    An executor of rclpy takes as long to wake up for a message as it takes to read ten of them.
+    """
+
+    def __init__(self, node: Node, kind: type, topic: str, quality: QoSProfile) -> None:
+        self._subscription = node.create_subscription(
+            kind, topic, lambda _: None, quality, callback_group=_NeverExecuted()
+        )
+
+    def take(self) -> Iterator[Any]:
+        """All messages that have come since, oldest first."""
+        subscription = self._subscription
+        with subscription.handle:
+            while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+                yield taken[0]
