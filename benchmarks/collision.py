@@ -183,11 +183,13 @@ def measure_coal(results: Results) -> None:
     results.add("coal.verdicts_unlike_bare", float(differing))
     for name, value in found.items():
         results.add(f"{name}_us", value)
-    results.add("coal.batch_us_per_state", batch_time(checker, np.array(samples)))
+    batch, loop = batch_times(checker, bare, np.array(samples))
+    results.add("coal.batch_us_per_state", batch)
+    results.add("coal.bare_loop_us_per_state", loop)
     state = found["coal.state"]
     results.add("coal.ratio_state_to_bare", state / found["coal.bare_call"])
     results.add("coal.ratio_state_to_bare_three_calls", state / found["coal.bare_three_calls"])
-    results.add("coal.ratio_batch_to_bare", results["coal.batch_us_per_state"] / found["coal.bare_call"])
+    results.add("coal.ratio_batch_to_bare", batch / loop)
     results.add("coal.ratio_first_pair_to_state", found["coal.first_pair"] / state)
     results.add("coal.ratio_report_to_state", found["coal.report"] / state)
     colliding = [q for q, verdict in zip(samples, verdicts, strict=True) if verdict]
@@ -196,14 +198,20 @@ def measure_coal(results: Results) -> None:
         results.add(f"coal.colliding.{name}_us", value)
 
 
-def batch_time(checker: CollisionChecker, batch: Any) -> float:
-    """Median over several batches of the time for one state [us]."""
-    times = []
-    for _ in range(TURNS):
+def batch_times(checker: CollisionChecker, bare: BareCoal, batch: Any) -> tuple[float, float]:
+    """Medians of the time for one state [us]: of a batch, and of a loop over bare calls, in turns."""
+    rows = list(checker._expand_batch(batch))
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(2 * TURNS):
         start = perf_counter_ns()
         checker.in_collision_batch(batch)
-        times.append((perf_counter_ns() - start) / len(batch) / 1e3)
-    return float(np.median(times))
+        middle = perf_counter_ns()
+        for row in rows:
+            bare.one_call(row)
+        end = perf_counter_ns()
+        times[0].append((middle - start) / len(rows) / 1e3)
+        times[1].append((end - middle) / len(rows) / 1e3)
+    return float(np.median(times[0])), float(np.median(times[1]))
 
 
 def measure_bullet(results: Results) -> None:
