@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import math
+import signal
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+import rclpy
 from rclpy.clock import Clock, ClockType
+from rclpy.signals import uninstall_signal_handlers
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
@@ -89,6 +92,7 @@ class ExecutionNode(CellNode):
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._told_at = 0.0
+        self._ends_at = math.inf
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
         self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
@@ -141,9 +145,12 @@ class ExecutionNode(CellNode):
         self._runner.poll()
         if self._stream is not None and self._stream.wants_positions:
             self._stream.hold_at(self._feedback.positions())
-        if time.monotonic() - self._told_at >= self._feedback_period:
-            self._told_at = time.monotonic()
+        now = time.monotonic()
+        if now - self._told_at >= self._feedback_period:
+            self._told_at = now
             self._runner.tell()
+        if now >= self._ends_at and not (self._moving.owner or self._gripping.owner):
+            rclpy.try_shutdown()
 
     def _on_permission(self, reason: StoppedError | None) -> None:
         if reason is not None:
@@ -225,6 +232,15 @@ class ExecutionNode(CellNode):
         self._runner.set_override(request.scale)
         self._publish_status()
 
+    def end(self) -> None:
+        """Bring the robot to rest on its path, then end the node; at once when called again."""
+        if math.isfinite(self._ends_at):
+            rclpy.try_shutdown()
+        self._ends_at = time.monotonic()
+        for owned in (self._moving, self._gripping):
+            if owned.interrupt is not None:
+                owned.interrupt.set(StoppedError("the execution node was told to end", stage="shutdown"))
+
     # What is told.
 
     def _publish_status(self) -> None:
@@ -284,4 +300,13 @@ def main() -> None:
     # The stream is to have the interpreter soon when it needs it, and no long collection of what was imported.
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()
-    sys.exit(run(ExecutionNode, "execution_node"))
+    sys.exit(run(_node_that_stops_first, "execution_node"))
+
+
+def _node_that_stops_first() -> ExecutionNode:
+    """The node, in whose process a signal to end stops the robot before it ends anything else."""
+    node = ExecutionNode()
+    uninstall_signal_handlers()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: node.end())
+    return node

@@ -53,9 +53,7 @@ PARAMETERS = (
     Parameter("feedback_rate", 20.0, "Rate of the feedback of actions [Hz].", 1.0, 100.0),
     Parameter("motion_modes", [""], "Values of robot_mode that allow motion; none: the mode does not matter."),
     Parameter("follow_joint_trajectory", FOLLOW_ACTION, "Name of the FollowJointTrajectory action offered."),
-    Parameter(
-        "allow_partial_joints_goal", True, "Whether such a goal may leave out some of `joints`; they are held."
-    ),
+    Parameter("allow_partial_joints_goal", True, "Whether such a goal may leave out some of `joints`; they are held."),
     Parameter("gripper_action", "gripper_controller/gripper_cmd", "Name of the GripperCommand action offered."),
     Parameter("gripper_joint", "", 'Joint of the gripper, as joint_states calls it; "" offers no gripper.'),
     Parameter("gripper_lower", 0.0, "Smallest position of that joint [rad or m].", -ENDLESS, ENDLESS),

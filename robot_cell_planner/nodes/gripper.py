@@ -75,9 +75,7 @@ class GripperOptions:
             goal_velocity=endless,
             goal_time=self.goal_time,
         )
-        return MotionGoal(
-            "gripper", (self.joint,), timed.trajectory, tolerances, efforts=np.array([max_effort])
-        )
+        return MotionGoal("gripper", (self.joint,), timed.trajectory, tolerances, efforts=np.array([max_effort]))
 
 
 class GripperMotion(StreamedMotion):

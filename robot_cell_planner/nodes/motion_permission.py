@@ -17,9 +17,7 @@ class MotionPermission:
     the permission is given (None) or taken away.
     """
 
-    def __init__(
-        self, node: CellNode, modes: Sequence[str], on_change: Callable[[StoppedError | None], None]
-    ) -> None:
+    def __init__(self, node: CellNode, modes: Sequence[str], on_change: Callable[[StoppedError | None], None]) -> None:
         self._modes = tuple(modes)
         self._on_change = on_change
         self._emergency = False

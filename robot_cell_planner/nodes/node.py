@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
 
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -125,6 +126,10 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except RCLError:
+        # A callback that is still at work when the context ends finds it invalid; that is no fault.
+        if rclpy.ok():
+            raise
     except RobotCellError as error:
         print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
         return 1

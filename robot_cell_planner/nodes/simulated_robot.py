@@ -45,7 +45,13 @@ PARAMETERS = (
         0.01,
         100.0,
     ),
-    Parameter("time_step", DEFAULTS.time_step, "Step of the physics [s].", 1e-4, 0.01),
+    Parameter(
+        "time_step",
+        DEFAULTS.time_step,
+        "Longest step of the physics [s]; a whole number of steps makes a period of rate.",
+        1e-4,
+        0.01,
+    ),
     Parameter("settle_time", DEFAULTS.settle_time, "How long things may come to rest before the start [s].", 0.0, 60.0),
     Parameter("friction", DEFAULTS.friction, "Coefficient of friction between any two things.", 0.0, 10.0),
     Parameter(
@@ -54,6 +60,11 @@ PARAMETERS = (
         "Length of the lever with which a contact resists turning about its normal [m].",
         0.0,
         1.0,
+    ),
+    Parameter(
+        "grasp_assist",
+        DEFAULTS.grasp_assist,
+        "Whether what the gripper holds is fixed to it, as strongly as by friction; false leaves it to the contacts.",
     ),
     Parameter(
         "extrapolate_for",
@@ -72,6 +83,7 @@ PARAMETERS = (
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
+OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MOST_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
 THROTTLE = 5.0  # [s] between warnings of one kind
 
@@ -168,8 +180,7 @@ class SimulatedRobotNode(CellNode):
         return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock)
 
     def _options(self) -> SimulationOptions:
-        names = ("time_step", "settle_time", "friction", "spinning_friction", "extrapolate_for", "command_timeout")
-        return SimulationOptions(**{name: self.parameters[name] for name in names})
+        return SimulationOptions(**{name: self.parameters[name] for name in OPTION_NAMES})
 
     def close(self) -> None:
         self._simulation.close()

@@ -18,6 +18,7 @@ from .shapes import collision_shape, is_surface
 BASE = -1
 MOST_LINKS = 120  # of one assembly; the engine ends at 128 degrees of freedom
 SOLVER_ITERATIONS = 50
+END_STOP_SLACK = 1e-3  # [rad or m]
 
 
 class Address(NamedTuple):
@@ -51,11 +52,11 @@ class Engine:
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
         self._options = options
-        self._assemblies = assemblies
         self._bodies: list[int] = []
         self.owners: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
         self._links_of: dict[str, list[Address]] = {}
+        self._mass_frames: dict[Address, Pose] = {}
         self.joints: list[JointHandle] = []
         try:
             self._set_up()
@@ -135,6 +136,7 @@ class Engine:
         self.owners[address] = part.owner
         self._links_of.setdefault(part.owner, []).append(address)
         inertia = part.mass_properties
+        self._mass_frames[address] = inertia.frame
         changes: dict[str, Any] = {
             # For two things that touch, the engine takes the product.
             "lateralFriction": math.sqrt(self._options.friction),
@@ -151,6 +153,7 @@ class Engine:
             changes["collisionMargin"] = 0.0
         if part.joint is not None:
             changes["jointDamping"] = part.joint.damping
+            changes |= _end_stops(part.joint)
             self.joints.append(JointHandle(part.joint, address))
             pybullet.resetJointState(address.body, address.link, part.joint.start, physicsClientId=self.client)
         pybullet.changeDynamics(address.body, address.link, physicsClientId=self.client, **changes)
@@ -161,12 +164,11 @@ class Engine:
 
     def pose(self, place: Place) -> Pose:
         """world_T_frame of a place."""
-        body, link = self.address(place)
-        if link == BASE:
-            position, quaternion = pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client)
-            inertia = self._assemblies.items[place.assembly].parts[0].mass_properties
-            return Pose(position, normalised(quaternion)) @ inertia.frame.inverse() @ place.pose
-        state = pybullet.getLinkState(body, link, computeForwardKinematics=1, physicsClientId=self.client)
+        address = self.address(place)
+        if address.link == BASE:
+            position, quaternion = pybullet.getBasePositionAndOrientation(address.body, physicsClientId=self.client)
+            return Pose(position, normalised(quaternion)) @ self._mass_frames[address].inverse() @ place.pose
+        state = pybullet.getLinkState(*address, computeForwardKinematics=1, physicsClientId=self.client)
         return Pose(state[4], normalised(state[5])) @ place.pose
 
     def ignore(self, first: Address, second: Address, passes: bool = True) -> None:
@@ -202,8 +204,7 @@ class Engine:
 
     def _mass_frame(self, place: Place) -> Pose:
         """world_T_frame of the centre of mass of a part, from which the engine's constraints count."""
-        part = self._assemblies.items[place.assembly].parts[place.part]
-        return self.pose(Place(place.assembly, place.part)) @ part.mass_properties.frame
+        return self.pose(Place(place.assembly, place.part)) @ self._mass_frames[self.address(place)]
 
     def unfix(self, constraint: int) -> None:
         """Take a constraint away."""
@@ -229,6 +230,15 @@ class Engine:
         return tuple(
             Contact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4])) for pair, entry in sorted(found.items())
         )
+
+
+def _end_stops(joint: JointModel) -> dict[str, float]:
+    """Limits of a joint, a little further out, so that they do not disturb a motor that holds it right there."""
+    limits = joint.limits
+    if joint.source or not (math.isfinite(limits.lower) and math.isfinite(limits.upper)):
+        return {}
+    lower, upper = min(limits.lower, joint.start), max(limits.upper, joint.start)
+    return {"jointLowerLimit": lower - END_STOP_SLACK, "jointUpperLimit": upper + END_STOP_SLACK}
 
 
 def _joint_type(joint: JointModel | None) -> int:

@@ -14,7 +14,7 @@ from ..cell.suggestions import unknown_name
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from .engine import Engine, JointHandle
 from .options import SimulationOptions
-from .setpoints import Mode, Setpoint
+from .setpoints import DEFAULT_EFFORT, Mode, Setpoint
 
 STAGE = "simulation"
 # Share of its lag that a motor makes up for within one step; at 1 the motors of a chain disturb one another.
@@ -84,6 +84,20 @@ class Motors:
                     self.driven += (self.names[place],)
                     if joint.model.tool:
                         self._of_tools |= {self.names[place], joint.model.name}
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What was made up because the models don't say it, as sentences."""
+        weak = [
+            joint.model.name
+            for chain in self._chains
+            for joint in chain.joints
+            if not joint.model.source and not joint.model.limits.effort
+        ]
+        if not weak:
+            return []
+        effort = f"{DEFAULT_EFFORT[True]:g} Nm or {DEFAULT_EFFORT[False]:g} N"
+        return [f"no effort limit is given for {', '.join(weak)}; {effort} is assumed"]
 
     def _free(self, joint: JointHandle) -> None:
         """Take away the motor that the engine gives every joint at first, and that holds it against torques."""

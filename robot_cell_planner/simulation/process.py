@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
-from ..errors import InvalidRequestError, RobotCellError, TimedOutError, Value, WorkerCrashedError
+from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOutError, Value, WorkerCrashedError
 from .commands import JointCommand
 from .contacts import ContactRecord
 from .options import SimulationOptions
@@ -112,7 +112,8 @@ if TYPE_CHECKING:  # connections have no type parameters when they run
 
 
 class SimulationProcess:
-    """A `SimulatedCell` in a process of its own. Callbacks run in a thread that waits for its messages.
+    """A `SimulatedCell` in a process of its own. Callbacks run in a thread that waits for its messages. The step of the
+    physics is made shorter where it does not fit a whole number of times into the period of the samples.
 
     joint_names, driven_joints, remarks: see `SimulatedCell`. dropped: commands that were not sent because the process
     was too far behind.
@@ -135,13 +136,11 @@ class SimulationProcess:
         self.dropped = 0
         self._connection, self._process = _launch()
         try:
-            self._connection.send(start)
-            ready = self._first_answer()
-        except (BrokenPipeError, EOFError, ConnectionResetError) as error:
-            raise self._crash() from error
+            ready = self._begin(start)
         except BaseException:
             self._process.kill()
             self._process.wait()
+            self._connection.close()
             raise
         self.joint_names = ready.joint_names
         self.driven_joints = ready.driven_joints
@@ -153,10 +152,14 @@ class SimulationProcess:
         self._send(True)
         self._thread.start()
 
-    def _first_answer(self) -> Ready:
-        if not self._connection.poll(START_TIMEOUT):
-            raise TimedOutError(f"the cell was not ready within {START_TIMEOUT:g} s", stage=STAGE)
-        answer = self._connection.recv()
+    def _begin(self, start: Start) -> Ready:
+        try:
+            self._connection.send(start)
+            if not self._connection.poll(START_TIMEOUT):
+                raise TimedOutError(f"the cell was not ready within {START_TIMEOUT:g} s", stage=STAGE)
+            answer = self._connection.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            raise self._crash() from error
         if isinstance(answer, RobotCellError):
             raise answer
         if not isinstance(answer, Ready):
@@ -181,22 +184,27 @@ class SimulationProcess:
         except (EOFError, ConnectionResetError):
             if not self._closing:
                 self._on_end(self._crash())
+        except Exception as error:
+            # A callback failed. Nobody would notice if this thread just ended.
+            self._on_end(InternalError(f"{type(error).__name__}: {error}", stage=STAGE))
 
     def command(self, command: JointCommand, moment: float | None = None) -> None:
         """Command joints that are known, with finite numbers, for a moment [s]; None: as soon as it arrives."""
-        if not select.select((), (self._connection,), (), 0.0)[1]:
+        if not self._send(TimedCommand(command, moment)):
             self.dropped += 1
-        else:
-            self._send(TimedCommand(command, moment))
 
-    def _send(self, message: Downwards) -> None:
+    def _send(self, message: Downwards) -> bool:
+        """Send a message unless that would have to wait; whether it was sent."""
+        if self._connection.closed or not select.select((), (self._connection,), (), 0.0)[1]:
+            return False
         try:
             self._connection.send(message)
         except (BrokenPipeError, ConnectionResetError):
-            self.dropped += 1  # the process has ended, as the listening thread will say
+            return False  # the process has ended, as the listening thread says
+        return True
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; nothing happens if that was done before."""
         self._closing = True
         self._send(None)
         try:
@@ -212,7 +220,8 @@ class SimulationProcess:
 def _launch() -> tuple[ToWorker, subprocess.Popen[bytes]]:
     ours, theirs = Pipe()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    descriptor = theirs.fileno()
-    process = subprocess.Popen([sys.executable, "-m", WORKER, str(descriptor)], pass_fds=(descriptor,), env=environment)
+    command = [sys.executable, "-m", WORKER, str(theirs.fileno())]
+    # In a session of its own it does not get a terminal's Ctrl-C: it ends when this process wants that, or is gone.
+    process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True)
     theirs.close()
     return ours, process

@@ -16,7 +16,7 @@ from enum import Enum
 from .assemblies import JointModel
 from .options import SimulationOptions
 
-# Where neither the description nor the limits file says it, by whether the joint turns.
+# Where neither the description nor the limits file says it, or says 0; by whether the joint turns.
 DEFAULT_VELOCITY = {True: math.pi, False: 0.5}  # [rad/s], [m/s]
 DEFAULT_ACCELERATION = {True: 50.0, False: 10.0}  # [rad/s2], [m/s2]
 DEFAULT_EFFORT = {True: 500.0, False: 500.0}  # [Nm], [N]
@@ -44,7 +44,8 @@ class Setpoint:
 
     def __init__(self, joint: JointModel, options: SimulationOptions) -> None:
         limits = joint.limits
-        self.lower, self.upper = limits.lower, limits.upper
+        # A joint that starts beyond its limits is not pulled back by force.
+        self.lower, self.upper = min(limits.lower, joint.start), max(limits.upper, joint.start)
         self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.turns])
         acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.turns]
         self.largest_acceleration = options.acceleration_factor * acceleration

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pybullet
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from ..cell.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
 from ..cell.pose import Pose, normalised
@@ -134,6 +133,8 @@ def _cone_corners(cone: Cone) -> Iterator[tuple[float, float, float]]:
 def shrunk(points: Points, margin: float) -> Points:
     """Corners of the convex hull of points with every face moved inwards by a margin [m]; the points themselves where
     the hull is too thin for that."""
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError  # slow to load, and for hulls alone
+
     try:
         outer = ConvexHull(points)
     except QhullError:

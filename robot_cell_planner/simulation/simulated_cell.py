@@ -70,7 +70,7 @@ class SimulatedCell:
             self._holds: Holds | None = None
             if options.grasp_assist:
                 self._holds = Holds(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
-            self.remarks = (*self._assemblies.assumptions, *self._settle())
+            self.remarks = (*self._assemblies.assumptions, *self._motors.assumptions, *self._settle())
         except BaseException:
             self.close()
             raise
@@ -193,7 +193,7 @@ class SimulatedCell:
 
     def _moment(self, time: float | None) -> float:
         if time is not None and not math.isfinite(time):
-            raise InvalidRequestError(f"time of a command is {time}, expected a finite number", stage=STAGE)
+            raise InvalidRequestError(f"time is {time}, expected a finite number", stage=STAGE)
         return self.time if time is None else time
 
     def step(self, duration: float) -> None:
@@ -205,7 +205,15 @@ class SimulatedCell:
         if not (math.isfinite(duration) and duration >= 0.0):
             text = f"duration is {duration} s, expected a finite number of at least 0"
             raise InvalidRequestError(text, stage=STAGE, subjects=("duration",))
-        self._end += duration
+        self.step_to(self._end + duration)
+
+    def step_to(self, time: float) -> None:
+        """Let time pass until a moment [s], to the nearest step of the engine; nothing happens if it has passed.
+
+        Raises:
+            InvalidRequestError: a time that is not finite.
+        """
+        self._end = max(self._end, self._moment(time))
         while (self._steps + 0.5) * self.options.time_step <= self._end:
             self._advance()
             contacts = self.contacts()

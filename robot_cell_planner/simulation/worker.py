@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
-import signal
 import sys
 import time
 from dataclasses import replace
@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from ..errors import RobotCellError
+from .options import BOUNDS, SimulationOptions
 from .process import JointSample, Ready, Report, Schedule, Start, TimedCommand
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ class Pace:
 
 def main() -> None:
     """Serve the connection whose file descriptor the command line names, until its other end wants no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process at the other end
     connection: ToParent = Connection(int(sys.argv[1]))
     try:
         _serve(connection)
@@ -70,7 +70,7 @@ def _serve(connection: ToParent) -> None:
     from .simulated_cell import SimulatedCell
 
     try:
-        with SimulatedCell(start.cell, start.state, start.options) as simulated:
+        with SimulatedCell(start.cell, start.state, _options(start)) as simulated:
             connection.send(Ready(simulated.joint_names, simulated.driven_joints, simulated.remarks))
             if connection.recv() is not None:
                 _run(simulated, start.schedule, connection)
@@ -78,23 +78,40 @@ def _serve(connection: ToParent) -> None:
         connection.send(error)
 
 
+def _options(start: Start) -> SimulationOptions:
+    """The options, with a step that fits a whole number of times into the period of the samples."""
+    period, shortest = 1.0 / start.schedule.rate, BOUNDS["time_step"][0]
+    steps = min(math.ceil(period / start.options.time_step - 1e-9), math.floor(period / shortest + 1e-9))
+    return replace(start.options, time_step=max(period / steps, shortest))
+
+
 def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> None:
     pace = Pace(schedule)
     periods = 0
     periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
     while True:
-        pace.wait((periods + 1) * pace.period)
+        end = (periods + 1) * pace.period
+        pace.wait(end)
         while connection.poll():
             message = connection.recv()
             if not isinstance(message, TimedCommand):
                 return
-            time = None if message.moment is None else pace.simulated(message.moment)
-            simulated.command(message.command, time)
-        simulated.step(pace.period)
+            _take(message, simulated, pace, end)
+        simulated.step_to(end)
         connection.send(_sample(simulated, pace))
         if periods % periods_a_report == 0:
             connection.send(_report(simulated, pace))
         periods += 1
+
+
+def _take(message: TimedCommand, simulated: SimulatedCell, pace: Pace, end: float) -> None:
+    """Simulate up to the moment of a command, at most to the end of the period, so that it counts from there on."""
+    if message.moment is None:
+        simulated.command(message.command)
+    else:
+        time = pace.simulated(message.moment)
+        simulated.step_to(min(time, end))
+        simulated.command(message.command, time)
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:

@@ -1,6 +1,7 @@
 """The execution node through its real interfaces, against a robot that is where it was commanded to be."""
 
 import math
+import signal
 import threading
 
 import numpy as np
@@ -177,7 +178,8 @@ def put(client, robot, **positions):
 def run(client, robot, end, duration=0.5, **keywords):
     """Move, from wherever the robot is, once the node has heard of that."""
     return eventually(
-        (TrajectoryStartError, FeedbackLostError), lambda: client.execute(swing(ARM, here(robot), end, duration), **keywords)
+        (TrajectoryStartError, FeedbackLostError),
+        lambda: client.execute(swing(ARM, here(robot), end, duration), **keywords),
     )
 
 
@@ -705,3 +707,16 @@ def test_bad_parameters_end_the_start_in_one_line(domain, parameters, words):
     assert node.wait() == 1
     assert len(node.lines) == 1
     assert all(word in node.output for word in words)
+
+
+def test_a_node_that_is_told_to_end_stops_the_robot_first(client, robot, execution_node):
+    start, end = here(robot), np.add(here(robot), [1.0, -1.0])
+    sent = execute(client, swing(ARM, start, end, duration=4.0))
+    robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
+    execution_node.process.send_signal(signal.SIGINT)
+    assert sent.wait().result.error.stage == "shutdown"
+    assert execution_node.wait() == 0
+    shares = on_line(robot.taken(), start, end)
+    assert shares[-1] < 0.99
+    steps = np.diff(shares)
+    assert steps[-1] < 0.05 * steps.max()

@@ -45,7 +45,10 @@ class Run:
     def __init__(self, programs, client=None, **patience):
         self.process = subprocess.Popen(
             [sys.executable, "-c", SESSION, json.dumps([programs, client, patience])],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.seen = ""
 
@@ -110,8 +113,9 @@ def test_a_process_that_is_killed_is_named_with_the_signal():
 
 
 def test_a_program_that_does_not_exist_is_named_and_ends_those_that_run():
-    code = SESSION.replace("[sys.executable, \"-S\", \"-c\", code]",
-                           "[code] if name == 'absent' else [sys.executable, '-S', '-c', code]")
+    code = SESSION.replace(
+        '[sys.executable, "-S", "-c", code]', "[code] if name == 'absent' else [sys.executable, '-S', '-c', code]"
+    )
     argument = json.dumps([[["lives", POLITE], ["absent", "/nowhere/program"]], None, {}])
     result = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True)
     assert result.returncode == 127
@@ -263,8 +267,13 @@ def test_a_domain_whose_discovery_port_is_used_is_not_chosen():
 
 def command(*arguments, **environment):
     """Run `robot_cell`; its exit status, standard output and standard error."""
-    result = subprocess.run(["robot_cell", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                            env={**os.environ, **environment})
+    result = subprocess.run(
+        ["robot_cell", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
     return result.returncode, result.stdout, result.stderr
 
 
@@ -274,12 +283,15 @@ def test_a_missing_cell_file_is_one_line(tmp_path):
     assert err == f"robot_cell: there is no cell file {tmp_path / 'absent.yaml'}\n"
 
 
-@pytest.mark.parametrize("arguments, environment, expected", [
-    (["--namespace", "1cell"], {}, "'1cell' is no ROS namespace"),
-    (["--domain-id", "300"], {}, "ROS_DOMAIN_ID is '300', expected a whole number from 0 to 232"),
-    ([], {"ROS_DOMAIN_ID": "seven"}, "ROS_DOMAIN_ID is 'seven', expected a whole number from 0 to 232"),
-    (["--params", "/nowhere.yaml"], {}, "there is no parameters file /nowhere.yaml"),
-])
+@pytest.mark.parametrize(
+    "arguments, environment, expected",
+    [
+        (["--namespace", "1cell"], {}, "'1cell' is no ROS namespace"),
+        (["--domain-id", "300"], {}, "ROS_DOMAIN_ID is '300', expected a whole number from 0 to 232"),
+        ([], {"ROS_DOMAIN_ID": "seven"}, "ROS_DOMAIN_ID is 'seven', expected a whole number from 0 to 232"),
+        (["--params", "/nowhere.yaml"], {}, "there is no parameters file /nowhere.yaml"),
+    ],
+)
 def test_wrong_options_are_named_in_one_line(arguments, environment, expected):
     status, _, err = command(*arguments, **environment)
     assert status == 2
@@ -287,9 +299,15 @@ def test_wrong_options_are_named_in_one_line(arguments, environment, expected):
 
 
 def test_a_domain_that_is_set_is_used():
-    status, out, err = command("--only", "scene", "--", sys.executable, "-c",
-                               "import os; print(os.environ['ROS_DOMAIN_ID'])", ROS_DOMAIN_ID="77")
+    status, out, err = command(
+        "--only",
+        "scene",
+        "--",
+        sys.executable,
+        "-c",
+        "import os; print(os.environ['ROS_DOMAIN_ID'])",
+        ROS_DOMAIN_ID="77",
+    )
     assert status == 0, err
     assert out == "77\n"
     assert err.startswith("ROS_DOMAIN_ID=77 ROS_AUTOMATIC_DISCOVERY_RANGE=")
-

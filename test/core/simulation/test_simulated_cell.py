@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulation_cells import EDGE, body, box, things, workshop
+from simulation_cells import EDGE, body, box, joint, pendulums, things, workshop
 
+from robot_cell_planner.cell.mechanism import JointKind
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, StateError, UnknownNameError
 from robot_cell_planner.simulation.commands import JointCommand
@@ -88,13 +89,13 @@ def test_the_state_is_what_the_frames_show(simulated):
 
 
 def test_commands_as_ros2_control_sends_them(simulated):
-    simulated.command(JointCommand({"x": 0.05, "finger": 0.0}, {"x": 0.0, "y": 0.1}, {"finger": 5.0, "turn": 2.0}))
+    simulated.command(JointCommand({"x": 0.05, "finger": 0.0}, {"x": 0.0, "y": 0.1}, {"finger": 5.0, "turn": 0.5}))
     simulated.step(0.09)
     states = simulated.joint_states()
     found = dict(zip(states.names, zip(states.positions, states.velocities, states.efforts, strict=True), strict=True))
     assert found["x"][0] > 0.005
     assert found["y"][1] == pytest.approx(0.1, abs=1e-3)
-    assert found["turn"][2] == 2.0
+    assert found["turn"][2] == 0.5
     assert found["turn"][1] > 0.1
     assert abs(found["finger"][2]) <= 5.0 + 1e-9
     simulated.step(1.0)
@@ -111,7 +112,7 @@ def test_commands_as_ros2_control_sends_them(simulated):
         (lambda s: s.set_targets({"x": math.nan}), InvalidRequestError, "position of joint x is nan"),
         (lambda s: s.set_targets({"x": 0.1}, {"x": math.inf}), InvalidRequestError, "velocity of joint x is inf"),
         (lambda s: s.set_targets({"x": 0.1}, {"y": 0.1}), InvalidRequestError, "different joints: x, y"),
-        (lambda s: s.set_targets({"x": 0.1}, None, math.nan), InvalidRequestError, "time of a command is nan"),
+        (lambda s: s.set_targets({"x": 0.1}, None, math.nan), InvalidRequestError, "time is nan"),
         (lambda s: s.set_velocities({"x": math.nan}), InvalidRequestError, "velocity of joint x"),
         (lambda s: s.set_efforts({"x": math.inf}), InvalidRequestError, "effort of joint x"),
         (lambda s: s.limit_efforts({"finger": -1.0}), InvalidRequestError, "limit of joint finger is -1.0"),
@@ -149,6 +150,40 @@ def test_time_goes_on_in_whole_steps_and_loses_nothing(simulated):
     for _ in range(1000):
         simulated.step(0.0007)
     assert simulated.time == pytest.approx(0.7, abs=simulated.options.time_step / 2)
+
+
+def test_time_goes_on_to_a_moment_but_never_back(simulated):
+    simulated.step_to(0.1)
+    assert simulated.time == pytest.approx(0.1)
+    simulated.step_to(0.05)
+    simulated.step(0.02)
+    assert simulated.time == pytest.approx(0.12)
+
+
+def test_a_joint_that_starts_beyond_its_limits_stays_until_it_is_told_otherwise():
+    cell, state = workshop()
+    with SimulatedCell(cell, state.with_configuration({"x": 0.7}), SimulationOptions(settle_time=0.1)) as simulated:
+        simulated.step(0.2)
+        assert positions(simulated, ["x"])[0] == pytest.approx(0.7, abs=1e-5)
+        simulated.set_targets({"x": 0.9})
+        simulated.step(0.5)
+        assert positions(simulated, ["x"])[0] == pytest.approx(0.7, abs=1e-5)
+        simulated.set_targets({"x": 0.5})
+        simulated.step(0.8)
+        assert positions(simulated, ["x"])[0] == pytest.approx(0.5, abs=1e-4)
+
+
+def test_end_stops_hold_a_joint_that_is_pushed(simulated):
+    for _ in range(40):
+        simulated.set_efforts({"y": 100.0})
+        simulated.step(0.05)
+    assert positions(simulated, ["y"])[0] == pytest.approx(0.6, abs=5e-3)
+
+
+def test_a_missing_effort_limit_is_told():
+    cell, state = pendulums(joint("hinge", JointKind.REVOLUTE, "base", "bob", (0.0, 1.0, 0.0)))
+    with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
+        assert simulated.remarks == ("no effort limit is given for hinge; 500 Nm or 500 N is assumed",)
 
 
 def test_what_moves_before_the_start_is_told():

@@ -1,0 +1,130 @@
+"""A simulation in a process of its own: in time with the clock, even samples, and an end that is told."""
+
+import math
+import os
+import queue
+import signal
+import threading
+
+import pytest
+from simulation_cells import box, joint, link, pendulums, workshop
+
+from robot_cell_planner.cell.geometry import Mesh, Shape
+from robot_cell_planner.cell.mechanism import JointKind
+from robot_cell_planner.errors import InvalidRequestError, RobotCellError, WorkerCrashedError
+from robot_cell_planner.simulation.commands import JointCommand
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
+from robot_cell_planner.simulation.worker import Pace
+
+PATIENCE = 60.0
+QUICK = SimulationOptions(settle_time=0.0)
+
+
+class Listener:
+    """What a process says, in order."""
+
+    def __init__(self, start):
+        self.messages = queue.Queue()
+        put = self.messages.put
+        self.process = SimulationProcess(start, put, put, put)
+
+    def until(self, condition):
+        """All messages up to the first that meets a condition."""
+        found = []
+        while not found or not condition(found[-1]):
+            found.append(self.messages.get(timeout=PATIENCE))
+        return found
+
+
+@pytest.fixture
+def listener():
+    """A workshop on simulated time, four times as fast as the clock."""
+    schedule = Schedule(rate=125.0, report_rate=25.0, real_time_factor=4.0, simulated_clock=True)
+    listener = Listener(Start(*workshop(), QUICK, schedule))
+    yield listener
+    listener.process.close()
+
+
+def test_samples_and_reports_come_evenly(listener):
+    assert listener.process.joint_names == ("x", "y", "z", "turn", "finger", "finger_2")
+    assert listener.process.driven_joints == ("x", "y", "z", "turn", "finger")
+    assert listener.process.remarks == ()
+    listener.process.run()
+    found = listener.until(lambda message: message.moment > 0.5)
+    samples = [message for message in found if isinstance(message, JointSample)]
+    reports = [message for message in found if isinstance(message, Report)]
+    assert [sample.moment for sample in samples] == pytest.approx([0.008 * (i + 1) for i in range(len(samples))])
+    assert [report.moment for report in reports] == pytest.approx([0.008 + 0.04 * i for i in range(len(reports))])
+    assert set(reports[0].bodies) == {"table", "workpiece", "bin", "post"}
+    assert len(samples[0].positions) == len(samples[0].velocities) == len(samples[0].efforts) == 6
+
+
+def test_a_velocity_counts_until_some_time_after_its_moment(listener):
+    """The joint turns for as long as the command counts beyond its moment, not beyond its arrival."""
+    listener.process.run()
+    first = listener.until(lambda message: isinstance(message, JointSample))[-1].moment
+    listener.process.command(JointCommand({}, {"turn": 0.1}), first + 1.0)
+    found = listener.until(lambda message: message.moment > first + 1.5)
+    samples = [message for message in found if isinstance(message, JointSample)]
+    began = next(sample.moment for sample in samples if sample.positions[3] > 1e-4)
+    expected = 0.1 * (first + 1.0 + QUICK.command_timeout - began)
+    assert samples[-1].positions[3] == pytest.approx(expected, abs=0.002)
+    assert listener.process.dropped == 0
+
+
+def test_a_process_that_is_killed_is_told(listener):
+    listener.process.run()
+    listener.until(lambda message: isinstance(message, JointSample))
+    os.kill(listener.process._process.pid, signal.SIGKILL)
+    error = listener.until(lambda message: isinstance(message, Exception))[-1]
+    assert isinstance(error, WorkerCrashedError)
+    assert "status -9" in error.message
+    listener.process.command(JointCommand({"x": 0.1}))
+    listener.process.close()
+
+
+def test_a_callback_that_fails_is_told():
+    ends = queue.Queue()
+
+    def fail(sample):
+        raise ValueError("no paper")
+
+    process = SimulationProcess(Start(*workshop(), QUICK, Schedule()), fail, lambda report: None, ends.put)
+    process.run()
+    assert "ValueError: no paper" in ends.get(timeout=PATIENCE).message
+    process.close()
+
+
+def test_errors_of_the_cell_come_through_whole():
+    missing = Mesh("part.stl", "/no/such/part.stl", "0" * 64)
+    hinge = joint("hinge", JointKind.REVOLUTE, "base", "tip", (0.0, 0.0, 1.0))
+    cell, state = pendulums(hinge, links=[link("tip", [box(0.1, 0.1, 0.1)], 1.0)])
+    broken = pendulums(hinge, links=[type(cell.robot.mechanism.links["tip"])("tip", collisions=(Shape(missing),))])[0]
+    before = threading.active_count()
+    with pytest.raises(RobotCellError, match=r"part\.stl") as caught:
+        SimulationProcess(Start(broken, state, QUICK, Schedule()), print, print, print)
+    assert not isinstance(caught.value, WorkerCrashedError)
+    assert threading.active_count() == before
+
+
+def test_close_ends_the_process_at_any_stage(listener):
+    process = listener.process._process
+    listener.process.close()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate", 0.5), ("report_rate", math.nan), ("real_time_factor", 0.0)])
+def test_schedules_out_of_bounds_are_refused_by_name(name, value):
+    with pytest.raises(InvalidRequestError, match=name):
+        Schedule(**{name: value})
+
+
+def test_time_that_cannot_be_made_up_is_given_up_and_counted():
+    pace = Pace(Schedule(rate=100.0))
+    begin = pace.moment(0.0)
+    pace._origin -= 5.0
+    pace.wait(0.01)
+    assert pace.lost == pytest.approx(5.0, abs=0.5)
+    assert pace.moment(0.0) == pytest.approx(begin, abs=0.5)
+    assert pace.simulated(pace.moment(0.7)) == pytest.approx(0.7)

@@ -1,0 +1,285 @@
+"""The simulated robot through its topics: it does what it is told, refuses what makes no sense, and ends well."""
+
+import math
+import os
+import signal
+import statistics
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+from builtin_interfaces.msg import Time
+from rosgraph_msgs.msg import Clock
+from running import DEMO, RunningNode
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.msg import SimulationState
+from robot_cell_planner.nodes.conversions.basic import pose_from_message, time_from_message, time_to_message
+from robot_cell_planner.nodes.node import reliable, sensor
+
+RATE = 200.0
+PATIENCE = 60.0
+ARM = (
+    "shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint",
+)  # fmt: skip
+
+
+class Robot:
+    """Commands the simulated robot and keeps what it publishes."""
+
+    def __init__(self, node):
+        self.node = node
+        self.states = []
+        self.reports = []
+        self.clock = []
+        self._changed = threading.Condition()
+        self._commands = node.create_publisher(JointState, "joint_commands", reliable(10))
+        self._subscriptions = [
+            node.create_subscription(JointState, "joint_states", lambda m: self._keep(self.states, m), reliable(10)),
+            node.create_subscription(
+                SimulationState, "simulation/state", lambda m: self._keep(self.reports, m), reliable(10)
+            ),
+            node.create_subscription(Clock, "/clock", lambda m: self._keep(self.clock, m), sensor(10)),
+        ]
+
+    def _keep(self, kept, message):
+        with self._changed:
+            kept.append(message)
+            self._changed.notify_all()
+
+    def wait(self, condition, what):
+        """Wait until a condition holds; it is looked at when a message has come."""
+        with self._changed:
+            if not self._changed.wait_for(condition, PATIENCE):
+                raise AssertionError(f"{what} did not happen within {PATIENCE} s")
+
+    def command(self, names, positions=(), velocities=(), efforts=(), stamp=None):
+        message = JointState(name=list(names))
+        message.position, message.velocity, message.effort = list(positions), list(velocities), list(efforts)
+        message.header.stamp = stamp or Time()
+        self._commands.publish(message)
+
+    def position(self, name):
+        state = self.states[-1]
+        return state.position[list(state.name).index(name)]
+
+    def is_heard(self):
+        return self._commands.get_subscription_count() > 0 and bool(self.states) and bool(self.reports)
+
+    def go_to(self, **positions):
+        self.command(positions, positions.values())
+
+        def is_there():
+            return all(abs(self.position(name) - value) < 1e-3 for name, value in positions.items())
+
+        self.wait(is_there, f"reaching {positions}")
+
+
+@pytest.fixture(scope="module")
+def node(start_node):
+    return start_node("simulated_robot_node", cell_file=DEMO, rate=RATE, state_rate=20.0)
+
+
+@pytest.fixture(scope="module")
+def robot(node, client):
+    robot = Robot(client.node)
+    robot.wait(robot.is_heard, "the first state")
+    return robot
+
+
+def said(robot, node, words):
+    """Wait until the node has printed something."""
+    robot.wait(lambda: words in node.output, f"{words!r} in the output of the node")
+
+
+def test_joint_states_are_whole_and_even(robot):
+    start = len(robot.states)
+    robot.wait(lambda: len(robot.states) > start + 100, "more states")
+    states = robot.states[start : start + 100]
+    names = (*ARM, "finger_joint", "right_finger_joint")
+    for state in states:
+        assert tuple(state.name) == names
+        for values in (state.position, state.velocity, state.effort):
+            assert len(values) == len(names)
+            assert all(math.isfinite(value) for value in values)
+    stamps = [time_from_message(state.header.stamp) for state in states]
+    intervals = [later - earlier for earlier, later in pairwise(stamps)]
+    assert statistics.median(intervals) == pytest.approx(1e9 / RATE, abs=2e5)
+    assert abs(stamps[-1] - robot.node.get_clock().now().nanoseconds) < 60e9
+
+
+def test_it_starts_in_the_state_of_the_file_and_reports_the_bodies(robot):
+    cell, state = load_cell(DEMO)
+    for name, value in state.configuration.items():
+        assert robot.position(name) == pytest.approx(value, abs=1e-3)
+    report = robot.reports[-1]
+    assert report.header.frame_id == "world"
+    assert [body.name for body in report.bodies] == list(cell.bodies)
+    for body in report.bodies:
+        distance, angle = pose_from_message(body.pose, body.name).distance_to(state.bodies[body.name].pose)
+        assert distance < 1e-4
+        assert angle < 1e-3
+    assert list(report.contacts) == []
+
+
+def test_a_part_of_the_joints_in_any_order(robot):
+    robot.go_to(wrist_3_joint=0.3, shoulder_pan_joint=-1.1)
+    assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
+    robot.go_to(finger_joint=0.02)
+    assert robot.position("right_finger_joint") == pytest.approx(0.02, abs=1e-3)
+    robot.command(["finger_joint", "stranger", "gripper/finger_joint"], [0.01, 1.0, 0.03])
+    robot.go_to(**{"finger_joint": 0.03})
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
+    before = robot.position("elbow_joint")
+    robot.command(["elbow_joint", "wrist_3_joint"], [bad, -0.1])
+    robot.wait(lambda: abs(robot.position("wrist_3_joint") + 0.1) < 1e-3, "the joint with a good number moving")
+    assert robot.position("elbow_joint") == pytest.approx(before, abs=1e-4)
+    said(robot, node, "position of joint elbow_joint is nan; the joint keeps its last command")
+    robot.go_to(wrist_3_joint=0.0)
+
+
+def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
+    robot.command(["elbow_joint", "wrist_3_joint"], [1.0])
+    said(robot, node, "joint_commands: refused: there are 2 names and 1 values of position")
+    robot.command([], [1.0, 2.0])
+    robot.command(["elbow_joint"] * 3, [1.0] * 3)
+    robot.go_to(wrist_3_joint=0.1)
+
+
+def test_a_stream_is_followed_at_its_stamps(robot):
+    start = robot.position("wrist_2_joint")
+    began = robot.node.get_clock().now().nanoseconds
+
+    def swing(stamp):
+        seconds = (stamp - began) / 1e9
+        return start + 0.4 * (1.0 - math.cos(2.0 * seconds)), 0.8 * math.sin(2.0 * seconds)
+
+    first, due = len(robot.states), time.monotonic()
+    for _ in range(500):
+        now = robot.node.get_clock().now().nanoseconds
+        position, velocity = swing(now)
+        robot.command(["wrist_2_joint"], [position], [velocity], stamp=time_to_message(now))
+        due += 0.004
+        time.sleep(max(due - time.monotonic(), 0.0))
+    errors = []
+    for state in robot.states[first:]:
+        stamp = time_from_message(state.header.stamp)
+        if began + 2e8 < stamp < now:
+            errors.append(abs(state.position[list(state.name).index("wrist_2_joint")] - swing(stamp)[0]))
+    # A busy machine may tear gaps into this stream; most of it is as it should be.
+    assert statistics.median(errors) < 5e-4
+    robot.go_to(wrist_2_joint=start)
+
+
+def test_velocities_alone_drive_a_joint_for_a_while(robot):
+    start = robot.position("wrist_3_joint")
+    for _ in range(5):
+        robot.command(["wrist_3_joint"], velocities=[0.5])
+    robot.wait(lambda: robot.position("wrist_3_joint") > start + 0.03, "turning")
+    robot.wait(lambda: abs(robot.states[-1].velocity[5]) < 1e-6, "coming to rest")
+
+
+def test_contacts_are_reported_with_their_pair_force_and_time(robot):
+    robot.command(["shoulder_lift_joint", "elbow_joint"], [-0.9, 1.9])
+    robot.wait(lambda: bool(robot.reports[-1].contacts), "touching the table")
+    robot.wait(lambda: any(c.max_force > 1.0 for c in robot.reports[-1].contacts), "pressing on the table")
+    report = robot.reports[-1]
+    touch = report.contacts[0]
+    assert touch.name_a < touch.name_b
+    assert "workpiece" not in (touch.name_a, touch.name_b)
+    stamps = [time_from_message(stamp) for stamp in (touch.first, touch.last, report.header.stamp)]
+    assert stamps[0] <= stamps[1] <= stamps[2] + 1e6
+    assert touch.steps > 0
+    assert 0.0 <= touch.max_depth < 0.05
+    robot.go_to(shoulder_lift_joint=-1.9)
+
+
+def children(process):
+    return [int(word) for word in open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()]
+
+
+def is_gone(pid):
+    return not os.path.exists(f"/proc/{pid}")
+
+
+def test_it_ends_when_it_is_told_to_and_so_do_its_physics(node, robot):
+    physics = children(node.process)
+    node.stop()
+    assert node.process.returncode == 0
+    assert "Traceback" not in node.output
+    assert physics
+    assert all(map(is_gone, physics))
+
+
+@pytest.fixture(scope="module")
+def fast_node(node, robot, start_node):
+    """A node on simulated time, once the other one has ended."""
+    node.stop()
+    robot.states.clear()
+    robot.reports.clear()
+    fast = start_node(
+        "simulated_robot_node", cell_file=DEMO, rate=100.0, publish_clock=True, real_time_factor=4.0, state_rate=50.0
+    )
+    robot.wait(lambda: robot.is_heard() and len(robot.states) > 100, "the first states")
+    return fast
+
+
+def test_simulated_time_is_even_and_on_the_clock(fast_node, robot):
+    stamps = [time_from_message(state.header.stamp) for state in robot.states]
+    assert stamps[0] < 1e11
+    assert {later - earlier for earlier, later in pairwise(stamps)} == {10_000_000}
+    assert {time_from_message(message.clock) for message in robot.clock} & set(stamps)
+    robot.go_to(wrist_3_joint=0.2)
+
+
+def test_without_its_physics_the_node_ends_and_says_so(fast_node):
+    for pid in children(fast_node.process):
+        os.kill(pid, signal.SIGKILL)
+    assert fast_node.wait() == 1
+    assert "simulated_robot_node: simulation: the process of the physics ended with status -9" in fast_node.output
+    assert "Traceback" not in fast_node.output
+
+
+def test_physics_end_with_a_node_that_is_killed(fast_node, robot, start_node):
+    fast_node.stop()
+    robot.states.clear()
+    robot.reports.clear()
+    node = start_node("simulated_robot_node", cell_file=DEMO)
+    robot.wait(robot.is_heard, "the first state")
+    physics = children(node.process)
+    node.kill()
+    deadline = time.monotonic() + PATIENCE
+    while not all(map(is_gone, physics)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert physics
+    assert all(map(is_gone, physics))
+
+
+BAD_STARTS = {
+    "cell_file is empty": {},
+    "/no/such/cell.yaml": {"cell_file": "/no/such/cell.yaml"},
+    "rate is 0.0, expected 1 to 1000": {"cell_file": DEMO, "rate": 0.0},
+    "real_time_factor is 2, expected 1 unless publish_clock": {"cell_file": DEMO, "real_time_factor": 2.0},
+    "time_step is 1.0, expected 0.0001 to 0.01": {"cell_file": DEMO, "time_step": 1.0},
+    "parameter friction": {"cell_file": DEMO, "friction": "slippery"},
+}
+
+
+@pytest.fixture(scope="module")
+def bad_starts(domain):
+    """Nodes that cannot start, all tried at once."""
+    return {words: RunningNode("simulated_robot_node", domain, **given) for words, given in BAD_STARTS.items()}
+
+
+@pytest.mark.parametrize("words", BAD_STARTS)
+def test_a_bad_start_ends_in_one_line(bad_starts, words):
+    node = bad_starts[words]
+    assert node.wait() != 0
+    assert len(node.lines) == 1, node.output
+    assert node.lines[0].startswith("simulated_robot_node: ")
+    assert words in node.lines[0]
