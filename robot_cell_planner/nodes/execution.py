@@ -134,6 +134,7 @@ class ExecutionNode(CellNode):
 
     def _on_watch(self) -> None:
         """Read what was measured, and let the motions look at it."""
+        self._feedback.look(time.monotonic())
         for message in self._joint_states.take():
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
             values = message.position, message.velocity, message.effort

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from ..errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 
 CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
+LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the whole computer, stood still
 
 
 class Measurement(NamedTuple):
     """A joint as it was measured.
 
     position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
-    [ns]. arrival: when it came, on the steady clock [s].
+    [ns]. arrival: when it came, on the steady clock [s]. paused: how long looking had paused until then, in all [s].
     """
 
     position: float
@@ -23,6 +24,7 @@ class Measurement(NamedTuple):
     effort: float
     stamp: int
     arrival: float
+    paused: float
 
 
 class JointFeedback:
@@ -31,13 +33,23 @@ class JointFeedback:
     A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
     finite, jumped, a clock that was set back) is kept until it is taken. jump: the largest step of a joint from
     one message to the next [rad or m].
+
+    Age is silence while somebody listened: that of a computer which stood still as a whole is not the robot's.
     """
 
     def __init__(self, jump: float) -> None:
         self._jump = jump
+        self._looked = math.inf
+        self._paused = 0.0
         self._joints: dict[str, Measurement] = {}
         self.passed_over = 0
         self._fault: FeedbackLostError | None = None
+
+    def look(self, now: float) -> None:
+        """To be called before messages are looked for; now: steady clock [s]."""
+        if now - self._looked > LONGEST_PAUSE:
+            self._paused += now - self._looked
+        self._looked = now
 
     def update(
         self,
@@ -56,7 +68,7 @@ class JointFeedback:
         velocities = velocities if len(velocities) == len(names) else nothing
         efforts = efforts if len(efforts) == len(names) else nothing
         for index, name in enumerate(names):
-            measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now)
+            measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now, self._paused)
             if self._is_usable(name, measurement):
                 self._joints[name] = measurement
             else:
@@ -104,9 +116,15 @@ class JointFeedback:
         return {name: found.position for name, found in self._joints.items()}
 
     def age(self, names: Sequence[str], now: float) -> float:
-        """Time since the oldest among the latest measurements of joints came [s]; infinite if one never came."""
-        arrivals = [found.arrival if (found := self._joints.get(name)) else -math.inf for name in names]
-        return now - min(arrivals, default=-math.inf)
+        """Time since the oldest among the latest measurements of joints came, less that in which nobody looked [s];
+        infinite if one never came."""
+        measured = [self._joints.get(name) for name in names]
+        since = [now - found.arrival + found.paused if found else math.inf for found in measured]
+        return max(since, default=math.inf) - self._paused
+
+    def arrival(self, names: Sequence[str]) -> float:
+        """When the oldest among the latest measurements of joints came, on the steady clock [s]; of measured ones."""
+        return min(self._joints[name].arrival for name in names)
 
     def fresh(self, names: Sequence[str], now: float, timeout: float) -> dict[str, Measurement]:
         """The latest measurements of joints.

@@ -17,7 +17,7 @@ from .conversions.changes import update_from_message
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
 from .node import LATCHED, CellNode, reliable
-from .scene_view import SceneView
+from .scene_view import JOINTS_RATE, SceneView
 
 UPDATES_KEPT = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
 
@@ -30,8 +30,10 @@ class SceneReplica(SceneView):
     snapshot.
     """
 
-    def __init__(self, node: CellNode, models: ModelReader, default_timeout: float = 5.0) -> None:
-        super().__init__(node, models, default_timeout)
+    def __init__(
+        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+    ) -> None:
+        super().__init__(node, models, default_timeout, joints_rate)
         self._owner_models = models.trusting()
         self._fetching = False
         self._snapshot_stamp = 0

@@ -30,7 +30,7 @@ COLUMNS = (
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
-RECORD_RATE = 60.0
+RECORD_RATE = 60.0  # [Hz]
 
 
 @dataclass
@@ -63,11 +63,10 @@ class RunRecord:
         self._out = out
         self._began = time.monotonic()
         self._recorder = Recorder()
-        self._last = -1.0
         self._segments: list[SegmentRecord] = []
         self._plans: list[dict[str, Any]] = []
         self._verdict: dict[str, Any] = {}
-        self._replica = SceneReplica(client.node, ModelReader(NO_ROOTS))
+        self._replica = SceneReplica(client.node, ModelReader(NO_ROOTS), joints_rate=RECORD_RATE)
         self._replica.on_joints(self._on_joints)
         self._print_row([name for name, _, _ in COLUMNS])
 
@@ -76,10 +75,7 @@ class RunRecord:
         return time.monotonic() - self._began
 
     def _on_joints(self, stamp: int) -> None:
-        now = self.now()
-        if now - self._last >= 1.0 / RECORD_RATE:
-            self._last = now
-            self._recorder.add(now, self._replica.current_state())
+        self._recorder.add(self.now(), self._replica.current_state())
 
     def _print_row(self, cells: list[str]) -> None:
         line = "  ".join(f"{cell:{align}{width}}" for cell, (_, width, align) in zip(cells, COLUMNS, strict=True))

@@ -45,7 +45,7 @@ PARAMETERS = (
     Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
     Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
     Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
-    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0, running=True),
+    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 1.0, 1000.0),
     Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
     Parameter(
         "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
@@ -73,11 +73,12 @@ class SceneNode(CellNode):
         self._frames = FramesPublisher(self, self.parameters["frame_prefix"])
         self._view_is_old = False
         self._joints_are_new = False
-        self._tf_sent = 0
+        self._tf_is_old = False
         self._snapshot_revision = 0
         self._make_publishers()
         self._serve_all()
         self._view.on_joints(self._on_joints)
+        self.create_timer(1.0 / self.parameters["tf_rate"], self._follow_joints)
         self.create_timer(1.0 / self.parameters["view_rate"], self._publish_view)
         self._diagnostics = Diagnostics(self, "scene", self._check)
         self._start(cell_file)
@@ -184,15 +185,19 @@ class SceneNode(CellNode):
             self._states.publish(self._state_snapshot())
             self._publish_moving()
 
-    def _on_joints(self, stamp: int) -> None:
-        self._joints_are_new = True
-        if stamp - self._tf_sent >= 0.99e9 / self.parameters["tf_rate"] or stamp < self._tf_sent:
+    def _on_joints(self, _: int) -> None:
+        self._joints_are_new = self._tf_is_old = True
+
+    def _follow_joints(self) -> None:
+        self._view.read_joints()
+        if self._tf_is_old:
             self._publish_moving()
 
     def _publish_moving(self) -> None:
-        stamp = self._view.measured.newest() or self.get_clock().now().nanoseconds
-        self._tf_sent = stamp
-        self._frames.publish_moving(self._owned.scene, self._view.current_state(), stamp)
+        self._tf_is_old = False
+        measured = self._view.measured
+        stamp = measured.newest() or self.get_clock().now().nanoseconds
+        self._frames.publish_moving(self._owned.scene, measured.applied_to(self._owned.scene.state), stamp)
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         if not self._owned.revision:

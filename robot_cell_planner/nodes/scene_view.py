@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
@@ -20,10 +21,13 @@ from .conversions.models import ModelReader
 from .conversions.states import state_from_message
 from .measured_joints import MeasuredJoints
 from .node import CellNode, sensor
+from .polled_subscription import PolledSubscription
 from .waiting import Deadline
 
 MOST_CHANGES = 10_000
-JOINT_STATES_DEPTH = 50
+JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
+JOINTS_RATE = 20.0  # [Hz]
+WAITING_PERIOD = 0.004  # [s]
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,15 @@ class ResolvedState:
 
 
 class SceneView:
-    """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`."""
+    """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`.
 
-    def __init__(self, node: CellNode, models: ModelReader, default_timeout: float = 5.0) -> None:
+    Messages of `joint_states` wake nobody: they are read when somebody wants to know, and at joints_rate [Hz], more
+    often while somebody waits for newer ones.
+    """
+
+    def __init__(
+        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+    ) -> None:
         self._node = node
         self._models = models
         self._default_timeout = default_timeout
@@ -61,14 +71,17 @@ class SceneView:
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
         self.revision = 0
-        node.create_subscription(JointState, "joint_states", self._on_joint_states, sensor(JOINT_STATES_DEPTH))
+        self._reading = False
+        self._joint_states = PolledSubscription(node, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(1.0 / joints_rate, self.read_joints, clock=self._steady)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener()` whenever there is a new revision."""
         self._scene_listeners.append(listener)
 
     def on_joints(self, listener: Callable[[int], None]) -> None:
-        """Call `listener(stamp)` whenever measured joints were taken over; stamp in nanoseconds."""
+        """Call `listener(stamp)` whenever newer joints were read; stamp of the newest in nanoseconds."""
         self._joint_listeners.append(listener)
 
     @property
@@ -84,11 +97,12 @@ class SceneView:
 
     @property
     def measured(self) -> MeasuredJoints:
-        """What `joint_states` says.
+        """What `joint_states` says by now.
 
         Raises:
             NoCellError: there is no cell yet.
         """
+        self.read_joints()
         if self._measured is None:
             raise NoCellError("joints cannot be followed before a cell has come")
         return self._measured
@@ -113,14 +127,26 @@ class SceneView:
         for future in waiting:
             future.set_result(None)
 
-    def _on_joint_states(self, message: JointState) -> None:
-        if self._measured is None:
-            return
-        stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
-        if not self._measured.update(message.name, message.position, stamp):
+    def read_joints(self) -> None:
+        """Read what has come on `joint_states` since the last time."""
+        if self._reading:
+            return  # a listener asks for what is being read
+        self._reading = True
+        try:
+            self._read_joints()
+        finally:
+            self._reading = False
+
+    def _read_joints(self) -> None:
+        newest = 0
+        for message in self._joint_states.take():
+            stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
+            if self._measured is not None and self._measured.update(message.name, message.position, stamp):
+                newest = stamp
+        if not newest:
             return
         for listener in self._joint_listeners:
-            listener(stamp)
+            listener(newest)
         if self._waiting:
             self._wake()
 
@@ -132,7 +158,10 @@ class SceneView:
         Raises:
             StaleStateError, NoCellError: it took longer than that.
         """
+        if self._is_new_enough(revision, joint_stamp, joints):
+            return
         deadline = Deadline(self._node, timeout or self._default_timeout)
+        looks = self._node.create_timer(WAITING_PERIOD, self.read_joints, clock=self._steady) if joint_stamp else None
         try:
             while not self._is_new_enough(revision, joint_stamp, joints):
                 if deadline.passed:
@@ -143,6 +172,8 @@ class SceneView:
                 await future
         finally:
             deadline.end()
+            if looks is not None:
+                self._node.destroy_timer(looks)
 
     def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
         return joints or tuple(self.scene.cell.variables)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from builtin_interfaces.msg import Time
 from rclpy._rclpy_pybind11 import RCLError
-from rclpy.clock import Clock
+from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -30,6 +30,7 @@ from .conversions.basic import NANOSECONDS, pose_to_message, time_from_message, 
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, reliable, run, sensor
 from .parameters import Parameter
+from .polled_subscription import PolledSubscription
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 
 DEFAULTS = SimulationOptions()
@@ -37,6 +38,13 @@ PARAMETERS = (
     Parameter("cell_file", "", "Cell file; the simulation starts in the state that it gives."),
     Parameter("rate", 250.0, "Rate of joint_states, in simulated time [Hz].", 1.0, 1000.0),
     Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
+    Parameter(
+        "command_delay",
+        0.03,
+        "How long after its stamp a command is carried out, so that late ones do no harm [s].",
+        0.0,
+        1.0,
+    ),
     Parameter("publish_clock", False, "Whether to publish /clock; all stamps are simulated time then."),
     Parameter(
         "real_time_factor",
@@ -85,6 +93,8 @@ PARAMETERS = (
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MOST_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
+COMMANDS_DEPTH = 200  # between two looks
+SHORTEST_LOOK = 0.004  # [s] between two looks for commands; to be woken for each would cost more
 THROTTLE = 5.0  # [s] between warnings of one kind
 
 
@@ -166,7 +176,9 @@ class SimulatedRobotNode(CellNode):
         )
         for remark in self._simulation.remarks:
             self.get_logger().warning(f"{cell_file}: {remark}")
-        self.create_subscription(JointState, "joint_commands", self._on_command, sensor(50))
+        self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
+        period = max(SHORTEST_LOOK, schedule.delay / 3.0)
+        self.create_timer(period, self._read_commands, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._diagnostics = Diagnostics(self, "simulated_robot", self._check)
         self._simulation.run()
         joints = ", ".join(self._simulation.driven_joints)
@@ -177,13 +189,18 @@ class SimulatedRobotNode(CellNode):
         if factor != 1.0 and not clock:
             text = f"parameter real_time_factor is {factor:g}, expected 1 unless publish_clock is true"
             raise InvalidRequestError(text, stage="parameters", subjects=("real_time_factor",))
-        return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock)
+        delay = 0.0 if clock else self.parameters["command_delay"]
+        return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock, delay)
 
     def _options(self) -> SimulationOptions:
         return SimulationOptions(**{name: self.parameters[name] for name in OPTION_NAMES})
 
     def close(self) -> None:
         self._simulation.close()
+
+    def _read_commands(self) -> None:
+        for message in self._joint_commands.take():
+            self._on_command(message)
 
     def _on_command(self, message: JointState) -> None:
         names = list(message.name)

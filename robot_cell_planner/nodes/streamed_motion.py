@@ -95,7 +95,7 @@ class StreamedMotion(Motion):
             return
         self._account(tracking)
         if self.channel.ended:
-            self._settle(tracking, now - age, now)
+            self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
         else:
             self._follow(tracking)
 
@@ -107,7 +107,9 @@ class StreamedMotion(Motion):
         if now - self.channel.ended_at > self.goal.tolerances.goal_time:
             return True
         age, tracking = self._feedback.age(self.goal.joints, now), self.tracking()
-        return age > self._timeout or tracking is None or self._is_there(tracking, now - age)
+        if age > self._timeout or tracking is None:
+            return True
+        return self._is_there(tracking, self._feedback.arrival(self.goal.joints))
 
     def _is_there(self, tracking: Tracking, measured_at: float) -> bool:
         """Whether the last command was reached, by a measurement that came after it."""

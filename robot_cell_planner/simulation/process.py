@@ -28,6 +28,12 @@ STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
 START_TIMEOUT = 120.0  # [s] to read meshes and to let things settle
 END_TIMEOUT = 3.0  # [s]
+SCHEDULE_BOUNDS = {
+    "rate": (1.0, 1000.0),
+    "report_rate": (0.1, 100.0),
+    "real_time_factor": (0.01, 100.0),
+    "delay": (0.0, 1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Schedule:
 
     rate: samples of the joints in a second of simulated time. report_rate: reports in such a second. real_time_factor:
     simulated seconds in one of the clock. simulated_clock: moments are simulated time; otherwise they are those of
-    `time.monotonic`.
+    `time.monotonic`. delay: how long the simulation waits, so that commands are there when their moment comes [s].
 
     Raises:
         InvalidRequestError: rates or a factor out of bounds.
@@ -46,10 +52,10 @@ class Schedule:
     report_rate: float = 10.0
     real_time_factor: float = 1.0
     simulated_clock: bool = False
+    delay: float = 0.0
 
     def __post_init__(self) -> None:
-        bounds = (("rate", 1.0, 1000.0), ("report_rate", 0.1, 100.0), ("real_time_factor", 0.01, 100.0))
-        for name, lower, upper in bounds:
+        for name, (lower, upper) in SCHEDULE_BOUNDS.items():
             value = getattr(self, name)
             if not lower <= value <= upper:
                 text = f"{name} is {value}, expected {lower:g} to {upper:g}"

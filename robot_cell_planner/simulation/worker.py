@@ -32,12 +32,13 @@ class Pace:
         self.period = 1.0 / schedule.rate
         self._factor = schedule.real_time_factor
         self._simulated_clock = schedule.simulated_clock
+        self._delay = schedule.delay
         self._origin = time.monotonic()
         self.lost = 0.0
 
     def wait(self, end: float) -> None:
         """Wait until the simulated time `end` [s] is due."""
-        left = self._origin + end / self._factor - time.monotonic()
+        left = self._origin + end / self._factor + self._delay - time.monotonic()
         if left > 0.0:
             time.sleep(left)
         elif left < -MOST_LAG:
