@@ -154,6 +154,7 @@ class CollisionChecker:
             self.decomposed,
             tuple(checked[:MAX_SKIPPED]),
             skipped,
+            self.rule_book.skipped_count,
         )
 
     def check(self, q: Floats | None = None) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidRequestError, LimitExceededError
+from ..errors import InvalidRequestError, LimitExceededError, Value
 from .checker import CollisionChecker, halving_order, segments
 from .report import Clearance, CollisionPair
 
@@ -70,6 +70,7 @@ def check_path(
     resolution: float = 0.0,
     clearance: bool = False,
     max_collisions: int = 1000,
+    max_states: int = MAX_STATES,
 ) -> PathReport:
     """Check a path at its waypoints (n, dof), and between them where a resolution is given.
 
@@ -77,7 +78,7 @@ def check_path(
     otherwise states are tried in an order that jumps all over the path, so that a bad one is refused early,
     and the first collision met ends it. resolution: no variable changes by more than this [rad or m] from one
     state to the next; 0: waypoints only. clearance: find also the closest approach, at the same states, which
-    takes longer.
+    takes longer. max_collisions: to report. max_states: to look at.
 
     Raises:
         InvalidRequestError: shapes do not fit, or a value is not finite, or a limit is negative.
@@ -89,7 +90,7 @@ def check_path(
     stamps = _times(times, len(path))
     if not 1 <= max_collisions <= MAX_COLLISIONS:
         raise InvalidRequestError(f"max_collisions is {max_collisions}, expected 1 to {MAX_COLLISIONS}")
-    places = _places(path, resolution)
+    places = _places(path, resolution, max_states)
     collisions: list[PathCollision] = []
     truncated = False
     checked = 0
@@ -97,7 +98,7 @@ def check_path(
     for index in order.tolist():
         place = float(places[index])
         checked += 1
-        q = _at(path, place)
+        q = path_at(path, place)
         if not checker.in_collision(q):
             continue
         pairs = checker.report(q).pairs if find_all else checker.report(q, max_pairs=1).pairs
@@ -126,21 +127,22 @@ def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: F
     best = PathClearance(Clearance(math.inf), 0.0, 0.0)
     for place in places.tolist():
         # Only what is closer than the best so far is searched.
-        found = checker.distance(_at(path, place), max_distance=best.clearance.distance)
+        found = checker.distance(path_at(path, place), max_distance=best.clearance.distance)
         if found.distance < best.clearance.distance:
             best = PathClearance(found, place, _time(stamps, place))
     return best
 
 
-def _places(path: Floats, resolution: float) -> Floats:
+def _places(path: Floats, resolution: float, most: int = MAX_STATES) -> Floats:
     """Where the path is looked at, counted in waypoints, ascending."""
     if not (math.isfinite(resolution) and resolution >= 0.0):
         raise InvalidRequestError(f"resolution is {resolution}, expected a finite number of at least 0")
     if resolution == 0.0 or len(path) < 2:
         return np.arange(float(len(path)))
     counts = [segments(a, b, resolution) for a, b in pairwise(path)]
-    if sum(counts) > MAX_STATES:
-        raise LimitExceededError(f"the path has {sum(counts)} states at that resolution, expected at most {MAX_STATES}")
+    if sum(counts) >= most:
+        numbers = (Value("states", sum(counts) + 1, most),)
+        raise LimitExceededError("the path has too many states at that resolution", values=numbers)
     starts = [index + np.arange(count) / count for index, count in enumerate(counts)]
     return np.concatenate([*starts, [float(len(path) - 1)]])
 
@@ -152,7 +154,8 @@ def _jumping_order(count: int) -> NDArray[np.intp]:
     return np.rint(np.fromiter(halving_order(count - 1), dtype=np.float64) * (count - 1)).astype(np.intp)
 
 
-def _at(path: Floats, place: float) -> Floats:
+def path_at(path: Floats, place: float) -> Floats:
+    """The configuration (dof,) at a place of a path (n, dof), counted in waypoints."""
     index = min(int(place), len(path) - 1)
     part = place - index
     q: Floats = path[index]

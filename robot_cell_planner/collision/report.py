@@ -72,9 +72,9 @@ class CollisionReport:
     """What a check of one state found.
 
     pairs: those that collide, by step, then by names: all, or only the first. pairs_checked: how many were
-    held against each other. engine: its name. decomposed: things that the engine checked by a convex
-    decomposition although their triangles were asked for, or that ask for one. checked, skipped: all pairs,
-    where a verbose report was asked for.
+    held against each other. pairs_skipped: how many the rules leave out. engine: its name. decomposed: things
+    that the engine checked by a convex decomposition although their triangles were asked for, or that ask for
+    one. checked, skipped: all pairs, where a verbose report was asked for.
     """
 
     pairs: tuple[CollisionPair, ...]
@@ -83,6 +83,7 @@ class CollisionReport:
     decomposed: tuple[str, ...] = ()
     checked: tuple[CheckedPair, ...] = ()
     skipped: tuple[SkippedPair, ...] = ()
+    pairs_skipped: int = 0
 
     @property
     def in_collision(self) -> bool:

@@ -263,6 +263,11 @@ class RuleBook:
         static = sum(len(row.owners) * len(row.partners) for row in self.static_rows)
         return len(self.moving_pairs) + static
 
+    @property
+    def skipped_count(self) -> int:
+        """How many pairs are not checked."""
+        return len(self.owners) * (len(self.owners) - 1) // 2 - self.pair_count
+
     def as_pair(self, first: int, second: int, margin: float) -> CheckedPair:
         """A pair of owners, by index, with its step."""
         one, other = self.owners[min(first, second)], self.owners[max(first, second)]

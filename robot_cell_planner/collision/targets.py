@@ -5,6 +5,9 @@ It needs no configuration, and it is not complete: a target that passes may stil
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 import pinocchio as pin
 
@@ -12,19 +15,26 @@ from ..cell.cell import RobotCell
 from ..cell.frames import FrameTree
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
+from ..errors import TargetModeMismatchError
+from ..kinematics.forward import frame_matrix
+from ..kinematics.ik_problem import target_matrix
+from ..kinematics.targets import PointAxisTarget, Target, target_frame
 from .arrangement import arrangement
+from .engine import Floats
 from .findings import pairs_among
 from .report import CollisionReport
-from .rules import DEFAULT_OPTIONS, CollisionOptions, Step
+from .rules import DEFAULT_OPTIONS, CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
 
 STEPS = (Step.CC4, Step.CC5, Step.CC6)
+ROTATIONS = 24  # about the axis of a point-axis target
+MAX_LISTED = 100_000
 
 
 class TargetChecker:
     """Tools and bodies that a planning group carries in a state, to be held against the stationary things
     elsewhere.
 
-    Joints of tools stay as the state has them.
+    Joints of tools stay as the state has them. `rule_book`: who is held against whom.
     """
 
     def __init__(
@@ -42,35 +52,95 @@ class TargetChecker:
         """
         steps = tuple(step for step in STEPS if step in options.steps)
         options = CollisionOptions(options.extra_margin, steps)
+        self._cell, self._state, self._group = cell, state, group
         model, self._arrangement = arrangement(cell, state, engine, options)
         table, book = self._arrangement.table, self._arrangement.book
+        self.rule_book: RuleBook = book
         tip = cell.tip_link(group)
-        tree = FrameTree(cell, state)
-        carried = {i for i in book.moving if tip in tree.ancestors(book.owners[i].name)}
-        self._carried = np.isin(table.owners, sorted(carried))
+        self._tree = FrameTree(cell, state)
+        self._tip = tip
+        self._owners = {i for i in book.moving if tip in self._tree.ancestors(book.owners[i].name)}
+        self._carried = np.isin(table.owners, sorted(self._owners))
         self._pairs = sum(
-            len(row.owners) * sum(1 for partner in row.partners if partner.owner in carried) for row in book.static_rows
+            len(row.owners) * sum(1 for partner in row.partners if partner.owner in self._owners)
+            for row in book.static_rows
         )
         q = model.expand(model.configuration(state))
         data = model.mechanisms.pin_model.createData()
         pin.forwardKinematics(model.mechanisms.pin_model, data, q)
         at = model.frame(tip)
-        tip_T_world = (data.oMi[at.joint] * at.placement).inverse().homogeneous
+        self._world_T_tip: Floats = (data.oMi[at.joint] * at.placement).homogeneous
         self._home = self._arrangement.engine.place(q)
-        self._tip_T_solids = tip_T_world @ self._home
+        self._tip_T_solids = np.linalg.inv(self._world_T_tip) @ self._home
 
-    def report(self, world_T_tip: Pose, max_pairs: int = 0) -> CollisionReport:
-        """What collides with the tip link of the group at a pose in the world; max_pairs: 0 for all."""
-        table, engine = self._arrangement.table, self._arrangement.engine
-        moving = self._carried[: table.moving_count]
-        poses = self._home.copy()
-        poses[moving] = world_T_tip.matrix @ self._tip_T_solids[moving]
-        engine.place_at(poses)
-        near = table.candidates(poses)
-        keep = self._carried[near.first] & (near.second >= table.moving_count)
-        found = pairs_among(table, engine, near.chosen(keep), max_pairs)
-        return CollisionReport(found, self._pairs, engine.name, self._arrangement.decomposed)
+    def report(self, world_T_tip: Pose, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
+        """What collides with the tip link of the group at a pose in the world.
+
+        max_pairs: 0 for all. verbose: list also every pair that is checked, and what is carried or stands but
+        is skipped, with the reason (the first 100,000 of each).
+        """
+        return self._report(world_T_tip.matrix, max_pairs, verbose)
+
+    def report_target(self, target: Target, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
+        """What collides at a target; arguments as in `report`.
+
+        A point-axis target is tried at 24 rotations about its axis, beginning with the one that turns the frame
+        least, and the first one without a collision is the answer; if there is none, that of the first.
+
+        Raises:
+            TargetModeMismatchError: the state cannot offer the target's mode, or its frame is not carried by
+                the tip link of the group.
+            UnknownNameError: a frame that the target names does not exist.
+        """
+        reports: list[CollisionReport] = []
+        for world_T_tip in self._tip_poses(target):
+            reports.append(self._report(world_T_tip, max_pairs, verbose))
+            if not reports[-1].in_collision:
+                return reports[-1]
+        return reports[0]
 
     def in_collision(self, world_T_tip: Pose) -> bool:
         """Whether anything that the group carries collides there."""
         return self.report(world_T_tip, 1).in_collision
+
+    def _tip_poses(self, target: Target) -> Iterator[Floats]:
+        """Where the tip link is for a target (4, 4), for each rotation that the target leaves free."""
+        cell, state = self._cell, self._state
+        frame = target_frame(cell, state, self._group, target.mode, target.frame)
+        if frame != self._tip and self._tip not in self._tree.ancestors(frame):
+            raise TargetModeMismatchError(
+                f"frame {frame} is not carried by link {self._tip}, so that a target of it says nothing about the rest",
+                subjects=(frame, self._tip),
+            )
+        world_T_frame = frame_matrix(cell, state, frame)
+        frame_T_tip = np.linalg.inv(world_T_frame) @ self._world_T_tip
+        matrix = target_matrix(cell, state, target, world_T_frame)
+        count = ROTATIONS if isinstance(target, PointAxisTarget) else 1
+        for step in range(count):
+            turn = pin.SE3(pin.exp3(np.array((0.0, 0.0, 2.0 * np.pi * step / count))), np.zeros(3))
+            yield matrix @ turn.homogeneous @ frame_T_tip
+
+    def _report(self, world_T_tip: Floats, max_pairs: int, verbose: bool) -> CollisionReport:
+        table, engine, book = self._arrangement.table, self._arrangement.engine, self.rule_book
+        moving = self._carried[: table.moving_count]
+        poses = self._home.copy()
+        poses[moving] = world_T_tip @ self._tip_T_solids[moving]
+        engine.place_at(poses)
+        near = table.candidates(poses)
+        keep = self._carried[near.first] & (near.second >= table.moving_count)
+        found = pairs_among(table, engine, near.chosen(keep), max_pairs)
+        total = len(book.owners) * (len(book.owners) - 1) // 2
+        return CollisionReport(
+            found,
+            self._pairs,
+            engine.name,
+            self._arrangement.decomposed,
+            tuple(pair for pair in book.checked() if self._concerns(pair))[:MAX_LISTED] if verbose else (),
+            tuple(islice(filter(self._concerns, book.skipped()), MAX_LISTED)) if verbose else (),
+            total - self._pairs,
+        )
+
+    def _concerns(self, pair: CheckedPair | SkippedPair) -> bool:
+        """Whether one of a pair is carried and the other stands."""
+        first, second = (self.rule_book.by_name[name] for name in (pair.first, pair.second))
+        return any(one.index in self._owners and not other.moves for one, other in ((first, second), (second, first)))

@@ -93,19 +93,29 @@ def ik_problem(
     start = model.values(state, joints.variables)
     scale = target.native_scale
     tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
+    free = isinstance(target, PointAxisTarget)
+    matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
+    freedom = kernels.ABOUT_Z if free else kernels.NO_FREEDOM
+    return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
+
+
+def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:
+    """world_T_target (4, 4). near: world_T_frame that a PointAxisTarget is to be turned least against.
+
+    Raises:
+        UnknownNameError: the target's reference frame does not exist.
+    """
     reference = None
     if target.reference_frame != WORLD:
         reference = frame_matrix(cell, state, target.reference_frame)
     if isinstance(target, FrameTarget):
-        matrix, freedom = target.pose.matrix, kernels.NO_FREEDOM
-        if scale != 1.0:
-            matrix[:3, 3] *= scale
+        matrix = target.pose.matrix
+        if target.native_scale != 1.0:
+            matrix[:3, 3] *= target.native_scale
     else:
-        near = chain.forward(start) if reference is None else np.linalg.inv(reference) @ chain.forward(start)
-        matrix, freedom = _axis_matrix(target, near), kernels.ABOUT_Z
-    if reference is not None:
-        matrix = np.ascontiguousarray(reference @ matrix)
-    return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
+        assert near is not None
+        matrix = _axis_matrix(target, near if reference is None else np.linalg.inv(reference) @ near)
+    return matrix if reference is None else np.ascontiguousarray(reference @ matrix)
 
 
 def _set_up(cell: RobotCell, state: RobotCellState, target: Target, group: str, variables: tuple[str, ...]) -> _Setup:

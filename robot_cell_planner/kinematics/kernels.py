@@ -128,6 +128,15 @@ def position_and_quaternion(pose: Array) -> Array:
 
 
 @compiled
+def positions_and_quaternions(poses: Array) -> Array:
+    """The same (k, 7) of poses (k, 4, 4)."""
+    result = np.empty((poses.shape[0], 7))
+    for k in range(poses.shape[0]):
+        result[k] = position_and_quaternion(poses[k])
+    return result
+
+
+@compiled
 def fill_jacobian(chain: Array, origins: Array, axes: Array, pose: Array, jacobian: Array) -> None:
     """Fill the Jacobian (6, n), linear rows first, of the tip's origin in the axes of the chain's base."""
     jacobian[:] = 0.0

@@ -9,6 +9,7 @@ from ..cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ..cell.pose import Pose
 from ..cell.robot import PlanningGroup, Robot
 from ..errors import InverseKinematicsError
+from . import kernels
 from .differential import jacobians
 from .forward import forward_batch, forward_kinematics
 from .ik_options import IkOptions, IkSolver
@@ -34,7 +35,8 @@ def warm_up() -> None:
         state = cell.default_state().with_configuration({f"j{index}": 0.3 for index in range(len(axes))})
         pose = forward_kinematics(cell, state)
         variables = cell.robot.group().variables
-        forward_batch(cell, state, cell.tip_link(), variables, cell_model(cell, state).configuration(state)[None, :])
+        rows = cell_model(cell, state).configuration(state)[None, :]
+        kernels.positions_and_quaternions(forward_batch(cell, state, cell.tip_link(), variables, rows))
         point = PointAxisTarget(point=pose.position, axis=(0.0, 0.0, 1.0))
         for target in (FrameTarget(pose=pose), point, FrameTarget(pose=Pose((0.4, 0.0, 3.0)))):
             for solver in (IkSolver.AUTO, IkSolver.NUMERIC):

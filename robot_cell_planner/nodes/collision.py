@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -9,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_cell_planner import srv
-from robot_cell_planner.msg import CollisionOptions, TrajectoryCollision
+from robot_cell_planner import msg, srv
 
 from ..cell.value import WORLD
-from ..collision.checker import CollisionChecker, segments
+from ..collision.checker import CollisionChecker
+from ..collision.paths import check_path, path_at
 from ..collision.report import CollisionPair, CollisionReport
-from ..errors import InvalidRequestError, LimitExceededError, NotSupportedError, Value
+from ..collision.rules import DEFAULT_OPTIONS, CollisionOptions
+from ..collision.targets import TargetChecker
+from ..errors import InvalidRequestError, LimitExceededError, Value
 from .conversions.basic import (
     configuration_to_message,
     duration_from_message,
@@ -23,8 +26,15 @@ from .conversions.basic import (
     path_from_message,
     point_to_message,
 )
-from .conversions.collisions import clearance_to_message, pair_to_message, report_to_message
+from .conversions.collisions import (
+    clearance_to_message,
+    options_from_message,
+    path_collision_to_message,
+    report_to_message,
+)
 from .conversions.models import ModelReader
+from .conversions.targets import target_from_message
+from .conversions.trajectories import rows_from_points
 from .diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from .node import LATCHED, CellNode, run
 from .parameters import Parameter
@@ -57,98 +67,121 @@ class CollisionNode(CellNode):
         models = ModelReader(resource_roots(self.parameters))
         self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
         self._present: CollisionReport | None = None
+        self._looked_at: tuple[object, ...] = ()
+        self._has_contacts = False
         self._contacts = self.create_publisher(MarkerArray, "collision/contacts", LATCHED)
         self.serve(srv.CheckStates, "collision/check_states", self._check_states)
         self.serve(srv.CheckTrajectory, "collision/check_trajectory", self._check_trajectory)
+        self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
         self.create_timer(self.parameters["contacts_period"], self._look)
         self._diagnostics = Diagnostics(self, "collision", self._check)
 
-    def _checker(self, state: ResolvedState, names: tuple[str, ...], margin: float = 0.0) -> CollisionChecker:
-        if margin:
-            raise NotSupportedError(
-                "extra_margin is not offered here; set margins in the scene", subjects=("extra_margin",)
-            )
-        variables = names or None
-        return CollisionChecker(state.scene.cell, state.scene.state, variables, engine=self.parameters["engine"])
+    def _checker(
+        self, state: ResolvedState, names: tuple[str, ...], options: CollisionOptions = DEFAULT_OPTIONS
+    ) -> CollisionChecker:
+        cell, values = state.scene.cell, state.scene.state
+        return CollisionChecker(cell, values, names or None, engine=self.parameters["engine"], options=options)
 
-    def _report(self, checker: CollisionChecker, q: NDArray[np.float64] | None, options: CollisionOptions) -> Any:
-        most = self.parameters["most_pairs"]
-        wanted = min(options.max_pairs or most, most) if options.full_report or options.verbose else 1
-        report = checker.report(q, max_pairs=wanted, verbose=options.verbose)
-        message = report_to_message(report)
-        message.truncated = len(report.pairs) >= wanted and wanted > 1
-        if not options.contacts:
-            for pair in message.pairs:
-                pair.contacts = []
-        return message
+    def _wanted(self, options: msg.CollisionOptions) -> int:
+        """The most pairs that a report is to list."""
+        most = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or most, most) if options.full_report or options.verbose else 1
 
     async def _check_states(self, request: Any, response: Any) -> None:
-        _refuse_steps(request.options)
-        names, rows = path_from_message(
-            request.configurations, "configurations", self.parameters["most_configurations"]
-        )
+        options = request.options
+        covered = options_from_message(options, "options")
+        names, rows = self._configurations(request)
         state = await self._replica.resolve(request.state)
         response.state = state.used
-        checker = self._checker(state, names, request.options.extra_margin)
+        checker = self._checker(state, names, covered)
         if not names:
             rows = checker.default[None, :]
         if request.verdicts_only:
             response.in_collision = checker.in_collision_batch(rows).tolist()
             return
-        response.reports = [self._report(checker, row, request.options) for row in rows]
+        checker.require_configurations(rows)
+        wanted = self._wanted(options)
+        for row in rows:
+            report = checker.report(row, max_pairs=_and_one_more(wanted), verbose=options.verbose)
+            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            response.reports.append(message)
         response.in_collision = [report.in_collision for report in response.reports]
 
+    def _configurations(self, request: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        return path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+
     async def _check_trajectory(self, request: Any, response: Any) -> None:
-        _refuse_steps(request.options)
-        names = tuple(request.trajectory.joint_names)
-        rows = self._rows(request.trajectory)
+        options = request.options
+        covered = options_from_message(options, "options")
+        names, rows, times = self._path(request.trajectory)
         state = await self._replica.resolve(request.state)
         response.state = state.used
-        checker = self._checker(state, names, request.options.extra_margin)
-        points, places = _between(rows, request.resolution, self.parameters["most_configurations"])
-        times = np.array([duration_from_message(point.time_from_start) for point in request.trajectory.points])
-        found, response.states_checked = _collisions(checker, points, request.find_all)
-        most = request.options.max_pairs or self.parameters["most_pairs"]
-        for index, pair in found[:most]:
-            place = float(places[index])
-            hit = TrajectoryCollision(point=int(np.ceil(place)), place=place, pair=pair_to_message(pair))
-            hit.time = duration_to_message(float(np.interp(place, np.arange(len(times)), times)))
-            if not request.options.contacts:
-                hit.pair.contacts = []
-            response.collisions.append(hit)
-        response.truncated = len(found) > most
-        response.valid = not found
-        if request.clearance:
-            closest = min(((checker.distance(q), i) for i, q in enumerate(points)), key=lambda entry: entry[0].distance)
-            response.smallest_clearance = clearance_to_message(closest[0])
-            response.smallest_clearance.place = float(places[closest[1]])
+        checker = self._checker(state, names, covered)
+        most = int(self.parameters["most_pairs"])
+        found = check_path(
+            checker,
+            rows,
+            times,
+            find_all=request.find_all,
+            resolution=request.resolution,
+            clearance=request.clearance,
+            max_collisions=min(options.max_pairs or most, most),
+            max_states=self.parameters["most_configurations"],
+        )
+        response.valid, response.truncated, response.states_checked = found.valid, found.truncated, found.states_checked
+        response.collisions = [
+            path_collision_to_message(collision, contacts=options.contacts) for collision in found.collisions
+        ]
+        if found.smallest is not None:
+            closest = clearance_to_message(found.smallest.clearance)
+            closest.place, closest.time = found.smallest.place, duration_to_message(found.smallest.time)
+            values = dict(zip(names, path_at(rows, found.smallest.place).tolist(), strict=True))
+            closest.configuration = configuration_to_message(values)
+            response.smallest_clearance = closest
 
-    def _rows(self, trajectory: Any) -> NDArray[np.float64]:
-        """Positions (n, dof) of a trajectory whose times may be missing."""
-        count = len(trajectory.joint_names)
-        for index, point in enumerate(trajectory.points):
-            if len(point.positions) != count:
-                text = f"trajectory.points[{index}] has {len(point.positions)} positions, expected {count}"
-                raise InvalidRequestError(text, subjects=("trajectory",))
-        if not trajectory.points or not count:
-            raise InvalidRequestError("trajectory has no points or no joints", subjects=("trajectory",))
-        most = self.parameters["most_configurations"]
-        if len(trajectory.points) > most:
-            numbers = (Value("points", len(trajectory.points), most),)
+    def _path(self, trajectory: Any) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
+        """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
+        points, most = trajectory.points, self.parameters["most_configurations"]
+        if len(points) > most:
+            numbers = (Value("points", len(points), most),)
             raise LimitExceededError("trajectory has too many points", subjects=("trajectory",), values=numbers)
-        return np.array([point.positions for point in trajectory.points], dtype=np.float64)
+        rows = rows_from_points(trajectory, "positions", "trajectory")
+        if rows is None:
+            raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
+        return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
+
+    async def _check_targets(self, request: Any, response: Any) -> None:
+        options = request.options
+        covered = options_from_message(options, "options")
+        most = self.parameters["most_configurations"]
+        if not request.targets:
+            raise InvalidRequestError("no target is given", subjects=("targets",))
+        if len(request.targets) > most:
+            numbers = (Value("targets", len(request.targets), most),)
+            raise LimitExceededError("too many targets", subjects=("targets",), values=numbers)
+        targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        cell, values = state.scene.cell, state.scene.state
+        checker = TargetChecker(cell, values, request.group, engine=self.parameters["engine"], options=covered)
+        wanted = self._wanted(options)
+        for target in targets:
+            report = checker.report_target(target, _and_one_more(wanted), verbose=options.verbose)
+            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            response.reports.append(message)
 
     async def _compute_clearance(self, request: Any, response: Any) -> None:
-        names, rows = path_from_message(
-            request.configurations, "configurations", self.parameters["most_configurations"]
-        )
+        names, rows = self._configurations(request)
+        if not (math.isfinite(request.max_distance) and request.max_distance >= 0.0):
+            text = f"max_distance is {request.max_distance} m, expected a finite number of at least 0"
+            raise InvalidRequestError(text, subjects=("max_distance",))
         state = await self._replica.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names)
         if not names:
             rows = checker.default[None, :]
-        furthest = request.max_distance or np.inf
+        furthest = request.max_distance or math.inf
         for index, row in enumerate(rows):
             found = checker.clearances(row, request.pairs or 1, names=request.names, max_distance=furthest)
             for clearance in found:
@@ -158,20 +191,23 @@ class CollisionNode(CellNode):
                 response.clearances.append(message)
 
     def _look(self) -> None:
-        """The present state, for people who look."""
+        """The present state, for people who look; checked again only when something has moved or changed."""
         if not self._replica.revision:
             return
-        scene = self._replica.scene
-        checker = CollisionChecker(scene.cell, self._replica.current_state(), engine=self.parameters["engine"])
+        state = self._replica.current_state()
+        fingers = tuple(tool.configuration for tool in state.tools.values())
+        seen = (self._replica.revision, self.parameters["engine"], state.configuration, fingers)
+        if seen == self._looked_at:
+            return
+        self._looked_at = seen
+        checker = CollisionChecker(self._replica.scene.cell, state, engine=self.parameters["engine"])
         self._present = checker.report(max_pairs=self.parameters["most_pairs"])
         markers = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
         for pair in self._present.pairs:
             markers.markers.extend(_contact_markers(pair, len(markers.markers)))
-        if len(markers.markers) > 1 or self._had_contacts:
+        if len(markers.markers) > 1 or self._has_contacts:
             self._contacts.publish(markers)
-        self._had_contacts = len(markers.markers) > 1
-
-    _had_contacts = False
+        self._has_contacts = len(markers.markers) > 1
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         if self._present is None:
@@ -182,42 +218,9 @@ class CollisionNode(CellNode):
         return OK, "the present state is free of collision", values
 
 
-def _refuse_steps(options: CollisionOptions) -> None:
-    if options.steps:
-        raise NotSupportedError("single steps cannot be asked for; all are done", subjects=("options.steps",))
-
-
-def _between(
-    rows: NDArray[np.float64], resolution: float, most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points on the straight motions between rows, no joint moving further than `resolution`, and their places."""
-    if not resolution:
-        return rows, np.arange(len(rows), dtype=np.float64)
-    parts, places = [rows[:1]], [np.zeros(1)]
-    for index in range(len(rows) - 1):
-        count = segments(rows[index], rows[index + 1], resolution)
-        fractions = np.arange(1, count + 1) / count
-        parts.append(rows[index] + fractions[:, None] * (rows[index + 1] - rows[index]))
-        places.append(index + fractions)
-        if sum(map(len, parts)) > most:
-            numbers = (Value("configurations", sum(map(len, parts)), most),)
-            raise LimitExceededError("the trajectory has too many steps of that resolution", values=numbers)
-    return np.concatenate(parts), np.concatenate(places)
-
-
-def _collisions(
-    checker: CollisionChecker, points: NDArray[np.float64], find_all: bool
-) -> tuple[list[tuple[int, CollisionPair]], int]:
-    """Colliding pairs with the index of their point: all in order, or the first met in shuffled order."""
-    if find_all:
-        hits = np.flatnonzero(checker.in_collision_batch(points)).tolist()
-        return [(index, pair) for index in hits for pair in checker.report(points[index]).pairs], len(points)
-    order = np.random.default_rng(0).permutation(len(points)).tolist()
-    for checked, index in enumerate(order, start=1):
-        pair = checker.first_pair(points[index])
-        if pair is not None:
-            return [(index, pair)], checked
-    return [], len(points)
+def _and_one_more(wanted: int) -> int:
+    """How many pairs to look for, so as to know whether there are more than are wanted; the first is enough alone."""
+    return wanted + 1 if wanted > 1 else 1
 
 
 def _contact_markers(pair: CollisionPair, first_id: int) -> list[Marker]:

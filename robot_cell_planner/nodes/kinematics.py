@@ -1,31 +1,35 @@
-"""The kinematics node: where frames are, and which joint values bring them somewhere."""
+"""The kinematics node: where frames are, which joint values bring them somewhere, how fast, and with what efforts."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_cell_planner import msg, srv
 
+from ..cell.cell import RobotCell
+from ..cell.state import RobotCellState
+from ..cell.value import WORLD
 from ..collision.checker import CollisionChecker
+from ..collision.report import CollisionPair
 from ..errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
-from ..kinematics.forward import all_link_poses, forward_batch, scaled
-from ..kinematics.ik_failure import IkFailure, IkFailureReason
-from ..kinematics.ik_options import IkOptions, IkOrder, IkResult, IkSolver
+from ..kinematics.forward import all_link_poses, forward_batch, frame_matrix, scaled
+from ..kinematics.ik_options import IkOptions
 from ..kinematics.inverse import inverse_kinematics
 from ..kinematics.targets import TargetMode, target_frame
-from ..kinematics.transforms import WorldTransforms, pose_of
-from .conversions.basic import (
-    duration_from_message,
-    error_to_message,
-    path_from_message,
-    pose_to_message,
-)
+from ..kinematics.transforms import WorldTransforms
+from .conversions.arrays import poses_to_messages
+from .conversions.basic import duration_from_message, path_from_message, pose_to_message
+from .conversions.collisions import options_from_message
+from .conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
 from .conversions.models import ModelReader
 from .conversions.targets import MODES, target_from_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from .kinematic_rates import RATE_PARAMETERS, KinematicRates
 from .node import CellNode, run
 from .parameters import Parameter
 from .replica import SceneReplica
@@ -46,25 +50,20 @@ PARAMETERS = (
         running=True,
     ),
     Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
+    Parameter("most_pairs", 100, "Most colliding pairs that a failure names.", 1, 1_000_000, running=True),
     Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
     Parameter("most_targets", 10_000, "Largest number of targets in a request.", 1, 1_000_000),
     Parameter(
         "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
     ),
+    *RATE_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
-ORDERS = {
-    msg.IkOptions.NEAREST_TO_SEED: IkOrder.NEAREST_TO_SEED,
-    msg.IkOptions.FARTHEST_FROM_LIMITS: IkOrder.FARTHEST_FROM_LIMITS,
-    msg.IkOptions.MOST_MANIPULABLE: IkOrder.MOST_MANIPULABLE,
-}
-SOLVERS = {"": IkSolver.AUTO, "analytic": IkSolver.ANALYTIC, "numeric": IkSolver.NUMERIC}
-REASONS = {reason: getattr(msg.IkFailure, reason.name) for reason in IkFailureReason}
 
 
 class KinematicsNode(CellNode):
-    """Forward and inverse kinematics for the scene's state or for one that the request brings."""
+    """Forward, inverse and differential kinematics and dynamics, for the scene's state or one that a request brings."""
 
     declared = PARAMETERS
 
@@ -75,6 +74,7 @@ class KinematicsNode(CellNode):
         self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)
         self.serve(srv.InverseKinematics, "kinematics/inverse_kinematics", self._inverse)
         self.serve(srv.LookupTransforms, "kinematics/lookup_transforms", self._lookup)
+        self._rates = KinematicRates(self, self._replica)
         self._diagnostics = Diagnostics(self, "kinematics", self._check)
 
     async def _forward(self, request: Any, response: Any) -> None:
@@ -86,15 +86,13 @@ class KinematicsNode(CellNode):
         state = await self._replica.resolve(request.state)
         response.state = state.used
         response.frames = self._frames(request, state)
-        reference = request.reference_frame or "world"
+        reference = request.reference_frame or WORLD
         cell, values = state.scene.cell, state.scene.state
-        if not names:
-            transforms = WorldTransforms(cell, values)
-            poses = [[transforms.pose(frame, reference) for frame in response.frames]]
-        else:
+        if names:
             blocks = [forward_batch(cell, values, frame, names, rows, reference) for frame in response.frames]
-            poses = [[pose_of(block[index]) for block in blocks] for index in range(len(rows))]
-        response.poses = [pose_to_message(scaled(pose, request.native_scale)) for row in poses for pose in row]
+        else:
+            blocks = [frame_matrix(cell, values, frame, reference)[None] for frame in response.frames]
+        response.poses = poses_to_messages(np.stack(blocks, axis=1).reshape(-1, 4, 4), request.native_scale)
 
     def _frames(self, request: Any, state: ResolvedState) -> list[str]:
         cell, values = state.scene.cell, state.scene.state
@@ -109,6 +107,7 @@ class KinematicsNode(CellNode):
 
     async def _inverse(self, request: Any, response: Any) -> None:
         options = self._ik_options(request.options)
+        covered = options_from_message(request.collision, "collision")
         most = self.parameters["most_targets"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
@@ -121,36 +120,28 @@ class KinematicsNode(CellNode):
             raise InvalidRequestError(text, subjects=("seeds",))
         state = await self._replica.resolve(request.state)
         response.state = state.used
+        cell, values = state.scene.cell, state.scene.state
+        variables = tuple(request.joints) or cell.group(request.group).variables
+        response.joint_names = list(variables)
         for index, message in enumerate(request.targets):
             target = target_from_message(message, f"targets[{index}]")
-            values = state.scene.state
             if len(seeds):
                 row = seeds[min(index, len(seeds) - 1)].tolist()
-                values = values.with_configuration(dict(zip(seed_names, row, strict=True)))
-                state.scene.cell.check_state(values)
-            result = self._solve(state, values, target, request, options, response)
+                values = state.scene.state.with_configuration(dict(zip(seed_names, row, strict=True)))
+                cell.check_state(values)
+            collisions = None
+            if request.options.avoid_collisions:
+                checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
+                collisions = _Collisions(checker, self._most_pairs(request.collision))
+            result = _solve(cell, values, target, request, options, collisions)
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error
 
-    def _solve(
-        self, state: ResolvedState, values: Any, target: Any, request: Any, options: IkOptions, response: Any
-    ) -> Any:
-        cell = state.scene.cell
-        variables = tuple(request.joints) or cell.group(request.group).variables
-        response.joint_names = list(variables)
-        is_valid = explain = None
-        if request.options.avoid_collisions:
-            checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"])
-            is_valid = lambda q: not checker.in_collision(q)  # noqa: E731 - one line says it
-            explain = lambda q: tuple(f"{p.first} - {p.second}" for p in checker.report(q).pairs)  # noqa: E731
-        try:
-            found = inverse_kinematics(
-                cell, values, target, request.group, options, is_valid, explain, tuple(request.joints)
-            )
-        except RobotCellError as error:
-            return _failed(error)
-        return _solved(found)
+    def _most_pairs(self, options: msg.CollisionOptions) -> int:
+        """How many colliding pairs a failure is to name."""
+        most = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or most, most) if options.full_report else 1
 
     def _ik_options(self, message: Any) -> IkOptions:
         if message.order not in ORDERS or message.solver not in SOLVERS:
@@ -171,7 +162,7 @@ class KinematicsNode(CellNode):
             raise InvalidRequestError(f"options: {error}", subjects=("options",)) from error
 
     async def _lookup(self, request: Any, response: Any) -> None:
-        references = list(request.reference_frames) or ["world"]
+        references = list(request.reference_frames) or [WORLD]
         if len(references) not in (1, len(request.frames)):
             text = f"{len(references)} reference frames for {len(request.frames)} frames, expected one or as many"
             raise InvalidRequestError(text, subjects=("reference_frames",))
@@ -183,7 +174,7 @@ class KinematicsNode(CellNode):
         response.state = state.used
         transforms = WorldTransforms(state.scene.cell, state.scene.state)
         for frame, reference in zip(request.frames, references, strict=True):
-            pose = transforms.pose(frame, reference or "world")
+            pose = transforms.pose(frame, reference or WORLD)
             response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
@@ -191,42 +182,37 @@ class KinematicsNode(CellNode):
         return (OK, "ready", values) if self._replica.revision else (WARN, "no cell has come yet", values)
 
 
-def _solved(found: IkResult) -> msg.IkResult:
-    limits, manipulabilities = found.limit_distances(), found.manipulabilities()
-    solutions = [
-        msg.IkSolution(
-            positions=found.solutions[index].tolist(),
-            position_residual=float(found.residuals[index, 0]),
-            orientation_residual=float(found.residuals[index, 1]),
-            limit_distance=float(limits[index]),
-            manipulability=float(manipulabilities[index]),
-        )
-        for index in range(len(found))
-    ]
-    return msg.IkResult(solutions=solutions, complete=found.complete, solver=found.solver)
+@dataclass
+class _Collisions:
+    """Which solutions are allowed; pairs: what collides in the one that an error tells of, at most `most`."""
+
+    checker: CollisionChecker
+    most: int
+    pairs: tuple[CollisionPair, ...] = field(default=())
+
+    def allow(self, q: NDArray[np.float64]) -> bool:
+        return not self.checker.in_collision(q)
+
+    def explain(self, q: NDArray[np.float64]) -> tuple[str, ...]:
+        self.pairs = self.checker.report(q, max_pairs=self.most).pairs
+        return tuple(f"{pair.first} - {pair.second}" for pair in self.pairs)
 
 
-def _failed(error: RobotCellError) -> msg.IkResult:
-    result = msg.IkResult(error=error_to_message(error))
-    failure = error.partial
-    if not isinstance(failure, IkFailure):
-        return result
-    result.failure = msg.IkFailure(
-        reason=REASONS[failure.reason],
-        excess=failure.excess,
-        joints=list(failure.joints),
-        joint_excess=[float(value) for value in failure.joint_excess],
-    )
-    closest = failure.closest
-    if closest is not None:
-        result.failure.closest = msg.IkSolution(
-            positions=np.asarray(closest.positions).tolist(),
-            position_residual=float(closest.distance),
-            orientation_residual=float(closest.angle),
-            limit_distance=float(closest.limit_distance),
-            manipulability=float(closest.manipulability),
-        )
-    return result
+def _solve(
+    cell: RobotCell,
+    values: RobotCellState,
+    target: Any,
+    request: Any,
+    options: IkOptions,
+    collisions: _Collisions | None,
+) -> msg.IkResult:
+    allow, explain = (None, None) if collisions is None else (collisions.allow, collisions.explain)
+    joints = tuple(request.joints)
+    try:
+        found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
+    except RobotCellError as error:
+        return failed_to_message(error, () if collisions is None else collisions.pairs)
+    return solved_to_message(found)
 
 
 def main() -> None:

@@ -1,32 +1,41 @@
-"""Conversions of collision pairs, reports and clearances."""
+"""Conversions of collision options, pairs, reports, clearances and collisions along paths."""
 
 from __future__ import annotations
 
 import math
 
 from robot_cell_planner.msg import Clearance as ClearanceMessage
-from robot_cell_planner.msg import CollisionContact
+from robot_cell_planner.msg import CollisionContact, TrajectoryCollision
+from robot_cell_planner.msg import CollisionOptions as OptionsMessage
 from robot_cell_planner.msg import CollisionPair as PairMessage
 from robot_cell_planner.msg import CollisionReport as ReportMessage
 
 from ...collision.owners import OwnerKind
+from ...collision.paths import PathCollision
 from ...collision.report import Clearance, CollisionPair, CollisionReport
-from ...collision.rules import CheckedPair, SkippedPair
-from .basic import point_to_message, vector_to_message
+from ...collision.rules import ALL_STEPS, CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
+from ...errors import InvalidRequestError
+from .basic import duration_to_message, point_to_message, vector_to_message
 
+MOST_COUNTED = 2**32 - 1
 KINDS = {OwnerKind.LINK: PairMessage.LINK, OwnerKind.TOOL: PairMessage.TOOL, OwnerKind.BODY: PairMessage.BODY}
 
 
-def pair_to_message(pair: CollisionPair) -> PairMessage:
-    contacts = [
-        CollisionContact(
-            point_a=point_to_message(contact.point_first),
-            point_b=point_to_message(contact.point_second),
-            normal=vector_to_message(contact.normal),
-            depth=contact.depth,
-        )
-        for contact in pair.contacts
-    ]
+def options_from_message(message: OptionsMessage, field: str) -> CollisionOptions:
+    """What a check covers; steps in their order, each once.
+
+    Raises:
+        InvalidRequestError: a step that does not exist, or a margin that is negative, too large or not finite.
+    """
+    try:
+        steps = tuple(sorted(Step(number) for number in set(message.steps))) or ALL_STEPS
+        return CollisionOptions(message.extra_margin, steps)
+    except ValueError as error:
+        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
+
+
+def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessage:
+    """A pair that collides; contacts: with points, normals and depths."""
     return PairMessage(
         step=int(pair.step),
         name_a=pair.first,
@@ -36,23 +45,33 @@ def pair_to_message(pair: CollisionPair) -> PairMessage:
         verdict=PairMessage.COLLIDING,
         distance=pair.distance,
         margin=pair.margin,
-        contacts=contacts,
+        contacts=[
+            CollisionContact(
+                point_a=point_to_message(contact.point_first),
+                point_b=point_to_message(contact.point_second),
+                normal=vector_to_message(contact.normal),
+                depth=contact.depth,
+            )
+            for contact in (pair.contacts if contacts else ())
+        ],
     )
 
 
-def report_to_message(report: CollisionReport) -> ReportMessage:
-    """Pairs that collide; with a verbose report those that were checked or skipped too."""
-    pairs = [pair_to_message(pair) for pair in report.pairs]
-    colliding = {(pair.first, pair.second) for pair in report.pairs}
-    for checked in report.checked:
-        if (checked.first, checked.second) not in colliding:
-            pairs.append(_other(checked, PairMessage.CLEAR, ""))
-    pairs.extend(_other(skipped, PairMessage.SKIPPED, skipped.reason) for skipped in report.skipped)
+def report_to_message(report: CollisionReport, book: RuleBook, most: int, *, contacts: bool = True) -> ReportMessage:
+    """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
+
+    most: of the pairs to list. book: the rules that the report was made by.
+    """
+    found = {(pair.first, pair.second): pair_to_message(pair, contacts=contacts) for pair in report.pairs}
+    others: list[CheckedPair | SkippedPair] = [*report.checked, *report.skipped]
+    rest = [_other(pair, book) for pair in others if (pair.first, pair.second) not in found]
+    pairs = sorted([*found.values(), *rest], key=lambda pair: (pair.step, pair.name_a, pair.name_b))
     return ReportMessage(
         in_collision=report.in_collision,
-        pairs=pairs,
+        pairs=pairs[:most],
         pairs_checked=report.pairs_checked,
-        pairs_skipped=len(report.skipped),
+        pairs_skipped=min(report.pairs_skipped, MOST_COUNTED),
+        truncated=len(pairs) > most,
         engine=report.engine,
         decomposed=list(report.decomposed),
     )
@@ -71,15 +90,26 @@ def clearance_to_message(clearance: Clearance) -> ClearanceMessage:
     )
 
 
-def _other(pair: CheckedPair | SkippedPair, verdict: int, reason: str) -> PairMessage:
+def path_collision_to_message(found: PathCollision, *, contacts: bool = True) -> TrajectoryCollision:
+    return TrajectoryCollision(
+        point=found.point,
+        place=found.place,
+        time=duration_to_message(found.time),
+        pair=pair_to_message(found.pair, contacts=contacts),
+    )
+
+
+def _other(pair: CheckedPair | SkippedPair, book: RuleBook) -> PairMessage:
     """A pair that was checked and is clear, or was skipped; its distance was not computed."""
-    margin = pair.margin if isinstance(pair, CheckedPair) else math.nan
+    checked = isinstance(pair, CheckedPair)
     return PairMessage(
         step=int(pair.step),
         name_a=pair.first,
+        kind_a=KINDS[book.by_name[pair.first].kind],
         name_b=pair.second,
-        verdict=verdict,
-        reason=reason,
+        kind_b=KINDS[book.by_name[pair.second].kind],
+        verdict=PairMessage.CLEAR if checked else PairMessage.SKIPPED,
+        reason="" if checked else pair.reason,
         distance=math.nan,
-        margin=margin,
+        margin=pair.margin if checked else math.nan,
     )

@@ -1,0 +1,71 @@
+"""Conversions of what inverse kinematics is asked for and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_cell_planner import msg
+
+from ...collision.report import CollisionPair
+from ...errors import RobotCellError
+from ...kinematics.ik_failure import IkFailure, IkFailureReason
+from ...kinematics.ik_options import IkOrder, IkResult, IkSolver
+from .basic import error_to_message
+from .collisions import pair_to_message
+
+ORDERS = {
+    msg.IkOptions.NEAREST_TO_SEED: IkOrder.NEAREST_TO_SEED,
+    msg.IkOptions.FARTHEST_FROM_LIMITS: IkOrder.FARTHEST_FROM_LIMITS,
+    msg.IkOptions.MOST_MANIPULABLE: IkOrder.MOST_MANIPULABLE,
+}
+SOLVERS = {"": IkSolver.AUTO, "analytic": IkSolver.ANALYTIC, "numeric": IkSolver.NUMERIC}
+REASONS = {reason: getattr(msg.IkFailure, reason.name) for reason in IkFailureReason}
+
+
+def solved_to_message(found: IkResult) -> msg.IkResult:
+    """The result for a target that has solutions."""
+    columns = zip(
+        found.solutions.tolist(),
+        found.residuals.tolist(),
+        found.limit_distances().tolist(),
+        found.manipulabilities().tolist(),
+        strict=True,
+    )
+    solutions = [
+        msg.IkSolution(
+            positions=positions,
+            position_residual=distance,
+            orientation_residual=angle,
+            limit_distance=limit_distance,
+            manipulability=manipulability,
+        )
+        for positions, (distance, angle), limit_distance, manipulability in columns
+    ]
+    return msg.IkResult(solutions=solutions, complete=found.complete, solver=found.solver)
+
+
+def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()) -> msg.IkResult:
+    """The result for a target that has no solution. pairs: what collides in the first one that was refused."""
+    result = msg.IkResult(error=error_to_message(error))
+    failure = error.partial
+    if not isinstance(failure, IkFailure):
+        return result
+    result.failure = msg.IkFailure(
+        reason=REASONS[failure.reason],
+        excess=failure.excess,
+        joints=list(failure.joints),
+        joint_excess=[float(value) for value in failure.joint_excess],
+        pairs=[pair_to_message(pair) for pair in pairs],
+    )
+    closest = failure.closest
+    if closest is not None:
+        result.failure.closest = msg.IkSolution(
+            positions=np.asarray(closest.positions).tolist(),
+            position_residual=float(closest.distance),
+            orientation_residual=float(closest.angle),
+            limit_distance=float(closest.limit_distance),
+            manipulability=float(closest.manipulability),
+        )
+    return result
