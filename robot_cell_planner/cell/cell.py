@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from typing import NoReturn
 
 import msgspec
 from frozendict import frozendict
 
 from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
 from .digest import digest_of
-from .mechanism import Variable
+from .mechanism import JointKind, Variable
 from .pose import IDENTITY, Pose
 from .robot import PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
@@ -37,6 +39,14 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         check_keys(self.tools, "tool")
         check_keys(self.bodies, "body")
         check_keys(self.frames, "frame")
+        count = len(self.mechanism_frames) + len(self.tools) + len(self.bodies) + len(self.frames)
+        links = sum(len(robot.mechanism.links) for robot in self.robots.values())
+        inner = sum(len(tool.mechanism.links) + 1 for tool in self.tools.values())
+        together = {WORLD, *self.mechanism_frames, *self.tools, *self.bodies, *self.frames}
+        if len(self.mechanism_frames) < links + inner or len(together) <= count:
+            self._refuse_double_names()
+
+    def _refuse_double_names(self) -> None:
         owners: dict[str, str] = {WORLD: "the world frame"}
         for name, kind in self._names():
             if name in owners:
@@ -71,6 +81,42 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     @cached_property
     def _digest(self) -> str:
         return digest_of(self)
+
+    @cached_property
+    def mechanism_frames(self) -> frozendict[str, str]:
+        """The frame that carries each link of a robot, and each link and the centre point of a tool."""
+        parents: dict[str, str] = {}
+        for robot in self.robots.values():
+            parents[robot.mechanism.root] = WORLD
+            parents.update((joint.child, joint.parent) for joint in robot.mechanism.tree_order)
+        for tool in self.tools.values():
+            mechanism = tool.mechanism
+            parents[tool.frame_of(mechanism.root)] = tool.name
+            parents.update((tool.frame_of(j.child), tool.frame_of(j.parent)) for j in mechanism.tree_order)
+            parents[tool.tcp_frame] = tool.frame_of(tool.tcp_link or mechanism.root)
+        return frozendict(parents)
+
+    @cached_property
+    def tool_links(self) -> frozenset[str]:
+        """Frames of the links of tools."""
+        return frozenset(tool.frame_of(link) for tool in self.tools.values() for link in tool.mechanism.links)
+
+    @cached_property
+    def tool_centre_points(self) -> frozenset[str]:
+        """Frames of the centre points of tools."""
+        return frozenset(tool.tcp_frame for tool in self.tools.values())
+
+    @cached_property
+    def moved_frames(self) -> frozenset[str]:
+        """Links of robots and tools that a joint moves itself."""
+        mechanisms = [("", robot.mechanism) for robot in self.robots.values()]
+        mechanisms += [(f"{tool.name}/", tool.mechanism) for tool in self.tools.values()]
+        return frozenset(
+            prefix + joint.child
+            for prefix, mechanism in mechanisms
+            for joint in mechanism.joints.values()
+            if joint.kind is not JointKind.FIXED
+        )
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:
@@ -127,14 +173,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             ("tool", state.tools, self.tools),
             ("body", state.bodies, self.bodies),
         ):
-            for name in have:
-                if name not in want:
-                    raise UnknownNameError(unknown_name(f"{what} {name!r}", name, want), subjects=(name,))
-            missing = sorted(set(want) - set(have))
-            if missing:
-                listed = ", ".join(missing[:6])
-                text = f"the state lacks {len(missing)} of the cell: {what} {listed}"
-                raise StateError(text, subjects=tuple(missing))
+            if have.keys() != want.keys():
+                _refuse_other_names(what, have, want)
         for name, tool in state.tools.items():
             self._check_tool_configuration(name, tool)
         self._check_one_tool_a_tip(state)
@@ -187,3 +227,12 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def base_pose(self, state: RobotCellState, robot: str) -> Pose:
         return state.base_poses[robot]
+
+
+def _refuse_other_names(what: str, have: Mapping[str, object], want: Mapping[str, object]) -> NoReturn:
+    """Tell of a name that is not wanted, or of those that are missing."""
+    for name in have:
+        if name not in want:
+            raise UnknownNameError(unknown_name(f"{what} {name!r}", name, want), subjects=(name,))
+    missing = tuple(sorted(set(want) - set(have)))
+    raise StateError(f"the state lacks {len(missing)} of the cell: {what} {', '.join(missing[:6])}", subjects=missing)

@@ -463,7 +463,7 @@ def _refuse_carrier(scene: Scene, name: str) -> None:
 
 def _check_owners(scene: Scene, names: tuple[str, ...], also: set[str]) -> None:
     """Every name is one of a robot, a link, a tool, a tool link or a body."""
-    known = {*scene.cell.robots, *FrameTree(scene.cell, scene.state).kinds, *also}
+    tree, other = FrameTree(scene.cell, scene.state), {*scene.cell.robots, *also}
     for name in names:
-        if name not in known:
-            raise UnknownNameError(unknown_name(f"{name!r}", name, known), subjects=(name,))
+        if name not in tree and name not in other:
+            raise UnknownNameError(unknown_name(f"{name!r}", name, sorted({*tree, *other})), subjects=(name,))

@@ -10,6 +10,7 @@ from frozendict import frozendict
 
 from .cell import RobotCell
 from .changes import Scene
+from .digest import same_to_the_last_bit
 from .state import RobotCellState
 from .things import CollisionSettings
 
@@ -38,7 +39,7 @@ class SceneDifference(msgspec.Struct, frozen=True):
 
 
 def difference(old: Scene, new: Scene) -> SceneDifference:
-    """What leads from `old` to `new`: `apply_difference(old, difference(old, new)) == new`."""
+    """What leads from `old` to `new`, to the last bit: `apply_difference(old, difference(old, new)) == new`."""
     a, b = old.cell, new.cell
     removed = [name for x, y in ((a.robots, b.robots), (a.tools, b.tools)) for name in x if name not in y]
     removed += [name for x, y in ((a.bodies, b.bodies), (a.frames, b.frames)) for name in x if name not in y]
@@ -55,7 +56,7 @@ def difference(old: Scene, new: Scene) -> SceneDifference:
         _changed(old.state.tools, new.state.tools),
         _changed(old.state.bodies, new.state.bodies),
     )
-    collision = None if a.collision == b.collision else b.collision
+    collision = None if same_to_the_last_bit(a.collision, b.collision) else b.collision
     return SceneDifference(tuple(removed), models, collision, state)
 
 
@@ -87,7 +88,14 @@ def apply_difference(scene: Scene, change: SceneDifference) -> Scene:
 def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
     if old is new:
         return frozendict()
-    return frozendict({name: value for name, value in new.items() if name not in old or old[name] != value})
+    missing = object()
+    return frozendict(
+        {
+            name: value
+            for name, value in new.items()
+            if (before := old.get(name, missing)) is not value and not same_to_the_last_bit(before, value)
+        }
+    )
 
 
 def _merged(old: frozendict[str, T], new: Mapping[str, T], gone: frozenset[str]) -> frozendict[str, T]:

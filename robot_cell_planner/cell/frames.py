@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import cached_property
 
 from ..errors import FrameCycleError, UnknownNameError
 from .cell import RobotCell
@@ -31,53 +32,83 @@ class FrameTree:
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
-        self.parents: dict[str, str] = {}
-        self.kinds: dict[str, FrameKind] = {WORLD: FrameKind.WORLD}
-        self._add_robots(cell)
-        self._add_tools(cell, state)
-        for name, body in state.bodies.items():
-            self._add(name, body.attached_to or WORLD, FrameKind.BODY)
-        for frame in cell.frames.values():
-            self._add(frame.name, frame.attached_to or WORLD, FrameKind.FRAME)
-        self._check()
-
-    def _add(self, name: str, parent: str, kind: FrameKind) -> None:
-        self.parents[name] = parent
-        self.kinds[name] = kind
-
-    def _add_robots(self, cell: RobotCell) -> None:
-        for robot in cell.robots.values():
-            mechanism = robot.mechanism
-            self._add(mechanism.root, WORLD, FrameKind.LINK)
-            for joint in mechanism.tree_order:
-                self._add(joint.child, joint.parent, FrameKind.LINK)
-
-    def _add_tools(self, cell: RobotCell, state: RobotCellState) -> None:
-        for name, tool in cell.tools.items():
-            group = state.tools[name].attached_to
-            self._add(name, cell.tip_link(group) if group else WORLD, FrameKind.TOOL)
-            self._add(tool.frame_of(tool.mechanism.root), name, FrameKind.TOOL_LINK)
-            for joint in tool.mechanism.tree_order:
-                self._add(tool.frame_of(joint.child), tool.frame_of(joint.parent), FrameKind.TOOL_LINK)
-            carrier = tool.frame_of(tool.tcp_link or tool.mechanism.root)
-            self._add(tool.tcp_frame, carrier, FrameKind.TOOL_CENTRE_POINT)
-
-    def _check(self) -> None:
+        self._cell = cell
+        self._state = state
+        # What stands free, and what a mechanism holds, leads to the world in any case.
         safe = {WORLD}
-        for name in self.parents:
-            trail: dict[str, None] = {}
-            frame = name
-            while frame not in safe:
-                if frame in trail:
-                    loop = [*list(trail)[list(trail).index(frame) :], frame]
-                    raise FrameCycleError(f"attachments form a loop: {' -> '.join(loop)}", subjects=tuple(loop))
-                trail[frame] = None
-                parent = self.parents[frame]
-                if parent not in self.kinds:
-                    text = unknown_name(f"frame {parent!r}, to which {frame} is attached,", parent, self.kinds)
-                    raise UnknownNameError(text, subjects=(parent, frame))
-                frame = parent
-            safe.update(trail)
+        for name, body in state.bodies.items():
+            if body.attached_to:
+                self._check_way_up(name, safe)
+        for name in cell.frames:
+            self._check_way_up(name, safe)
+
+    def _check_way_up(self, name: str, safe: set[str]) -> None:
+        trail: dict[str, None] = {}
+        frame = name
+        while frame not in safe and frame not in self._cell.mechanism_frames:
+            if frame in trail:
+                loop = [*list(trail)[list(trail).index(frame) :], frame]
+                raise FrameCycleError(f"attachments form a loop: {' -> '.join(loop)}", subjects=tuple(loop))
+            trail[frame] = None
+            parent = self.parent(frame)
+            if parent not in self:
+                text = unknown_name(f"frame {parent!r}, to which {frame} is attached,", parent, self)
+                raise UnknownNameError(text, subjects=(parent, frame))
+            frame = parent
+        safe.update(trail)
+
+    def __contains__(self, name: str) -> bool:
+        state, cell = self._state, self._cell
+        return (
+            name in state.bodies
+            or name in cell.mechanism_frames
+            or name in cell.frames
+            or name in cell.tools
+            or name == WORLD
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        yield WORLD
+        yield from self._cell.mechanism_frames
+        yield from self._cell.tools
+        yield from self._state.bodies
+        yield from self._cell.frames
+
+    def parent(self, name: str) -> str:
+        """The frame that carries a frame other than the world, which must exist."""
+        state, cell = self._state, self._cell
+        if name in state.bodies:
+            return state.bodies[name].attached_to or WORLD
+        if name in cell.frames:
+            return cell.frames[name].attached_to or WORLD
+        if name in cell.tools:
+            group = state.tools[name].attached_to
+            return cell.tip_link(group) if group else WORLD
+        return cell.mechanism_frames[name]
+
+    @cached_property
+    def parents(self) -> dict[str, str]:
+        """The carriers of all frames but the world."""
+        return {name: self.parent(name) for name in self if name != WORLD}
+
+    def kind(self, name: str) -> FrameKind:
+        """What a frame belongs to.
+
+        Raises:
+            UnknownNameError: there is no such frame.
+        """
+        if self.check(name) == WORLD:
+            return FrameKind.WORLD
+        for things, kind in (
+            (self._state.bodies, FrameKind.BODY),
+            (self._cell.frames, FrameKind.FRAME),
+            (self._cell.tools, FrameKind.TOOL),
+            (self._cell.tool_links, FrameKind.TOOL_LINK),
+            (self._cell.tool_centre_points, FrameKind.TOOL_CENTRE_POINT),
+        ):
+            if name in things:
+                return kind
+        return FrameKind.LINK
 
     def check(self, name: str) -> str:
         """The name.
@@ -85,18 +116,23 @@ class FrameTree:
         Raises:
             UnknownNameError: there is no such frame.
         """
-        if name not in self.kinds:
-            raise UnknownNameError(unknown_name(f"frame {name!r}", name, self.kinds), subjects=(name,))
+        if name not in self:
+            raise UnknownNameError(unknown_name(f"frame {name!r}", name, self), subjects=(name,))
         return name
 
     def ancestors(self, name: str) -> Iterator[str]:
         """The frames that carry `name`, nearest first, the world last."""
         frame = self.check(name)
         while frame != WORLD:
-            frame = self.parents[frame]
+            frame = self.parent(frame)
             yield frame
+
+    def is_moving(self, name: str) -> bool:
+        """Whether joint values move the frame in the world; a joint that is fixed does not."""
+        moved = self._cell.moved_frames
+        return name in moved or any(frame in moved for frame in self.ancestors(name))
 
     def carried_by(self, name: str) -> tuple[str, ...]:
         """All frames below `name`."""
         self.check(name)
-        return tuple(frame for frame in self.parents if name in self.ancestors(frame))
+        return tuple(frame for frame in self if frame != WORLD and name in self.ancestors(frame))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 
 import msgspec
 from frozendict import frozendict
 
-from .digest import digest_of
+from .digest import canonical, digest_of
 from .pose import IDENTITY, Pose
 from .value import with_item
 
@@ -20,7 +21,7 @@ def _names(names: tuple[str, ...]) -> None:
         raise ValueError(f"names are listed twice: {', '.join(names)}")
 
 
-class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """Where a tool is.
 
     attached_to: the planning group whose tip link carries it; "" if it stands free. pose: of the tool frame in that
@@ -39,12 +40,17 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _names(self.touch_links)
         _names(self.touch_bodies)
 
+    @cached_property
+    def canonical(self) -> msgspec.Raw:
+        """Canonical JSON, kept because states share the entries that have not changed."""
+        return canonical(self)
+
     def with_configuration(self, values: Mapping[str, float]) -> ToolState:
         """The state with some of the tool's joint values replaced."""
         return msgspec.structs.replace(self, configuration=frozendict({**self.configuration, **values}))
 
 
-class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """Where a body is.
 
     attached_to: the frame that carries it (robot link, tool, tool link, body or named frame); "" if it stands free.
@@ -62,8 +68,13 @@ class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _names(self.touch_links)
         _names(self.touch_bodies)
 
+    @cached_property
+    def canonical(self) -> msgspec.Raw:
+        """Canonical JSON, kept because states share the entries that have not changed."""
+        return canonical(self)
 
-class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, cache_hash=True):
+
+class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
     """Everything that moves in a cell, by name.
 
     base_poses: of each robot's root link in the world. configuration: value of every variable of every robot [rad, m].
@@ -92,4 +103,14 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ca
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits that tell states apart in any process."""
-        return digest_of(self)
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        parts = {
+            "base_poses": self.base_poses,
+            "configuration": self.configuration,
+            "tools": {name: tool.canonical for name, tool in self.tools.items()},
+            "bodies": {name: body.canonical for name, body in self.bodies.items()},
+        }
+        return digest_of(parts)

@@ -125,9 +125,9 @@ class OwnerTable:
 
     def _holder(self, frame: str) -> str:
         """The tool that a body attached to `frame` is held by: directly, or by way of named frames."""
-        while frame != WORLD and self._tree.kinds[frame] is FrameKind.FRAME:
+        while frame != WORLD and self._tree.kind(frame) is FrameKind.FRAME:
             frame = self._parents[frame]
-        kind = self._tree.kinds[frame]
+        kind = self._tree.kind(frame)
         if kind in (FrameKind.TOOL, FrameKind.TOOL_LINK, FrameKind.TOOL_CENTRE_POINT):
             return self._units[frame]
         return ""

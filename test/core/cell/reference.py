@@ -67,7 +67,7 @@ def reference_world_pose(cell: RobotCell, state: RobotCellState, frame: str) -> 
     matrix = np.eye(4)
     while frame != WORLD:
         matrix = parent_matrix(cell, state, frame) @ matrix
-        frame = tree.parents[frame]
+        frame = tree.parent(frame)
     return Pose.from_matrix(matrix)
 
 
