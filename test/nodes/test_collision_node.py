@@ -1,0 +1,307 @@
+"""The collision node through its services and topics, against the core in this process."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Point, Pose, Vector3
+from running import DEMO
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import Marker, MarkerArray
+
+from robot_cell_planner import srv
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.pose import Pose as CellPose
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.paths import check_path
+from robot_cell_planner.collision.rules import CollisionOptions as CoreOptions
+from robot_cell_planner.collision.rules import Step
+from robot_cell_planner.collision.targets import TargetChecker
+from robot_cell_planner.errors import (
+    InvalidRequestError,
+    LimitExceededError,
+    TargetModeMismatchError,
+    UnknownNameError,
+)
+from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
+from robot_cell_planner.msg import CollisionOptions, CollisionPair, JointPath, SceneChange, StateRef, Target
+from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_to_message
+from robot_cell_planner.nodes.node import LATCHED
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = CELL.group().variables
+HOME = np.array([STATE.configuration[name] for name in JOINTS])
+NAN = math.nan
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(start_node, client):
+    start_node("scene_node", cell_file=DEMO)
+    start_node("collision_node", most_configurations=500, most_pairs=400, contacts_period=0.05)
+    client.scene()
+
+
+@pytest.fixture(scope="module")
+def ask(client):
+    """Call a service of the node: ask("CheckStates", configurations=...)."""
+
+    def call(kind, **fields):
+        service = getattr(srv, kind)
+        name = "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).lstrip("_")
+        return client.call(service, f"collision/{name}", service.Request(**fields))
+
+    return call
+
+
+def rows_of(count, seed=2):
+    return HOME + np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 6)) * (0.6, 1.0, 0.8, 0.6, 0.6, 0.6)
+
+
+def named(pairs):
+    return [(pair.step, pair.name_a, pair.name_b) for pair in pairs]
+
+
+def core_names(pairs):
+    return [(int(pair.step), pair.first, pair.second) for pair in pairs]
+
+
+def test_margins_and_steps_of_a_request(ask):
+    rows = rows_of(60)
+    steps = (Step.CC3, Step.CC5)
+    checker = CollisionChecker(CELL, STATE, JOINTS, options=CoreOptions(0.08, steps))
+    options = CollisionOptions(full_report=True, contacts=True, extra_margin=0.08, steps=[5, 3, 3])
+    reply = ask("CheckStates", configurations=path_to_message(JOINTS, rows), options=options)
+    assert 0 < sum(reply.in_collision) < len(rows)
+    for row, report in zip(rows, reply.reports, strict=True):
+        truth = checker.report(row)
+        assert named(report.pairs) == core_names(truth.pairs)
+        assert [pair.margin for pair in report.pairs] == [pair.margin for pair in truth.pairs]
+        for pair, found in zip(report.pairs, truth.pairs, strict=True):
+            assert [contact.depth for contact in pair.contacts] == [contact.depth for contact in found.contacts]
+        assert (report.pairs_checked, report.pairs_skipped) == (truth.pairs_checked, truth.pairs_skipped)
+
+
+def test_a_verbose_report_lists_every_pair_once_in_order(ask):
+    report = ask("CheckStates", options=CollisionOptions(verbose=True)).reports[0]
+    truth = CollisionChecker(CELL, STATE).report(verbose=True)
+    names = named(report.pairs)
+    assert names == sorted(names)
+    assert sorted(names) == sorted(core_names(truth.checked) + core_names(truth.skipped))
+    assert len(names) == report.pairs_checked + report.pairs_skipped
+    assert all(pair.reason for pair in report.pairs if pair.verdict == CollisionPair.SKIPPED)
+    kinds = {pair.name_a: pair.kind_a for pair in report.pairs} | {pair.name_b: pair.kind_b for pair in report.pairs}
+    assert kinds["forearm_link"] == CollisionPair.LINK
+    assert kinds["gripper/palm"] == CollisionPair.TOOL
+    assert kinds["table"] == CollisionPair.BODY
+    few = ask("CheckStates", options=CollisionOptions(verbose=True, max_pairs=7)).reports[0]
+    assert named(few.pairs) == names[:7]
+    assert few.truncated
+
+
+def test_reports_end_at_their_limit_and_say_so(ask):
+    checker = CollisionChecker(CELL, STATE, JOINTS)
+    row = next(q for q in rows_of(400, seed=3) if len(checker.report(q).pairs) >= 3)
+    truth = core_names(checker.report(row).pairs)
+    path = path_to_message(JOINTS, row[None])
+    for most in (1, 2, len(truth), len(truth) + 1):
+        options = CollisionOptions(full_report=True, max_pairs=most)
+        report = ask("CheckStates", configurations=path, options=options).reports[0]
+        assert named(report.pairs) == truth[:most]
+        assert report.truncated is (1 < most < len(truth))
+        assert not report.pairs[0].contacts
+
+
+def trajectory_of(rows, times=None):
+    points = [JointTrajectoryPoint(positions=row.tolist()) for row in rows]
+    for point, time in zip(points, times or [], strict=False):
+        point.time_from_start = Duration(sec=int(time), nanosec=round((time - int(time)) * 1e9))
+    return JointTrajectory(joint_names=list(JOINTS), points=points)
+
+
+def test_trajectories_are_checked_between_their_points(ask):
+    rows, times = rows_of(8, seed=4), [0.5 * index for index in range(8)]
+    checker = CollisionChecker(CELL, STATE, JOINTS)
+    truth = check_path(checker, rows, times, find_all=True, resolution=0.1, clearance=True, max_collisions=400)
+    assert truth.collisions
+    reply = ask(
+        "CheckTrajectory",
+        trajectory=trajectory_of(rows, times),
+        find_all=True,
+        resolution=0.1,
+        clearance=True,
+        options=CollisionOptions(contacts=True),
+    )
+    assert not reply.valid
+    assert reply.states_checked == truth.states_checked
+    assert [found.place for found in reply.collisions] == [found.place for found in truth.collisions]
+    assert [found.point for found in reply.collisions] == [found.point for found in truth.collisions]
+    assert named([found.pair for found in reply.collisions]) == core_names([found.pair for found in truth.collisions])
+    stamps = [found.time.sec + found.time.nanosec * 1e-9 for found in reply.collisions]
+    np.testing.assert_allclose(stamps, [found.time for found in truth.collisions], atol=1e-8)
+    assert reply.smallest_clearance.distance == truth.smallest.clearance.distance
+    closest = dict(
+        zip(
+            reply.smallest_clearance.configuration.joint_names,
+            reply.smallest_clearance.configuration.positions,
+            strict=True,
+        )
+    )
+    there = checker.distance(np.array([closest[name] for name in JOINTS]))
+    assert there.distance == pytest.approx(truth.smallest.clearance.distance, abs=1e-9)
+
+
+def test_the_first_collision_of_a_trajectory_is_enough_unless_all_are_asked_for(ask):
+    rows = rows_of(8, seed=4)
+    first = check_path(CollisionChecker(CELL, STATE, JOINTS), rows, resolution=0.1).collisions
+    reply = ask("CheckTrajectory", trajectory=trajectory_of(rows), resolution=0.1)
+    assert [found.place for found in reply.collisions] == [first[0].place]
+    still = ask("CheckTrajectory", trajectory=trajectory_of(HOME[None]))
+    assert still.valid
+    assert still.states_checked == 1
+
+
+def tool_at(x, y, z, **fields):
+    """The tool pointing down, with its centre point there."""
+    pose = CellPose.from_rpy((x, y, z), (math.pi, 0.0, 0.0))
+    return Target(mode=Target.TOOL, pose=pose_to_message(pose), **fields)
+
+
+def test_targets_are_held_against_what_stands(ask):
+    heights = (0.72, 0.69, 1.2)
+    targets = [tool_at(0.9, -0.1, height) for height in heights]
+    reply = ask("CheckTargets", targets=targets, options=CollisionOptions(full_report=True, contacts=True))
+    checker = TargetChecker(CELL, STATE)
+    for target, report in zip(targets, reply.reports, strict=True):
+        position = target.pose.position
+        pose = CellPose.from_rpy((position.x, position.y, position.z), (math.pi, 0.0, 0.0))
+        truth = checker.report_target(FrameTarget(pose=pose, mode=TargetMode.TOOL))
+        assert named(report.pairs) == core_names(truth.pairs)
+        assert report.pairs_checked == truth.pairs_checked
+    assert [report.in_collision for report in reply.reports] == [False, True, False]
+    names = {name for report in reply.reports for pair in report.pairs for name in (pair.name_a, pair.name_b)}
+    assert not any(name in CELL.robots["arm"].mechanism.links for name in names)
+
+
+def test_a_point_axis_target_collides_only_if_every_rotation_does(ask):
+    """Beside the post the jaws, which are wider than deep, fit in one way and not in the other."""
+    options = CollisionOptions(full_report=True)
+    checker = TargetChecker(CELL, STATE)
+    verdicts = set()
+    for y in np.linspace(0.05, 0.2, 16):
+        frame, axis = tool_at(0.64, y, 0.75), tool_at(0.64, y, 0.75, type=Target.POINT_AXIS)
+        axis.axis = Vector3(z=-1.0)
+        fixed, free = ask("CheckTargets", targets=[frame, axis], options=options).reports
+        core = PointAxisTarget(point=(0.64, y, 0.75), axis=(0.0, 0.0, -1.0), mode=TargetMode.TOOL)
+        truth = checker.report_target(core)
+        assert named(free.pairs) == core_names(truth.pairs)
+        assert fixed.in_collision or not free.in_collision
+        verdicts.add((fixed.in_collision, free.in_collision))
+    assert (True, False) in verdicts
+
+
+def test_what_a_request_changes_counts(ask):
+    """The table is moved up into the tool, for this request alone."""
+    target = tool_at(0.9, -0.1, 0.72)
+    up = SceneChange(operation=SceneChange.MOVE, name="table")
+    up.pose.position = Point(x=0.7, y=0.0, z=0.75)
+    up.pose.orientation.w = 1.0
+    moved = ask("CheckTargets", targets=[target], state=StateRef(changes=[up]))
+    assert moved.reports[0].in_collision
+    assert not ask("CheckTargets", targets=[target]).reports[0].in_collision
+
+
+def test_the_present_contacts_are_shown_and_taken_away_again(client):
+    """A body is put into the arm, and away again."""
+    seen, arrived = [], threading.Condition()
+
+    def listen(message):
+        with arrived:
+            seen.append(message)
+            arrived.notify_all()
+
+    subscription = client.node.create_subscription(MarkerArray, "collision/contacts", listen, LATCHED)
+    where = CellPose((0.0, 0.0, 1.0))
+    move = SceneChange(operation=SceneChange.MOVE, name="workpiece", pose=pose_to_message(where))
+    client.apply(move)
+    with arrived:
+        assert arrived.wait_for(lambda: any(len(message.markers) > 1 for message in seen), 30.0)
+        shown = next(message for message in seen if len(message.markers) > 1)
+    assert shown.markers[0].action == Marker.DELETEALL
+    assert all("workpiece" in marker.text for marker in shown.markers[1:])
+    move.pose = pose_to_message(STATE.bodies["workpiece"].pose)
+    client.apply(move)
+    with arrived:
+        assert arrived.wait_for(lambda: len(seen[-1].markers) == 1, 30.0)
+    client.node.destroy_subscription(subscription)
+
+
+def path(positions, *names):
+    return JointPath(joint_names=list(names or JOINTS), positions=positions)
+
+
+def options(**fields):
+    return {"options": CollisionOptions(**fields)}
+
+
+def along(rows=((0.0,) * 6, (0.1,) * 6), **fields):
+    return {"trajectory": trajectory_of(np.array(rows)), **fields}
+
+
+def backwards():
+    return {"trajectory": trajectory_of(np.zeros((2, 6)), [1.0, 0.5])}
+
+
+def short():
+    trajectory = trajectory_of(np.zeros((2, 6)))
+    trajectory.points[1].positions = [0.0] * 5
+    return {"trajectory": trajectory}
+
+
+BAD = {
+    "states: block": ("CheckStates", {"configurations": path([0.0] * 7)}, InvalidRequestError),
+    "states: NaN": ("CheckStates", {"configurations": path([NAN] * 6)}, InvalidRequestError),
+    "states: joint": ("CheckStates", {"configurations": path([0.0], "elbow")}, UnknownNameError),
+    "states: joint twice": ("CheckStates", {"configurations": path([0.0] * 2, *JOINTS[:1] * 2)}, InvalidRequestError),
+    "states: too many": ("CheckStates", {"configurations": path([0.0] * 6 * 501)}, LimitExceededError),
+    "states: margin below zero": ("CheckStates", options(extra_margin=-0.1), InvalidRequestError),
+    "states: margin NaN": ("CheckStates", options(extra_margin=NAN), InvalidRequestError),
+    "states: margin without end": ("CheckStates", options(extra_margin=math.inf), InvalidRequestError),
+    "states: step": ("CheckStates", options(steps=[0]), InvalidRequestError),
+    "trajectory: none": ("CheckTrajectory", {}, InvalidRequestError),
+    "trajectory: short point": ("CheckTrajectory", short(), InvalidRequestError),
+    "trajectory: NaN": ("CheckTrajectory", along(((NAN,) * 6,)), InvalidRequestError),
+    "trajectory: times go back": ("CheckTrajectory", backwards(), InvalidRequestError),
+    "trajectory: resolution below zero": ("CheckTrajectory", along(resolution=-0.1), InvalidRequestError),
+    "trajectory: resolution NaN": ("CheckTrajectory", along(resolution=NAN), InvalidRequestError),
+    "trajectory: resolution too fine": ("CheckTrajectory", along(resolution=1e-4), LimitExceededError),
+    "trajectory: resolution far too fine": ("CheckTrajectory", along(resolution=1e-300), InvalidRequestError),
+    "trajectory: too many points": ("CheckTrajectory", along(((0.0,) * 6,) * 501), LimitExceededError),
+    "targets: none": ("CheckTargets", {}, InvalidRequestError),
+    "targets: group": ("CheckTargets", {"group": "leg", "targets": [tool_at(1.0, 0.0, 1.0)]}, UnknownNameError),
+    "targets: pose": ("CheckTargets", {"targets": [Target(pose=Pose(position=Point(x=NAN)))]}, InvalidRequestError),
+    "targets: mode": ("CheckTargets", {"targets": [Target(mode=Target.WORKPIECE)]}, TargetModeMismatchError),
+    "targets: frame that the group does not carry": (
+        "CheckTargets",
+        {"targets": [Target(mode=Target.FRAME, frame="forearm_link")]},
+        TargetModeMismatchError,
+    ),
+    "targets: frame": ("CheckTargets", {"targets": [Target(mode=Target.FRAME, frame="hand")]}, UnknownNameError),
+    "targets: reference": ("CheckTargets", {"targets": [Target(reference_frame="tabel")]}, UnknownNameError),
+    "clearance: name": ("ComputeClearance", {"names": ["tabel"]}, UnknownNameError),
+    "clearance: reach below zero": ("ComputeClearance", {"max_distance": -1.0}, InvalidRequestError),
+    "clearance: reach NaN": ("ComputeClearance", {"max_distance": NAN}, InvalidRequestError),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_requests_get_their_named_error(ask, case):
+    kind, fields, error = BAD[case]
+    with pytest.raises(error) as caught:
+        ask(kind, **fields)
+    assert caught.value.message
+
+
+def test_bad_requests_left_the_node_at_work(ask):
+    assert list(ask("CheckStates").in_collision) == [False]
