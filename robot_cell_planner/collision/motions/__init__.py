@@ -1,0 +1,1 @@
+"""Certified motions: whole curves through joint space that are proven free, not sampled."""

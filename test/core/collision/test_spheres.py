@@ -1,0 +1,166 @@
+"""Covering spheres: they hold the solid, stick out no further than said, and the proof fails where they do not."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from collision_cells import bracket, working_cell
+
+from robot_cell_planner.cell import mesh_cache
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere, Triangles
+from robot_cell_planner.collision.solids import solids
+from robot_cell_planner.collision.spheres import cover as covers
+from robot_cell_planner.collision.spheres.cover import cover, prove
+from robot_cell_planner.collision.spheres.polytopes import polytope_around
+from robot_cell_planner.collision.spheres.report import cover_cell
+
+PROTRUSION = 0.01
+
+
+def random_hull(seed, count=40):
+    points = np.random.default_rng(seed).normal(size=(count, 3)) * (0.08, 0.05, 0.03)
+    vertices = tuple(tuple(row) for row in points.tolist())
+    return Triangles(vertices, tuple((i, i + 1, i + 2) for i in range(count - 2)), MeshUse.HULL)
+
+
+SOLIDS = {
+    "box": Box((0.3, 0.1, 0.04)),
+    "sphere": Sphere(0.07),
+    "cylinder": Cylinder(0.05, 0.2),
+    "capsule": Capsule(0.04, 0.3),
+    "cone": Cone(0.06, 0.15),
+    "hull": solids(random_hull(1))[0],
+    "sliver": solids(Triangles(((0, 0, 0), (0.4, 0, 0), (0, 0.003, 0), (0, 0, 0.003)), ((0, 1, 2), (0, 1, 3))))[0],
+    "surface": solids(bracket(0.06))[0],
+}
+
+
+def points_of(name, solid, rng, count=20_000):
+    """Random points of a solid, many of them on its skin, by its definition and not by its polytope."""
+    unit = rng.uniform(-1.0, 1.0, (count, 3))
+    skin = rng.random((count, 1)) < 0.5
+    if name == "box":
+        axis = rng.integers(0, 3, count)
+        rows = np.flatnonzero(skin[:, 0])
+        unit[rows, axis[rows]] = np.sign(unit[rows, axis[rows]])
+        return unit * 0.5 * np.array(solid.size)
+    if name in ("sphere", "capsule"):
+        directions = unit / np.linalg.norm(unit, axis=1)[:, None]
+        lengths = solid.radius * np.where(skin, 1.0, rng.random((count, 1)))
+        found = directions * lengths
+        if name == "capsule":
+            found[:, 2] += rng.choice((-0.5, 0.5, *rng.uniform(-0.5, 0.5, 20)), count) * solid.length
+        return found
+    if name in ("cylinder", "cone"):
+        angle, along = rng.uniform(0.0, 2.0 * np.pi, count), rng.uniform(-0.5, 0.5, count)
+        reach = solid.radius * np.where(skin[:, 0], 1.0, np.sqrt(rng.random(count)))
+        if name == "cone":
+            reach *= 0.5 - along
+        return np.column_stack((reach * np.cos(angle), reach * np.sin(angle), along * solid.length))
+    weights = rng.dirichlet(np.full(3, 0.5), count)
+    faces = solid.mesh.vertices[solid.mesh.faces[rng.integers(0, len(solid.mesh.faces), count)]]
+    found = np.einsum("ij,ijk->ik", weights, faces)
+    if name == "surface":
+        return found
+    middle = solid.mesh.vertices.mean(axis=0)
+    return middle + (found - middle) * np.where(skin, 1.0, rng.random((count, 1)))
+
+
+@pytest.mark.parametrize("name", SOLIDS)
+def test_every_point_lies_in_a_ball(name):
+    found = cover(SOLIDS[name], PROTRUSION)
+    points = points_of(name, SOLIDS[name], np.random.default_rng(2))
+    nearest = np.full(len(points), np.inf)
+    for ball in found.balls:
+        nearest = np.minimum(nearest, np.linalg.norm(points - ball[:3], axis=1) - ball[3])
+    assert nearest.max() <= 1e-12
+    assert found.protrusion <= PROTRUSION
+
+
+@pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "sliver"])
+def test_no_ball_sticks_out_further_than_said(name):
+    """Around an inner point a ball leaves a convex solid by its radius less the distance to the nearest face."""
+    polytope = polytope_around(SOLIDS[name])
+    for ball in cover(SOLIDS[name], PROTRUSION).balls:
+        depth = (polytope.planes[:, 3] - polytope.planes[:, :3] @ ball[:3]).min()
+        assert depth >= 0.0
+        assert ball[3] - depth <= PROTRUSION + 1e-8
+
+
+@pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "surface"])
+def test_balls_that_are_too_small_are_not_proven(name):
+    polytope = polytope_around(SOLIDS[name])
+    balls = cover(SOLIDS[name], PROTRUSION).balls
+    assert prove(polytope, balls, PROTRUSION) is not None
+    assert prove(polytope, balls * (1.0, 1.0, 1.0, 0.95), PROTRUSION) is None
+    assert prove(polytope, balls * (1.0, 1.0, 1.0, 1.05), 0.0) is None
+    assert prove(polytope, balls[: len(balls) // 2], PROTRUSION) is None
+    assert prove(polytope, balls * np.nan, PROTRUSION) is None
+
+
+def test_round_solids_lie_within_their_polytopes():
+    for name in ("cylinder", "cone"):
+        polytope = polytope_around(SOLIDS[name])
+        points = points_of(name, SOLIDS[name], np.random.default_rng(3))
+        assert (points @ polytope.planes[:, :3].T <= polytope.planes[:, 3] + 1e-12).all()
+
+
+def test_a_finer_cover_has_more_balls():
+    coarse, fine = cover(SOLIDS["box"], 0.02), cover(SOLIDS["box"], PROTRUSION)
+    assert len(coarse.balls) < len(fine.balls)
+
+
+@pytest.mark.parametrize("protrusion", [0.0, -0.01, float("nan"), 2.0])
+def test_a_protrusion_out_of_range_is_refused(protrusion):
+    with pytest.raises(ValueError, match="protrusion"):
+        cover(SOLIDS["box"], protrusion)
+
+
+class TestCache:
+    SOLID = Box((0.11, 0.07, 0.05))
+
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.setenv(mesh_cache.ENVIRONMENT, str(tmp_path))
+        cover.cache_clear()
+        yield tmp_path / "meshes"
+        cover.cache_clear()
+
+    def fresh(self):
+        cover.cache_clear()
+        return cover(self.SOLID, PROTRUSION).balls
+
+    def test_it_is_read_back_to_the_last_bit(self, folder, monkeypatch):
+        made = self.fresh()
+        assert len(list(folder.iterdir())) == 1
+        monkeypatch.setattr(covers, "_made", None)
+        assert np.array_equal(self.fresh(), made)
+
+    @pytest.mark.parametrize("damage", [lambda data: data[:-8], lambda data: b"", lambda data: data[:-1] + b"\x7f"])
+    def test_a_damaged_file_is_made_anew(self, folder, damage):
+        made = self.fresh()
+        (entry,) = folder.iterdir()
+        entry.write_bytes(damage(entry.read_bytes()))
+        assert np.array_equal(self.fresh(), made)
+
+    def test_a_file_with_smaller_balls_is_not_believed(self, folder):
+        """Its checksum fits, its contents do not hold the solid."""
+        made = self.fresh()
+        (entry,) = folder.iterdir()
+        rows = covers._packed(made * (1.0, 1.0, 1.0, 0.9))
+        mesh_cache.write_cached(entry.stem, covers.KIND, rows, np.empty((0, 3), dtype=np.int32))
+        assert np.array_equal(self.fresh(), made)
+
+    def test_equal_solids_have_equal_bytes(self, folder, monkeypatch):
+        made = hashlib.sha256(self.fresh().tobytes()).hexdigest()
+        monkeypatch.setenv(mesh_cache.ENVIRONMENT, "")
+        assert hashlib.sha256(self.fresh().tobytes()).hexdigest() == made
+
+
+def test_everything_in_a_cell_is_covered():
+    cell, _ = working_cell()
+    report = cover_cell(cell)
+    assert {"base", "link6", "gripper/palm", "part"} <= {owner.name for owner in report.owners}
+    assert all(owner.spheres for owner in report.owners)
+    assert report.spheres == sum(owner.spheres for owner in report.owners)
+    assert 0.0 < report.protrusion <= PROTRUSION
