@@ -6,68 +6,89 @@ joint values is not. Every static transform is in each message of /tf_static, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
 from ..cell.changes import Scene
-from ..cell.mechanism import JointKind, Mechanism
-from ..cell.state import RobotCellState
+from ..cell.mechanism import JointKind
+from ..cell.pose import IDENTITY, Pose
+from ..cell.robot import Robot
+from ..cell.state import BodyState, RobotCellState
+from ..cell.things import NamedFrame, Tool
 from ..cell.value import WORLD
 from ..kinematics.transforms import WorldTransforms
 from .conversions.basic import time_to_message, transform_to_message
+from .conversions.kept import KeptMessages
 from .node import LATCHED, CellNode, reliable
 
 
 class FramesPublisher:
-    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: put before every frame but world."""
+    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: put before every frame but world.
+
+    A static transform keeps the stamp of the moment since which it holds.
+    """
 
     def __init__(self, node: CellNode, prefix: str = "") -> None:
         self._node = node
         self._prefix = prefix
         self._moving: list[tuple[str, str]] = []
+        self._mechanisms: KeptMessages[Robot | Tool, list[TransformStamped]] = KeptMessages(self._fixed)
+        self._bodies: KeptMessages[BodyState, TransformStamped] = KeptMessages(self._body)
+        self._frames: KeptMessages[NamedFrame, TransformStamped] = KeptMessages(self._frame)
         self._static_publisher = node.create_publisher(TFMessage, "/tf_static", LATCHED)
         self._moving_publisher = node.create_publisher(TFMessage, "/tf", reliable(100))
 
     def publish_static(self, scene: Scene) -> None:
         """Everything that holds until the next revision."""
         cell, state = scene.cell, scene.state
-        fixed: list[tuple[str, str]] = [(WORLD, robot.mechanism.root) for robot in cell.robots.values()]
-        self._moving = []
-        for robot in cell.robots.values():
-            self._sort(robot.mechanism, "", fixed)
-        for name, tool in cell.tools.items():
-            group = state.tools[name].attached_to
-            fixed.append((cell.tip_link(group) if group else WORLD, name))
-            fixed.append((name, tool.frame_of(tool.mechanism.root)))
-            fixed.append((tool.frame_of(tool.tcp_link or tool.mechanism.root), tool.tcp_frame))
-            self._sort(tool.mechanism, f"{name}/", fixed)
-        fixed.extend((body.attached_to or WORLD, name) for name, body in state.bodies.items())
-        fixed.extend((frame.attached_to or WORLD, frame.name) for frame in cell.frames.values())
-        stamp = self._node.get_clock().now().nanoseconds
-        self._static_publisher.publish(self._message(fixed, WorldTransforms(cell, state), stamp))
+        entries = [
+            self._transform(WORLD, robot.mechanism.root, state.base_poses[name]) for name, robot in cell.robots.items()
+        ]
+        for name, tool in state.tools.items():
+            carrier = cell.tip_link(tool.attached_to) if tool.attached_to else WORLD
+            entries.append(self._transform(carrier, name, tool.pose))
+        for fixed in self._mechanisms.messages({**cell.robots, **cell.tools}):
+            entries.extend(fixed)
+        entries.extend(self._bodies.messages(state.bodies))
+        entries.extend(self._frames.messages(cell.frames))
+        parents = cell.mechanism_frames
+        self._moving = [(parents[child], child) for child in parents if child in cell.moved_frames]
+        self._static_publisher.publish(TFMessage(transforms=entries))
 
     def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
         """What depends on joint values, at a stamp [ns]."""
         if self._moving:
-            self._moving_publisher.publish(self._message(self._moving, WorldTransforms(scene.cell, state), stamp))
+            transforms = WorldTransforms(scene.cell, state)
+            time = time_to_message(stamp)
+            moving = [self._transform(a, b, transforms.between(a, b), time) for a, b in self._moving]
+            self._moving_publisher.publish(TFMessage(transforms=moving))
 
-    def _sort(self, mechanism: Mechanism, prefix: str, fixed: list[tuple[str, str]]) -> None:
-        for joint in mechanism.tree_order:
-            pair = (prefix + joint.parent, prefix + joint.child)
-            (fixed if joint.kind is JointKind.FIXED else self._moving).append(pair)
+    def _fixed(self, _: str, owner: Robot | Tool) -> list[TransformStamped]:
+        """What joints that are fixed hold, and the tool centre point."""
+        tool = owner if isinstance(owner, Tool) else None
+        joints = [joint for joint in owner.mechanism.tree_order if joint.kind is JointKind.FIXED]
+        if tool is None:
+            return [self._transform(joint.parent, joint.child, joint.origin) for joint in joints]
+        root, carrier = tool.mechanism.root, tool.tcp_link or tool.mechanism.root
+        return [
+            self._transform(tool.name, tool.frame_of(root), IDENTITY),
+            *(self._transform(tool.frame_of(j.parent), tool.frame_of(j.child), j.origin) for j in joints),
+            self._transform(tool.frame_of(carrier), tool.tcp_frame, tool.tcp),
+        ]
 
-    def _message(self, pairs: Iterable[tuple[str, str]], transforms: WorldTransforms, stamp: int) -> TFMessage:
-        time = time_to_message(stamp)
-        message = TFMessage()
-        for parent, child in pairs:
-            entry = TransformStamped(transform=transform_to_message(transforms.between(parent, child)))
-            entry.header.stamp = time
-            entry.header.frame_id = self._named(parent)
-            entry.child_frame_id = self._named(child)
-            message.transforms.append(entry)
-        return message
+    def _body(self, name: str, body: BodyState) -> TransformStamped:
+        return self._transform(body.attached_to or WORLD, name, body.pose)
+
+    def _frame(self, name: str, frame: NamedFrame) -> TransformStamped:
+        return self._transform(frame.attached_to or WORLD, name, frame.pose)
+
+    def _transform(self, parent: str, child: str, pose: Pose, time: Time | None = None) -> TransformStamped:
+        entry = TransformStamped(transform=transform_to_message(pose))
+        entry.header.stamp = time or self._node.get_clock().now().to_msg()
+        entry.header.frame_id = self._named(parent)
+        entry.child_frame_id = self._named(child)
+        return entry
 
     def _named(self, frame: str) -> str:
         return frame if frame == WORLD else f"{self._prefix}{frame}"

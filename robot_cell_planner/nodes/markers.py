@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from builtin_interfaces.msg import Time
+import itertools
+import operator
+
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -11,36 +13,70 @@ from ..cell.changes import Scene
 from ..cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere, Triangles
 from ..cell.meshes import load_mesh
 from ..cell.pose import IDENTITY, Pose
+from ..cell.robot import Robot
+from ..cell.things import RigidBody, Tool
 from .conversions.basic import pose_to_message, vector_to_message
+from .conversions.kept import KeptMessages
 
 GREY = (0.7, 0.7, 0.72, 1.0)
 
 
-def scene_markers(scene: Scene, stamp: Time, frame_prefix: str = "") -> MarkerArray:
-    """One marker a shape, each in the frame of its body or tool link, after one that clears those before."""
-    array = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
-    for name, body in scene.cell.bodies.items():
-        if not scene.state.bodies[name].hidden:
-            _add(array, "bodies", frame_prefix + name, body.visuals or body.collisions, stamp)
-    for name, tool in scene.cell.tools.items():
-        if scene.state.tools[name].hidden:
-            continue
-        for link in tool.mechanism.links.values():
-            _add(array, "tools", frame_prefix + tool.frame_of(link.name), link.visuals or link.collisions, stamp)
-    return array
+class SceneMarkers:
+    """One marker a shape, each in the frame of its body or tool link, after one that clears those before.
 
+    A single robot is shown by what reads robot_description; several are here too, since that topic holds one alone.
+    They have no stamp, so that they are seen wherever their frame is at present. Where a frame goes is no business of
+    theirs: they change with models and with what is hidden.
+    """
 
-def _add(array: MarkerArray, namespace: str, frame: str, shapes: tuple[Shape, ...], stamp: Time) -> None:
-    for shape in shapes:
-        for marker in _markers(shape):
-            marker.header.frame_id = frame
-            marker.header.stamp = stamp
-            marker.ns = namespace
-            marker.id = len(array.markers)
-            marker.frame_locked = True
-            r, g, b, a = shape.rgba or GREY
-            marker.color = ColorRGBA(r=r, g=g, b=b, a=a)
-            array.markers.append(marker)
+    def __init__(self, frame_prefix: str = "") -> None:
+        self._prefix = frame_prefix
+        self._next_id = 0
+        self._robots: KeptMessages[Robot, list[Marker]] = KeptMessages(self._of_robot)
+        self._tools: KeptMessages[Tool, list[Marker]] = KeptMessages(self._of_tool)
+        self._bodies: KeptMessages[RigidBody, list[Marker]] = KeptMessages(self._of_body)
+        self._shown: list[list[Marker]] | None = None
+
+    def changed(self, scene: Scene) -> MarkerArray | None:
+        """The markers of a scene; None if they are those of the call before."""
+        cell, state = scene.cell, scene.state
+        hidden = {name for name, body in state.bodies.items() if body.hidden}
+        hidden |= {name for name, tool in state.tools.items() if tool.hidden}
+        found = [
+            *self._bodies.messages({name: body for name, body in cell.bodies.items() if name not in hidden}),
+            *self._tools.messages({name: tool for name, tool in cell.tools.items() if name not in hidden}),
+            *self._robots.messages(cell.robots if len(cell.robots) > 1 else {}),
+        ]
+        if self._shown is not None and len(found) == len(self._shown) and all(map(operator.is_, found, self._shown)):
+            return None
+        self._shown = found
+        return MarkerArray(markers=[Marker(action=Marker.DELETEALL), *itertools.chain.from_iterable(found)])
+
+    def _of_robot(self, _: str, robot: Robot) -> list[Marker]:
+        links = robot.mechanism.links.values()
+        found = [self._placed("robots", link.name, link.visuals or link.collisions) for link in links]
+        return list(itertools.chain.from_iterable(found))
+
+    def _of_body(self, name: str, body: RigidBody) -> list[Marker]:
+        return self._placed("bodies", name, body.visuals or body.collisions)
+
+    def _of_tool(self, _: str, tool: Tool) -> list[Marker]:
+        links = tool.mechanism.links.values()
+        found = [self._placed("tools", tool.frame_of(link.name), link.visuals or link.collisions) for link in links]
+        return list(itertools.chain.from_iterable(found))
+
+    def _placed(self, namespace: str, frame: str, shapes: tuple[Shape, ...]) -> list[Marker]:
+        result = []
+        for shape in shapes:
+            for marker in _markers(shape):
+                marker.header.frame_id = self._prefix + frame
+                marker.ns = namespace
+                marker.id = self._next_id = (self._next_id + 1) % 2**31
+                marker.frame_locked = True
+                r, g, b, a = shape.rgba or GREY
+                marker.color = ColorRGBA(r=r, g=g, b=b, a=a)
+                result.append(marker)
+        return result
 
 
 def _markers(shape: Shape) -> list[Marker]:

@@ -107,6 +107,13 @@ class CellNode(Node):
         if self.executor is not None:
             self.executor.create_task(lambda: None if future.done() else future.set_result(value))
 
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do some work when the callback that is running has ended and its reply, if it has one, is out."""
+        if self.executor is None:
+            work()
+        else:
+            self.executor.create_task(work)
+
     def close(self) -> None:
         """Let go of what the node holds; called once when it ends."""
 

@@ -6,37 +6,29 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from std_msgs.msg import String
-from visualization_msgs.msg import MarkerArray
-
 from robot_cell_planner import srv
-from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
+from robot_cell_planner.msg import SceneUpdate, StateSnapshot
 
+from ..cell.cell import RobotCell
 from ..cell.cell_file import load_cell, load_state, save_cell, save_state
-from ..cell.changes import Add, Scene
+from ..cell.changes import Add, Replace, Scene
 from ..cell.import_files import import_file
 from ..cell.imported import Imported, moved
 from ..cell.journal import Journal
 from ..cell.revisions import AcceptedChange, RevisionedScene
+from ..collision.settings import unknown_names
+from ..collision.solids import prepare_geometry
 from ..errors import InvalidRequestError
 from ..kinematics.transforms import world_pose
-from .conversions.basic import (
-    configuration_to_message,
-    duration_from_message,
-    pose_from_message,
-    time_from_message,
-    time_to_message,
-)
+from .conversions.basic import duration_from_message, pose_from_message, time_from_message
 from .conversions.changes import changes_from_message, collision_changes, update_to_message
-from .conversions.models import ModelReader, cell_to_message
-from .conversions.states import state_to_message
+from .conversions.models import ModelReader
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
-from .frames_publisher import FramesPublisher
-from .markers import scene_markers
-from .node import LATCHED, CellNode, reliable, run
+from .geometry_check import GeometryCheck
+from .node import CellNode, run
 from .parameters import Parameter
-from .replica import UPDATES_KEPT
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
+from .scene_publisher import ScenePublisher
 from .scene_view import MOST_CHANGES, SceneView
 
 PARAMETERS = (
@@ -51,6 +43,8 @@ PARAMETERS = (
         "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
     ),
     Parameter("most_models", 20_000, "Largest number of tools, bodies or frames in a message.", 1, 1_000_000),
+    Parameter("most_shapes", 10_000, "Largest number of shapes of a tool or body in a message.", 1, 1_000_000),
+    Parameter("most_changes", MOST_CHANGES, "Largest number of changes in a request.", 1, 1_000_000),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -65,31 +59,17 @@ class SceneNode(CellNode):
         super().__init__("scene_node")
         cell_file = self.parameters["cell_file"]
         self._roots = resource_roots(self.parameters, cell_file)
-        self._models = ModelReader(self._roots, most_models=self.parameters["most_models"])
+        self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
         journal_file = self.parameters["journal_file"]
         self._journal = Journal(journal_file, fsync=self.parameters["journal_fsync"]) if journal_file else None
         self._owned = RevisionedScene(world_pose, self._journal, kept=self.parameters["revisions_kept"])
         self._view = SceneView(self, self._models, self.parameters["wait_timeout"])
-        self._frames = FramesPublisher(self, self.parameters["frame_prefix"])
-        self._view_is_old = False
-        self._joints_are_new = False
-        self._tf_is_old = False
-        self._snapshot_revision = 0
-        self._make_publishers()
+        self._publisher = ScenePublisher(self, self._owned, self._view)
+        self._geometry = GeometryCheck(self)
+        self._unknown: tuple[str, ...] = ()
         self._serve_all()
-        self._view.on_joints(self._on_joints)
-        self.create_timer(1.0 / self.parameters["tf_rate"], self._follow_joints)
-        self.create_timer(1.0 / self.parameters["view_rate"], self._publish_view)
         self._diagnostics = Diagnostics(self, "scene", self._check)
         self._start(cell_file)
-
-    def _make_publishers(self) -> None:
-        self._snapshots = self.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
-        self._updates = self.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT, latched=True))
-        self._states = self.create_publisher(StateSnapshot, "scene/state", LATCHED)
-        self._descriptions = self.create_publisher(String, "robot_description", LATCHED)
-        self._semantics = self.create_publisher(String, "robot_description_semantic", LATCHED)
-        self._markers = self.create_publisher(MarkerArray, "scene/markers", LATCHED)
 
     def _serve_all(self) -> None:
         self.serve(srv.LoadCell, "scene/load_cell", self._load_cell)
@@ -109,6 +89,7 @@ class SceneNode(CellNode):
             self._tell_whole()
         elif cell_file:
             cell, state = load_cell(cell_file, self._roots)
+            prepare_geometry(cell)
             self._owned.load(cell, state)
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._owned.revision}")
             self._tell_whole()
@@ -116,88 +97,30 @@ class SceneNode(CellNode):
     # What others are told.
 
     def _tell(self, change: AcceptedChange) -> SceneUpdate:
-        """Publish an accepted change, and the whole scene where models changed."""
+        """Go to the revision of an accepted change, and let others know."""
         update = self._update(change)
         self._view.take(self._owned.scene, self._owned.revision)
-        self._updates.publish(update)
-        self._view_is_old = True
-        if change.difference.models.robots:
-            self._publish_descriptions()
-        if self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
-            self._publish_snapshot()
+        self._publisher.tell(update)
+        if change.difference.changes_models:
+            self._note_unknown_names()
         return update
 
     def _tell_whole(self) -> None:
         self._view.take(self._owned.scene, self._owned.revision)
-        self._publish_snapshot()
-        self._publish_descriptions()
-        self._view_is_old = True
-        self._publish_view()
-
-    def _publish_snapshot(self) -> None:
-        self._snapshot_revision = self._owned.revision
-        self._snapshots.publish(self._snapshot())
+        self._publisher.tell_whole()
+        self._note_unknown_names()
 
     def _update(self, change: AcceptedChange) -> SceneUpdate:
         update = update_to_message(change.difference, change.previous, change.revision, change.digest)
-        update.stamp = self._now()
+        update.stamp = self.get_clock().now().to_msg()
         return update
 
-    def _now(self) -> Any:
-        return time_to_message(self.get_clock().now().nanoseconds)
-
-    def _snapshot(self) -> SceneSnapshot:
-        cell = self._owned.scene.cell
-        return SceneSnapshot(
-            stamp=self._now(),
-            cell_revision=self._owned.cell_revision,
-            cell_digest=cell.digest(),
-            cell=cell_to_message(cell),
-            state=self._state_snapshot(),
-        )
-
-    def _state_snapshot(self) -> StateSnapshot:
-        scene = self._owned.scene
-        return StateSnapshot(
-            revision=self._owned.revision,
-            digest=scene.state.digest(),
-            state=state_to_message(scene.state),
-            measured=configuration_to_message(self._view.measured.values),
-            joint_stamp=time_to_message(self._view.measured.oldest()),
-        )
-
-    def _publish_descriptions(self) -> None:
-        robots = list(self._owned.scene.cell.robots.values())
-        if len(robots) == 1:
-            self._descriptions.publish(String(data=robots[0].sources.urdf))
-            self._semantics.publish(String(data=robots[0].sources.srdf))
-
-    def _publish_view(self) -> None:
-        """What people look at, and late joiners start from: at a bounded rate, however many changes there were."""
-        if self._view_is_old:
-            self._view_is_old = False
-            scene = self._owned.scene
-            self._frames.publish_static(scene)
-            self._markers.publish(scene_markers(scene, self._now(), self.parameters["frame_prefix"]))
-            self._joints_are_new = True
-        if self._joints_are_new:
-            self._joints_are_new = False
-            self._states.publish(self._state_snapshot())
-            self._publish_moving()
-
-    def _on_joints(self, _: int) -> None:
-        self._joints_are_new = self._tf_is_old = True
-
-    def _follow_joints(self) -> None:
-        self._view.read_joints()
-        if self._tf_is_old:
-            self._publish_moving()
-
-    def _publish_moving(self) -> None:
-        self._tf_is_old = False
-        measured = self._view.measured
-        stamp = measured.newest() or self.get_clock().now().nanoseconds
-        self._frames.publish_moving(self._owned.scene, measured.applied_to(self._owned.scene.state), stamp)
+    def _note_unknown_names(self) -> None:
+        """Collision settings of what is not in the cell: they wait for it, or are misspelt."""
+        unknown = unknown_names(self._owned.scene.cell)
+        if unknown and unknown != self._unknown:
+            self.get_logger().warning(_unknown_text(unknown))
+        self._unknown = unknown
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         if not self._owned.revision:
@@ -209,6 +132,8 @@ class SceneNode(CellNode):
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values passed over": self._view.measured.passed_over,
         }
+        if self._unknown:
+            return WARN, _unknown_text(self._unknown), values
         return OK, "no joint was measured yet" if not oldest else "follows joint_states", values
 
     # Services.
@@ -224,7 +149,8 @@ class SceneNode(CellNode):
             cell = self._models.cell(request.cell, "cell")
             found = Imported(cell, cell.default_state())
         response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
-        response.warnings = list(found.left_out)
+        response.warnings = [*found.left_out, *_unknown_warnings(found.cell)]
+        await self._geometry.check(found.cell)
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
             if request.relative_to:
@@ -242,21 +168,21 @@ class SceneNode(CellNode):
         response.revision = self._owned.revision
 
     async def _get_cell(self, request: Any, response: Any) -> None:
-        response.scene = self._snapshot()
+        response.scene = self._publisher.snapshot()
 
     async def _get_state(self, request: Any, response: Any) -> None:
         change = self._owned.since(request.since_revision) if request.since_revision else None
-        self._owned.scene  # noqa: B018 - an error without a cell
         response.is_update = change is not None
         if change is None:
-            response.state = self._state_snapshot()
+            response.state = self._publisher.state_snapshot()
         else:
             response.update = self._update(change)
             response.state = StateSnapshot(revision=change.revision, digest=change.digest)
 
     async def _apply_changes(self, request: Any, response: Any) -> None:
         response.revision = self._owned.revision
-        changes = changes_from_message(request.changes, self._models, "changes", MOST_CHANGES)
+        changes = changes_from_message(request.changes, self._models, "changes", self.parameters["most_changes"])
+        await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
         change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
         response.update = self._update(change) if request.dry_run else self._tell(change)
         response.revision = self._owned.revision
@@ -289,11 +215,21 @@ class SceneNode(CellNode):
     async def _wait_for_state(self, request: Any, response: Any) -> None:
         stamp, timeout = time_from_message(request.min_joint_stamp), duration_from_message(request.timeout)
         await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
-        response.state = self._state_snapshot()
+        response.state = self._publisher.state_snapshot()
 
     def close(self) -> None:
         if self._journal is not None:
             self._journal.close()
+
+
+def _unknown_warnings(cell: RobotCell) -> list[str]:
+    unknown = unknown_names(cell)
+    return [_unknown_text(unknown)] if unknown else []
+
+
+def _unknown_text(names: tuple[str, ...]) -> str:
+    listed = ", ".join(names[:10])
+    return f"the collision settings name {listed}, which the cell does not have; they wait for it, or are misspelt"
 
 
 def _saved(save: Callable[..., str], request: Any, *arguments: Any) -> str:

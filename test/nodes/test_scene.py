@@ -255,7 +255,7 @@ def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, jo
     ("parameters", "words"),
     [
         ({"cell_file": "/does/not/exist.yaml"}, ["/does/not/exist.yaml"]),
-        ({"cell_file": DEMO, "tf_rate": -5.0}, ["tf_rate", "-5", "0.1 to 1000"]),
+        ({"cell_file": DEMO, "tf_rate": -5.0}, ["tf_rate", "-5", "1 to 1000"]),
         ({"cell_file": DEMO, "revisions_kept": "many"}, ["revisions_kept", "many", "int"]),
         ({"cell_file": DEMO, "resource_packages": "[nonsense]"}, ["resource_packages", "name=folder"]),
     ],

@@ -35,6 +35,7 @@ from ...cell.sources import ModelSources
 from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
 from .basic import names_from_message, pose_from_message, pose_to_message, position_from_message, vector_to_message
+from .kept import KeptMessages
 
 PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
@@ -42,14 +43,26 @@ RIGID_LINK = "body"
 
 
 def cell_to_message(cell: RobotCell) -> CellMessage:
-    return CellMessage(
-        name=cell.name,
-        robots=[_robot_to_message(robot) for robot in cell.robots.values()],
-        tools=[_tool_to_message(tool) for tool in cell.tools.values()],
-        bodies=[_body_to_message(body) for body in cell.bodies.values()],
-        frames=[_frame_to_message(frame) for frame in cell.frames.values()],
-        collision=_settings_to_message(cell.collision),
-    )
+    return CellWriter().message(cell)
+
+
+class CellWriter:
+    """Turns cells that follow each other into messages, and makes anew what has changed alone."""
+
+    def __init__(self) -> None:
+        self._robots: KeptMessages[Robot, RobotModel] = KeptMessages(lambda _, robot: _robot_to_message(robot))
+        self._tools: KeptMessages[things.Tool, ToolModel] = KeptMessages(lambda _, tool: _tool_to_message(tool))
+        self._bodies: KeptMessages[things.RigidBody, BodyModel] = KeptMessages(lambda _, body: _body_to_message(body))
+
+    def message(self, cell: RobotCell) -> CellMessage:
+        return CellMessage(
+            name=cell.name,
+            robots=self._robots.messages(cell.robots),
+            tools=self._tools.messages(cell.tools),
+            bodies=self._bodies.messages(cell.bodies),
+            frames=[_frame_to_message(frame) for frame in cell.frames.values()],
+            collision=_settings_to_message(cell.collision),
+        )
 
 
 class _Named(Protocol):

@@ -21,15 +21,27 @@ from .basic import (
     pose_from_message,
     pose_to_message,
 )
+from .kept import KeptMessages
 
 
 def state_to_message(state: RobotCellState) -> StateMessage:
-    return StateMessage(
-        base_poses=[NamedPose(name=n, pose=pose_to_message(pose)) for n, pose in state.base_poses.items()],
-        configuration=configuration_to_message(state.configuration),
-        tools=[_tool_to_message(name, tool) for name, tool in state.tools.items()],
-        bodies=[_body_to_message(name, body) for name, body in state.bodies.items()],
-    )
+    return StateWriter().message(state)
+
+
+class StateWriter:
+    """Turns states that follow each other into messages, and makes anew what has changed alone."""
+
+    def __init__(self) -> None:
+        self._tools: KeptMessages[ToolState, ToolStateMessage] = KeptMessages(_tool_to_message)
+        self._bodies: KeptMessages[BodyState, BodyStateMessage] = KeptMessages(_body_to_message)
+
+    def message(self, state: RobotCellState) -> StateMessage:
+        return StateMessage(
+            base_poses=[NamedPose(name=n, pose=pose_to_message(pose)) for n, pose in state.base_poses.items()],
+            configuration=configuration_to_message(state.configuration),
+            tools=self._tools.messages(state.tools),
+            bodies=self._bodies.messages(state.bodies),
+        )
 
 
 def state_from_message(message: StateMessage, field: str) -> RobotCellState:

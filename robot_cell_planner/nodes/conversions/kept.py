@@ -1,0 +1,30 @@
+"""Messages that are kept as long as the immutable values they were made of stay the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+M = TypeVar("M")
+
+
+class KeptMessages(Generic[V, M]):
+    """Messages of values by name. They may be part of several messages at once, so nobody is to change them.
+
+    make: the message of a name and its value.
+    """
+
+    def __init__(self, make: Callable[[str, V], M]) -> None:
+        self._make = make
+        self._kept: dict[str, tuple[V, M]] = {}
+
+    def messages(self, values: Mapping[str, V]) -> list[M]:
+        """One message a value, in their order; those of names that are gone are forgotten."""
+        before = self._kept
+        kept: dict[str, tuple[V, M]] = {}
+        for name, value in values.items():
+            entry = before.get(name)
+            kept[name] = entry if entry is not None and entry[0] is value else (value, self._make(name, value))
+        self._kept = kept
+        return [message for _, message in kept.values()]

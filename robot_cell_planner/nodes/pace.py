@@ -1,0 +1,31 @@
+"""A bound for what a node spends on things that can wait."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+
+class Pace:
+    """Keeps some work below a share of the time: after each turn it rests as long as that takes.
+
+    `due` tells whether the rest is over; `with pace:` encloses a turn.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._rest = 1.0 / share - 1.0
+        self._begun = 0.0
+        self._due = 0.0
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() >= self._due
+
+    def __enter__(self) -> None:
+        self._begun = time.monotonic()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        now = time.monotonic()
+        self._due = now + self._rest * (now - self._begun)
