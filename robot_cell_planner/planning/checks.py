@@ -68,6 +68,16 @@ class CountedChecks:
             self._blocked_at.append(self.last_blocked)
         return False
 
+    def clearance(self, q: Array, farthest: float) -> float:
+        """Clearance [m] of a state (dof,), `farthest` if nothing is as near; counts as a state.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        self.watch.check(self.states)
+        self.states += 1
+        return min(self.checker.distance(q, farthest).distance, farthest)
+
     def batch_free(self, configurations: Array) -> NDArray[np.bool_]:
         """Whether each of n configurations (n, dof) is free: (n,) of bool.
 

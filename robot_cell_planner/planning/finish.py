@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
 from ..collision.report import Clearance
-from ..kinematics.forward import forward_batch
-from ..kinematics.targets import TargetMode, target_frame
 from ..trajectory.limits import Array
 from ..trajectory.timing import TimedMotion
 from ..trajectory.trajectory import Trajectory
@@ -21,7 +17,6 @@ from ..trajectory.validation import CollisionSearch, validate
 from .job import Job
 from .path_tools import densify
 from .plan import CartesianReport, PathClearance, Plan, path_length
-from .space import JointSpace
 
 CLEARANCE_STEP = 0.05  # [rad or m]
 TOOL_PATH_STEP = 0.02  # [rad or m]
@@ -54,7 +49,7 @@ def bare_plan(
         states_checked=job.checks.states,
         motions_checked=job.checks.motions,
         path_length=path_length(path),
-        tool_path_length=tool_path_length(job.cell, job.state, job.space, path),
+        tool_path_length=tool_path_length(job, path),
         resolution=origin.resolution,
         goal=goal,
         cartesian=cartesian,
@@ -110,11 +105,17 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
         return (pair.first, pair.second) if pair is not None else ("", "")
 
     def in_collision(configurations: Array) -> NDArray[np.bool_]:
-        return ~job.checks.batch_free(configurations)
+        blocked = ~job.checks.batch_free(configurations)
+        if job.escape is not None:
+            for index in np.flatnonzero(blocked).tolist():
+                q = configurations[index]
+                blocked[index] = not job.escape.holds(q, job.checks.checker.report(q))
+        return blocked
 
-    start = dict(zip(job.space.variables, job.space.start.tolist(), strict=True))
+    origin = job.space.start if job.escape is None else job.escape.start
+    start = dict(zip(job.space.variables, origin.tolist(), strict=True))
     search = None if step is None else CollisionSearch(in_collision, pair_of, step)
-    report = validate(trajectory, job.space.limits, start=start, start_tolerance=0.0, collisions=search)
+    report = validate(trajectory, job.limits, start=start, start_tolerance=0.0, collisions=search)
     return report.check().warnings
 
 
@@ -135,13 +136,10 @@ def path_clearance(job: Job, path: Array) -> PathClearance | None:
     return found
 
 
-def tool_path_length(cell: RobotCell, state: RobotCellState, space: JointSpace, path: Array) -> float:
+def tool_path_length(job: Job, path: Array) -> float:
     """Length [m] of the way of the tool centre point, or of the tip where no tool is attached; 0 for a group without a
     tip."""
-    if not cell.group(space.group).tip_link or len(path) < 2:
+    if not job.tool_frame or len(path) < 2:
         return 0.0
-    mode = TargetMode.TOOL if cell.tool_of_group(state, space.group) else TargetMode.ROBOT
-    frame = target_frame(cell, state, space.group, mode)
-    points, _ = densify(path, TOOL_PATH_STEP)
-    positions = forward_batch(cell, state, frame, space.variables, points)[:, :3, 3]
+    positions = job.tool_positions(densify(path, TOOL_PATH_STEP)[0])
     return float(np.linalg.norm(np.diff(positions, axis=0), axis=1).sum())

@@ -220,7 +220,7 @@ class GreedyFollower:
         text = f"the motion to waypoint {index} is in collision: {found_there}"
         values = tuple(Value(f"{p.first} - {p.second}", p.distance, p.margin, "m") for p in pairs)
         raise self._ended(
-            MPInterpolationInCollisionError, text, index, share, names_of(found_there), values, pairs=pairs
+            MPInterpolationInCollisionError, text, index, share, names_of(found_there.pairs), values, pairs=pairs
         )
 
     def _ended(

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..errors import NotConnectedError, PathInvalidError, Value
+from ..errors import ConstraintMismatchError, NotConnectedError, PathInvalidError, Value
 from ..trajectory.limits import Array
 from ..trajectory.timing import stop_at_waypoints
+from .escape import escape_start
 from .finish import Origin, bare_plan, finish_plan
-from .goals import GoalConfiguration, goal_configurations
+from .goals import GoalSet, configuration
+from .improve import improve
 from .job import Job, check_start, start_job
+from .objective import Objective
 from .ompl_search import SearchProblem, SearchResult, search
-from .path_tools import drop_waypoints, shortcut, simplify, without_repeats
-from .plan import Plan, PlanFailure, path_length
-from .planners import planner_info
-from .request import MotionRequest, PlanningOptions
+from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
+from .plan import Plan, PlanFailure
+from .planners import PlannerInfo, Settings, planner_info
+from .request import UNTIL_LIMIT, MotionRequest, PlanningOptions
+from .suggestions import direct_way, searched_way, usable
 from .verification import PathVerifier
 from .watch import Progress, Watch
 
-# Straight motions to so many of the nearest goals are tried before a search.
+# Direct motions to so many of the nearest goals are tried before a search.
 DIRECT_TRIES = 8
 MAX_REPAIRS = 16
+# Rounds of pulling a path tight: it takes few, as corners were cut before.
+SWEEPS = 2
+CONSTRAINT_STEP = 0.001  # [rad or m]
 
 
 def plan_motion(
@@ -43,16 +50,23 @@ def plan_motion(
 
     Raises:
         UnknownNameError: a group, joint, named state, planner or parameter that does not exist.
+        NotSupportedError: the planner does not take the constraints.
         StartBeyondLimitsError, MPStartStateInCollisionError: the start.
         JointLimitError, GoalInCollisionError, MPNoIKSolutionError: no goal can be used.
+        ConstraintMismatchError: start and goals disagree with the constraints.
         TargetModeMismatchError: the state cannot offer a target's mode.
         NotConnectedError: no path within the limit on states checked; `partial` is a `PlanFailure`.
         CancelledError, TimedOutError: ended from outside.
     """
+    watch = Watch(request.options.time_limit, on_progress, cancelled)
+    return plan_watched(cell, state, request, watch)
+
+
+def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest, watch: Watch) -> Plan:
+    """`plan_motion` under a watch that other motions may share."""
     options = request.options
     planner = planner_info(options.planner)
     parameters = planner.settings(options.planner_parameters)
-    watch = Watch(options.time_limit, on_progress, cancelled)
     with watch.stage("start"):
         job = start_job(
             cell,
@@ -63,55 +77,140 @@ def plan_motion(
             extra_margin=options.extra_margin,
             state_limit=options.state_limit,
             watch=watch,
+            constraints=request.constraints,
+            slack=options.jiggle,
         )
-        check_start(job)
+        if options.jiggle:
+            job = escape_start(job, options.jiggle, options.resolution, options.seed)
+        else:
+            check_start(job)
+        suggestions = [
+            configuration(job.space, values, f"waypoint suggestion {index}")
+            for index, values in enumerate(request.waypoint_suggestions)
+        ]
     with watch.stage("goals"):
-        goals = goal_configurations(cell, state, job.space, request, job.checks)
-
-    def find(problem: SearchProblem, seed: int) -> SearchResult:
-        return search(problem, job.checks, planner, parameters, seed)
-
+        goals = GoalSet(job, request.goals, options.seed)
+    finder = _Finder(job, options, planner, parameters)
     with watch.stage("search"):
-        path = _direct(job, goals, options)
-        if path is None:
-            path = _searched(job, goals, options, find)
-    watch.best_cost = path_length(path)
-    if options.simplify and len(path) > 2:
-        with watch.stage("simplify"):
-            path = simplify(path, job.checks, options.search_step)
-            path = shortcut(path, job.checks, options.search_step, options.seed)
-            path = drop_waypoints(path, job.checks, options.search_step)
-            watch.best_cost = path_length(path)
+        path = finder.first_path(goals, suggestions)
+    path = _improved(job, path, options, planner)
     with watch.stage("verify"):
-        path, proven = _verified(job, path, options, find)
-    timing = request.timing
+        path, proven = _verified(job, path, options, finder)
+    return _finished(job, path, proven, goals, request)
+
+
+def _finished(job: Job, path: Array, proven: float, goals: GoalSet, request: MotionRequest) -> Plan:
+    options, timing = request.options, request.timing
+    goal = goals.reached(path[-1])
+    escaped = 0
+    if job.escape is not None:
+        path, escaped = np.vstack((job.escape.start, path)), 1
     origin = Origin(options.planner, options.seed, options.resolution)
-    plan = replace(bare_plan(job, path, origin, goal=_goal_reached(goals, path)), proven=proven)
+    plan = replace(bare_plan(job, path, origin, goal=goal), proven=proven, escape_waypoints=escaped)
     return finish_plan(
-        job, plan, None if timing is None else lambda: stop_at_waypoints(path, job.space.limits, timing)
+        job, plan, None if timing is None else lambda: stop_at_waypoints(path, job.limits, timing)
     )
 
 
-def _direct(job: Job, goals: Sequence[GoalConfiguration], options: PlanningOptions) -> Array | None:
-    """A straight motion to one of the nearest goals, if one is free."""
-    for goal in goals[:DIRECT_TRIES]:
-        if job.checks.motion_free(job.space.start, goal.q, options.search_step):
-            return without_repeats(np.vstack((job.space.start, goal.q)))
-    return None
+@dataclass(frozen=True, eq=False)
+class _Finder:
+    """Finds paths for one request."""
+
+    job: Job
+    options: PlanningOptions
+    planner: PlannerInfo
+    parameters: Settings
+
+    def first_path(self, goals: GoalSet, suggestions: Sequence[Array]) -> Array:
+        """A path to a goal: direct, over suggestions, or searched.
+
+        Raises:
+            NotConnectedError: there is none within the limit on states checked.
+        """
+        job, options = self.job, self.options
+        mover = job.mover(options.search_step)
+        start = job.space.start
+        for goal in goals.found[:DIRECT_TRIES]:
+            path = mover.connect(start, goal.q)
+            if path is not None:
+                return without_repeats(path)
+        rows = [goal.q for goal in goals.found]
+        stops = usable(job, suggestions, mover)
+        if stops:
+            path = direct_way(start, stops, rows[:DIRECT_TRIES], mover)
+            if path is None:
+                path = searched_way(start, stops, rows, mover, self._limited, options.state_limit)
+            if path is not None:
+                return path
+        result = self.search(start, rows, options.search_step, options.seed, goals, improving=True)
+        if result.path is None:
+            raise _not_connected(job, result, options)
+        return result.path
+
+    def _limited(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
+        checks = self.job.checks
+        limit, checks.state_limit = checks.state_limit, min(checks.state_limit, checks.states + states)
+        try:
+            return self.search(start, goals, self.options.search_step, self.options.seed).path
+        finally:
+            checks.state_limit = limit
+
+    def search(
+        self,
+        start: Array,
+        goals: Sequence[Array],
+        step: float,
+        seed: int,
+        growing: GoalSet | None = None,
+        improving: bool = False,
+    ) -> SearchResult:
+        """Search from a configuration to any of others; their ends are met exactly."""
+        improvement = _improvement(self.options, self.job) if improving and _native(self.options, self.planner) else 0
+        more = growing.more if growing is not None and growing.may_grow else None
+        problem = SearchProblem(
+            self.job.subspace, start, goals, step, self.job.frames or None, improvement, more
+        )
+        result = search(problem, self.job.checks, self.planner, self.parameters, seed)
+        if result.path is None:
+            return result
+        path = result.path.copy()
+        found = list(goals) if growing is None else [goal.q for goal in growing.found]
+        path[0] = start
+        path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
+        return replace(result, path=without_repeats(path))
 
 
-def _searched(
-    job: Job,
-    goals: Sequence[GoalConfiguration],
-    options: PlanningOptions,
-    find: Callable[[SearchProblem, int], SearchResult],
-) -> Array:
-    space = job.space
-    problem = SearchProblem(space.lower, space.upper, space.start, [goal.q for goal in goals], options.search_step)
-    result = find(problem, options.seed)
-    if result.path is None:
-        raise _not_connected(job, result, options)
-    return result.path
+def _native(options: PlanningOptions, planner: PlannerInfo) -> bool:
+    """Whether the planner itself can go on improving towards the objective."""
+    return planner.improves and options.objective is Objective.JOINT_LENGTH
+
+
+def _improvement(options: PlanningOptions, job: Job) -> int:
+    if options.improvement_states == UNTIL_LIMIT:
+        return max(0, job.checks.state_limit - job.checks.states)
+    return options.improvement_states
+
+
+def _improved(job: Job, path: Array, options: PlanningOptions, planner: PlannerInfo) -> Array:
+    """The path without what it does not need, tight, and as good as the states granted for that make it."""
+    mover, watch = job.mover(options.search_step), job.watch
+    cost = job.cost(options.objective)
+    watch.best_cost = cost.of(path)
+    if (options.simplify or options.tighten) and len(path) > 2:
+        with watch.stage("simplify"):
+            if options.simplify:
+                path = simplify(path, mover)
+            if options.tighten:
+                path = shortcut(path, mover, options.seed)
+            if options.simplify and not job.frames:
+                path = drop_waypoints(path, mover)
+            if options.tighten and not job.frames:
+                path = tighten(path, mover, SWEEPS)
+            watch.best_cost = cost.of(path)
+    if options.improvement_states and not _native(options, planner):
+        with watch.stage("improve"):
+            path = improve(path, mover, cost, _improvement(options, job), options.seed)
+    return path
 
 
 def _not_connected(job: Job, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
@@ -140,35 +239,41 @@ def _not_connected(job: Job, result: SearchResult, options: PlanningOptions) -> 
     return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
 
 
-def _verified(
-    job: Job, path: Array, options: PlanningOptions, find: Callable[[SearchProblem, int], SearchResult]
-) -> tuple[Array, float]:
+def _verified(job: Job, path: Array, options: PlanningOptions, finder: _Finder) -> tuple[Array, float]:
     """The path, verified from end to end, and the share of it that is proven.
 
     Where a motion collides between the wider steps of the search, a way around is searched with fine ones.
 
     Raises:
         PathInvalidError: there is none within the limit on states checked.
+        ConstraintMismatchError: the path leaves the constraints by more than their tolerances.
     """
-    space, checks = job.space, job.checks
+    checks = job.checks
     verifier = PathVerifier(checks, options.resolution)
+    mover = job.mover(options.resolution)
     first = 0
     for repair in range(1, MAX_REPAIRS + 1):
         blocked = verifier.first_blocked(path, first)
         if blocked is None:
-            return path, verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
-        problem = SearchProblem(space.lower, space.upper, path[blocked], [path[blocked + 1]], options.resolution)
-        around = find(problem, options.seed + repair).path
+            return _held(job, path), verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
+        ends = path[blocked], path[blocked + 1]
+        around = finder.search(ends[0], [ends[1]], options.resolution, options.seed + repair).path
         if around is None:
             break
-        around = simplify(around, checks, options.resolution)
-        around = shortcut(around, checks, options.resolution, options.seed + repair)
+        around = shortcut(simplify(around, mover), mover, options.seed + repair)
         path = np.vstack((path[:blocked], around, path[blocked + 2 :]))
         first = blocked
     values = (Value("states checked", checks.states, options.state_limit), Value("repairs", repair, MAX_REPAIRS))
     raise PathInvalidError("the path collides between the steps of the search", stage="verify", values=values)
 
 
-def _goal_reached(goals: Sequence[GoalConfiguration], path: Array) -> int:
-    """Number of the goal whose configuration the path ends at."""
-    return min(goals, key=lambda goal: float(np.abs(goal.q - path[-1]).max())).goal
+def _held(job: Job, path: Array) -> Array:
+    """The path, held against the constraints on frames every 0.001 rad or m."""
+    if not job.frames:
+        return path
+    worst = float(job.frames.excess(densify(path, CONSTRAINT_STEP)[0]).max())
+    if worst > 1.0:
+        values = (Value("deviation in tolerances", worst, 1.0),)
+        text = "the path leaves the constraints on frames between its waypoints"
+        raise ConstraintMismatchError(text, stage="verify", values=values)
+    return path

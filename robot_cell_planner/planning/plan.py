@@ -66,8 +66,9 @@ class Plan:
     numbered. states_checked, motions_checked: held against the cell. path_length: Euclidean, rad and m alike;
     tool_path_length [m]: of the tool centre point, or of the tip without a tool. clearance: smallest along the path.
     proven: share of the path, Euclidean in joint space, that is proven free between the states checked too; the rest
-    was checked at steps of `resolution` [rad or m]. warnings: what the caller
-    should know though nothing failed. cartesian: of a Cartesian plan alone.
+    was checked at steps of `resolution` [rad or m]. escape_waypoints: those at the beginning that lead out of a
+    collision, on request. warnings: what the caller should know though nothing failed. cartesian: of a Cartesian plan
+    alone.
     """
 
     group: str
@@ -86,6 +87,7 @@ class Plan:
     resolution: float
     proven: float = 0.0
     goal: int = -1
+    escape_waypoints: int = 0
     clearance: PathClearance | None = None
     cartesian: CartesianReport | None = None
     trajectory: Trajectory | None = None

@@ -78,9 +78,11 @@ def _products(choices: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 def joint_space(
-    cell: RobotCell, state: RobotCellState, group: str = "", joints: Sequence[str] = ()
+    cell: RobotCell, state: RobotCellState, group: str = "", joints: Sequence[str] = (), slack: float = 0.0
 ) -> JointSpace:
     """The joint space of a group, or of some of its joints, at a state.
+
+    slack [rad or m]: how far the state may be beyond position limits.
 
     Raises:
         UnknownNameError: no such group, or a joint that is not in it.
@@ -92,30 +94,48 @@ def joint_space(
             text = unknown_name(f"joint {joint!r} of group {found.name}", joint, found.variables)
             raise UnknownNameError(text, subjects=(joint,))
     variables = tuple(name for name in found.variables if name in joints) if joints else found.variables
-    definitions = tuple(cell.variables[name] for name in variables)
     start = np.array([state.configuration[name] for name in variables])
-    _check_start(definitions, start)
+    space = space_of(cell, variables, start, found.name)
+    if (start < space.lower - slack).any() or (start > space.upper + slack).any():
+        raise beyond_limits(space)
+    return space
+
+
+def space_of(cell: RobotCell, variables: tuple[str, ...], start: Array, group: str = "") -> JointSpace:
+    """The joint space of some joints of a cell at a configuration (dof,).
+
+    Raises:
+        UnknownNameError: the cell has no such joint.
+    """
+    for name in variables:
+        if name not in cell.variables:
+            raise UnknownNameError(unknown_name(f"joint {name!r}", name, cell.variables), subjects=(name,))
+    definitions = tuple(cell.variables[name] for name in variables)
     lower = np.array([v.limits.lower for v in definitions])
     upper = np.array([v.limits.upper for v in definitions])
     angular = np.array([v.angular for v in definitions], dtype=bool)
     lower = np.where(np.isfinite(lower), lower, start - TURN)
     upper = np.where(np.isfinite(upper), upper, start + TURN)
     turning = angular & (upper - lower >= TURN)
-    return JointSpace(found.name, variables, definitions, start, lower, upper, turning)
+    return JointSpace(group, variables, definitions, start, lower, upper, turning)
 
 
-def _check_start(definitions: Sequence[Variable], start: Array) -> None:
+def beyond_limits(space: JointSpace) -> StartBeyondLimitsError:
+    """The error for a start beyond position limits, with its values against them."""
+    beyond = values_beyond(space, space.start)
+    names = tuple(value.name for value in beyond)
+    text = f"the start state is beyond limits of joint {', '.join(names)}"
+    return StartBeyondLimitsError(text, stage="start", subjects=names, values=beyond)
+
+
+def values_beyond(space: JointSpace, q: Array) -> tuple[Value, ...]:
+    """Those values of a configuration (dof,) that are beyond the limits of the model."""
     beyond = []
-    for variable, value in zip(definitions, start.tolist(), strict=True):
-        limits = variable.limits
-        if value < limits.lower:
-            beyond.append(Value(variable.name, value, limits.lower, unit_of(variable)))
-        elif value > limits.upper:
-            beyond.append(Value(variable.name, value, limits.upper, unit_of(variable)))
-    if beyond:
-        names = tuple(value.name for value in beyond)
-        text = f"the start state is beyond limits of joint {', '.join(names)}"
-        raise StartBeyondLimitsError(text, stage="start", subjects=names, values=tuple(beyond))
+    for variable, value in zip(space.definitions, q.tolist(), strict=True):
+        low, high = variable.limits.lower, variable.limits.upper
+        if not low <= value <= high:
+            beyond.append(Value(variable.name, value, low if value < low else high, unit_of(variable)))
+    return tuple(beyond)
 
 
 def unit_of(variable: Variable) -> str:
