@@ -130,8 +130,6 @@ class BareBullet:
         table = self.checker._table
         self.client = pybullet.connect(pybullet.DIRECT)
         self.count = table.moving_count
-        self.model = self.checker._engine._model
-        self.data = self.model.createData()
         bodies = []
         for index, solid in enumerate(table.solids):
             shape = pybullet.createCollisionShape(physicsClientId=self.client, **shape_arguments(solid))
@@ -152,9 +150,8 @@ class BareBullet:
         pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self.client)
 
     def check(self, q: Any) -> bool:
-        """q: (nq,) of the model; kinematics are Pinocchio's, as in the engine."""
-        pin.forwardKinematics(self.model, self.data, q)
-        numbers = pose_numbers(self.checker._table.poses(self.data.oMi)).tolist()
+        """q: (nq,) of the model; kinematics are those of the engine."""
+        numbers = pose_numbers(self.checker._engine._poses.at(q)).tolist()
         for body, n in zip(self.bodies, numbers, strict=False):
             pybullet.resetBasePositionAndOrientation(body, n[:3], n[3:], physicsClientId=self.client)
         pybullet.performCollisionDetection(physicsClientId=self.client)

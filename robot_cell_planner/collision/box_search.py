@@ -14,6 +14,7 @@ from .solids import Solid, local_bounds
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 ROUNDING = 1e-6  # [m]
+NOT_LISTED = np.empty(0, dtype=np.intp)
 ROOM = 1024  # candidates that a search has room for at first
 
 
@@ -33,17 +34,20 @@ class StaticBlock:
 class Candidates:
     """Pairs of solids, by index, that come near enough.
 
-    first, second: (k,) indices. margins: (k,) [m]. gaps: (k,) lower bounds of the distance [m].
+    first, second: (k,) indices. margins: (k,) [m]. gaps: (k,) lower bounds of the distance [m]. listed: (l,) rising,
+    which of the pairs that are listed one by one they are; those l come first, the rest are of blocks.
     """
 
     first: Indices
     second: Indices
     margins: Floats
     gaps: Floats
+    listed: Indices
 
     def chosen(self, keep: NDArray[np.bool_]) -> Candidates:
         """Those for which keep (k,) is true."""
-        return Candidates(self.first[keep], self.second[keep], self.margins[keep], self.gaps[keep])
+        listed = self.listed[keep[: len(self.listed)]]
+        return Candidates(self.first[keep], self.second[keep], self.margins[keep], self.gaps[keep], listed)
 
 
 class BoxSearch:
@@ -64,35 +68,48 @@ class BoxSearch:
         bounds = [local_bounds(solid) for solid in solids]
         lows = np.array([low for low, _ in bounds]).reshape(-1, 3)
         highs = np.array([high for _, high in bounds]).reshape(-1, 3)
-        self._centres, self._halves = 0.5 * (lows + highs), 0.5 * (highs - lows)
+        self._boxes = np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
         self._count = moving_count
-        self._low, self._high = np.empty_like(lows), np.empty_like(lows)
-        place_boxes(np.ascontiguousarray(poses), self._centres, self._halves, self._low, self._high)
-        self._first = np.ascontiguousarray(pairs[:, 0])
-        self._second = np.ascontiguousarray(pairs[:, 1])
+        self._bounds = np.empty((len(solids), 6))
+        place_boxes(np.ascontiguousarray(poses), self._boxes, self._bounds)
+        self._pairs = np.ascontiguousarray(pairs)
         self._margins = margins
         self._blocks = blocks
-        self._found, self._gaps = np.empty((2, len(pairs)), dtype=np.intp), np.empty(len(pairs))
+        self._found, self._gaps = np.empty(len(pairs), dtype=np.intp), np.empty(len(pairs))
         self._room = ROOM
+
+    def listed(self, poses: Floats) -> list[int] | None:
+        """Those of the listed pairs whose boxes come within their margin, as in `candidates`; None where there are
+        blocks too, so that these alone would not be all."""
+        if self._blocks:
+            return None
+        rows: list[int] = self._near_listed(poses, 0.0)[0].tolist()
+        return rows
+
+    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Floats]:
+        found, gaps = self._found, self._gaps
+        count = near_listed(
+            np.ascontiguousarray(poses), self._boxes, self._bounds, self._pairs, self._margins, reach + ROUNDING, found,
+            gaps,
+        )  # fmt: skip
+        return found[:count], gaps[:count]
 
     def candidates(self, poses: Floats, reach: float) -> Candidates:
         """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
         poses (m, 4, 4). A micrometre is added, so that rounding loses none."""
-        poses = np.ascontiguousarray(poses)
-        place_boxes(poses, self._centres, self._halves, self._low, self._high)
-        low, high, reach = self._low, self._high, reach + ROUNDING
-        found, gaps = self._found[0], self._gaps
-        count = near_listed(low, high, self._first, self._second, self._margins, reach, found, gaps)
-        near = found[:count]
-        listed = Candidates(self._first[near], self._second[near], self._margins[near], gaps[:count].copy())
+        found, gaps = self._near_listed(poses, reach)
+        near = found.copy()
+        first, second = self._pairs[near].T
+        listed = Candidates(first, second, self._margins[near], gaps.copy(), near)
         if not self._blocks:
             return listed
-        parts = [listed, *(self._near_block(block, reach) for block in self._blocks)]
+        parts = [listed, *(self._near_block(block, reach + ROUNDING) for block in self._blocks)]
         return Candidates(
             np.concatenate([part.first for part in parts]),
             np.concatenate([part.second for part in parts]),
             np.concatenate([part.margins for part in parts]),
             np.concatenate([part.gaps for part in parts]),
+            near,
         )
 
     def _near_block(self, block: StaticBlock, reach: float) -> Candidates:
@@ -100,51 +117,59 @@ class BoxSearch:
             rows, columns = np.empty((2, self._room), dtype=np.intp)
             gaps = np.empty(self._room)
             count = near_block(
-                self._low, self._high, block.moving, block.margins, block.static, reach, rows, columns, gaps
+                self._bounds, block.moving, block.margins, block.static, reach, rows, columns, gaps
             )
             if count <= self._room:
                 rows, columns = rows[:count], columns[:count]
-                return Candidates(block.moving[rows], block.static[columns], block.margins[rows], gaps[:count])
+                found = block.moving[rows], block.static[columns], block.margins[rows], gaps[:count]
+                return Candidates(*found, listed=NOT_LISTED)
             self._room = 2 * count
 
 
 @compiled
-def place_boxes(poses: Floats, centres: Floats, halves: Floats, low: Floats, high: Floats) -> None:
-    """Lower and upper corners of the boxes in the world around boxes at poses (m, 4, 4); m rows are filled."""
+def place_boxes(poses: Floats, boxes: Floats, bounds: Floats) -> None:
+    """Fill lower and upper corners (m, 6) in the world of the boxes around boxes (m, 6), centre and half of the size,
+    at poses (m, 4, 4)."""
     for i in range(poses.shape[0]):
-        pose = poses[i]
+        pose, box = poses[i], boxes[i]
         for axis in range(3):
             middle, half = pose[axis, 3], 0.0
             for k in range(3):
-                middle += pose[axis, k] * centres[i, k]
-                half += abs(pose[axis, k]) * halves[i, k]
-            low[i, axis], high[i, axis] = middle - half, middle + half
+                middle += pose[axis, k] * box[k]
+                half += abs(pose[axis, k]) * box[3 + k]
+            bounds[i, axis], bounds[i, 3 + axis] = middle - half, middle + half
+
+
+@compiled
+def square_of_gap(first: Floats, second: Floats, limit: float) -> float:
+    """The square of the distance of two boxes (6,), or infinity where it is above the limit along an axis."""
+    square = 0.0
+    for axis in range(3):
+        apart = max(first[axis] - second[3 + axis], second[axis] - first[3 + axis])
+        if apart > limit:
+            return math.inf
+        if apart > 0.0:
+            square += apart * apart
+    return square
 
 
 @compiled
 def near_listed(
-    low: Floats,
-    high: Floats,
-    first: Indices,
-    second: Indices,
+    poses: Floats,
+    boxes: Floats,
+    bounds: Floats,
+    pairs: Indices,
     margins: Floats,
     reach: float,
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """Fill in which of the listed pairs are near, and their gaps; how many there are."""
+    """Place the boxes of what moves; fill in which of the listed pairs are near, and their gaps; how many there are."""
+    place_boxes(poses, boxes, bounds)
     count = 0
-    for index in range(first.shape[0]):
-        i, j = first[index], second[index]
+    for index in range(pairs.shape[0]):
         limit = margins[index] + reach
-        square = 0.0
-        for axis in range(3):
-            apart = max(low[i, axis] - high[j, axis], low[j, axis] - high[i, axis])
-            if apart > limit:
-                square = math.inf
-                break
-            if apart > 0.0:
-                square += apart * apart
+        square = square_of_gap(bounds[pairs[index, 0]], bounds[pairs[index, 1]], limit)
         if square <= limit * limit:
             found[count], gaps[count] = index, math.sqrt(square)
             count += 1
@@ -153,8 +178,7 @@ def near_listed(
 
 @compiled
 def near_block(
-    low: Floats,
-    high: Floats,
+    bounds: Floats,
     moving: Indices,
     margins: Floats,
     static: Indices,
@@ -171,27 +195,20 @@ def near_block(
     for row in range(moving.shape[0]):
         widest = max(widest, margins[row])
         for axis in range(3):
-            lowest[axis] = min(lowest[axis], low[moving[row], axis])
-            highest[axis] = max(highest[axis], high[moving[row], axis])
+            lowest[axis] = min(lowest[axis], bounds[moving[row], axis])
+            highest[axis] = max(highest[axis], bounds[moving[row], 3 + axis])
     count, room = 0, gaps.shape[0]
     widest += reach
     for column in range(static.shape[0]):
         j = static[column]
         far = False
         for axis in range(3):
-            far = far or low[j, axis] > highest[axis] + widest or high[j, axis] < lowest[axis] - widest
+            far = far or bounds[j, axis] > highest[axis] + widest or bounds[j, 3 + axis] < lowest[axis] - widest
         if far:
             continue
         for row in range(moving.shape[0]):
-            i, limit = moving[row], margins[row] + reach
-            square = 0.0
-            for axis in range(3):
-                apart = max(low[i, axis] - high[j, axis], low[j, axis] - high[i, axis])
-                if apart > limit:
-                    square = math.inf
-                    break
-                if apart > 0.0:
-                    square += apart * apart
+            limit = margins[row] + reach
+            square = square_of_gap(bounds[moving[row]], bounds[j], limit)
             if square <= limit * limit:
                 if count < room:
                     rows[count], columns[count], gaps[count] = row, column, math.sqrt(square)

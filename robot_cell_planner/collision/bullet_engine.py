@@ -21,6 +21,7 @@ from .decomposition import convex_pieces
 from .engine import TOUCHING, Floats, Witness
 from .pose_numbers import pose_numbers
 from .shape_table import ShapeTable
+from .solid_poses import SolidPoses
 from .solids import ConvexSolid, Surface
 
 FAR = 1e5  # [m], beyond any two things of a cell
@@ -33,8 +34,8 @@ class BulletEngine:
 
     def __init__(self, model: Any, table: ShapeTable) -> None:
         self._model = model
-        self._data = model.createData()
         self._table = table
+        self._poses = SolidPoses(model, table.joints[: table.moving_count], table.joint_T_solid[: table.moving_count])
         self._client = pybullet.connect(pybullet.DIRECT)
         if self._client < 0:
             raise InternalError("PyBullet has no client left", stage="collision")
@@ -88,8 +89,7 @@ class BulletEngine:
         return any(self._closest(i, j, margin) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
-        pin.forwardKinematics(self._model, self._data, q)
-        poses = self._table.poses(self._data.oMi)
+        poses = self._poses.at(q)
         self.place_at(poses)
         return poses
 

@@ -75,11 +75,15 @@ class CollisionChecker:
         self.default = model.configuration(state)[indices]
         self._base = model.expand(model.configuration(state)).copy()
         self._matrix: Floats | None = None
-        if model.expansion is None:
-            self._place = _as_slice(indices)
-        else:
-            self._matrix = np.ascontiguousarray(model.expansion[0][:, indices])
-            self._base -= self._matrix @ self.default
+        places: NDArray[np.intp] | None = indices
+        if model.expansion is not None:
+            matrix = np.ascontiguousarray(model.expansion[0][:, indices])
+            places = _own_joints(matrix)
+            if places is None:
+                self._matrix = matrix
+                self._base -= matrix @ self.default
+        if places is not None:
+            self._place = _as_slice(places)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")
@@ -130,10 +134,8 @@ class CollisionChecker:
 
     def first_pair(self, q: Floats) -> CollisionPair | None:
         """The first colliding pair at q (dof,), by step, then by names; None if nothing collides."""
-        full = self._expand(q)
-        if not self._engine.collides(full):
-            return None
-        return colliding_pairs(self._table, self._engine, full, 1)[0]
+        found = colliding_pairs(self._table, self._engine, self._expand(q), 1)
+        return found[0] if found else None
 
     def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
         """All that collides at q (dof,), or at the state itself.
@@ -142,9 +144,7 @@ class CollisionChecker:
         or skipped, with the reason (the first 100,000 of each).
         """
         full = self._expand(self.default if q is None else q)
-        found: tuple[CollisionPair, ...] = ()
-        if self._engine.collides(full):
-            found = colliding_pairs(self._table, self._engine, full, max_pairs)
+        found = colliding_pairs(self._table, self._engine, full, max_pairs)
         checked = self.rule_book.checked() if verbose else []
         skipped = tuple(islice(self.rule_book.skipped(), MAX_SKIPPED)) if verbose else ()
         return CollisionReport(
@@ -234,6 +234,13 @@ class CollisionChecker:
         full = np.tile(self._base, (len(batch), 1))
         full[:, self._place] = batch
         return full
+
+
+def _own_joints(matrix: Floats) -> NDArray[np.intp] | None:
+    """The joint (n,) that each variable drives, where each drives one alone and as it is; matrix: (joints, n)."""
+    if np.array_equal(np.count_nonzero(matrix, axis=0), np.ones(matrix.shape[1])) and (matrix.max(axis=0) == 1.0).all():
+        return np.asarray(matrix.argmax(axis=0), dtype=np.intp)
+    return None
 
 
 def _as_slice(indices: NDArray[np.intp]) -> slice | NDArray[np.intp]:

@@ -11,6 +11,7 @@ from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, Verdict, coal_transform, set_boolean_request
 from .engine import TOUCHING, Floats, Witness
 from .shape_table import ShapeTable
+from .solid_poses import SolidPoses
 from .solids import Surface
 
 MAX_CONTACTS = 256
@@ -31,6 +32,7 @@ class CoalEngine:
         self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
         self._transforms: list[Any] = [coal_transform(pose) for pose in table.joint_T_solid]
         self._trees = CoalTrees(model, self._data, table, self._geometries)
+        self._poses = SolidPoses(model, table.joints[: table.moving_count], table.joint_T_solid[: table.moving_count])
         self._nowhere = [None] * table.moving_count
         self._checks: dict[tuple[int, int, float], tuple[Any, Any, bool]] = {}
         self._measures: dict[tuple[int, int], Any] = {}
@@ -72,7 +74,7 @@ class CoalEngine:
             self._trees.place(q)
             self._placed_at = q
         self._transforms[: self._table.moving_count] = self._nowhere
-        return self._table.poses(self._data.oMi)
+        return self._poses.at(q)
 
     def place_at(self, poses: Floats) -> None:
         self._transforms[: self._table.moving_count] = [coal_transform(pose) for pose in poses]
@@ -88,14 +90,14 @@ class CoalEngine:
         check, request, surface = found or self._make_check(first, second, margin)
         result = self._contacts
         result.clear()
-        check(self._transform(first), self._transform(second), request, result)
-        if not result.isCollision():
+        if not check(self._transform(first), self._transform(second), request, result):
             return None
         deepest = result.getContact(0)
-        for place in range(1, result.numContacts()):
-            contact = result.getContact(place)
-            if contact.penetration_depth < deepest.penetration_depth:
-                deepest = contact
+        if surface:
+            for place in range(1, result.numContacts()):
+                contact = result.getContact(place)
+                if contact.penetration_depth < deepest.penetration_depth:
+                    deepest = contact
         # What coal calls the penetration depth is the signed distance.
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:

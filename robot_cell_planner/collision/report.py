@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ..cell.value import Vector3
 from ..errors import CollisionCheckError, Value
@@ -12,8 +12,7 @@ from .rules import CheckedPair, SkippedPair, Step
 MAX_LISTED = 4
 
 
-@dataclass(frozen=True)
-class Contact:
+class Contact(msgspec.Struct, frozen=True):
     """Where two things touch or come closest.
 
     point_first, point_second: witness points in the world [m]. normal: unit vector in the world from the
@@ -26,8 +25,7 @@ class Contact:
     depth: float
 
 
-@dataclass(frozen=True)
-class CollisionPair:
+class CollisionPair(msgspec.Struct, frozen=True):
     """Two things that collide.
 
     distance [m]: the smallest gap of their surfaces, negative for the depth of an overlap. margin [m]: the
@@ -67,8 +65,7 @@ class CollisionPair:
         return f"{self.step}: {things} {state}{margin}"
 
 
-@dataclass(frozen=True)
-class CollisionReport:
+class CollisionReport(msgspec.Struct, frozen=True):
     """What a check of one state found.
 
     pairs: those that collide, by step, then by names: all, or only the first. pairs_checked: how many were
@@ -112,8 +109,7 @@ class CollisionReport:
         raise CollisionCheckError(str(self), stage=stage, subjects=names, values=values, partial=self)
 
 
-@dataclass(frozen=True)
-class Clearance:
+class Clearance(msgspec.Struct, frozen=True):
     """The closest approach of two things; infinite distance and no names where nothing was near enough.
 
     distance [m]: gap of their surfaces, negative for the depth of an overlap. Points and normal as in

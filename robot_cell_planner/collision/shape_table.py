@@ -5,10 +5,10 @@ Engines share this table, so that they answer about the same pairs and differ on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,21 @@ class Placement:
     joint_T_frame: Matrix
 
 
+class SolidPair(NamedTuple):
+    """Two solids, by index and in the order of their owners, and the pair of these."""
+
+    pair: CheckedPair
+    first: int
+    second: int
+
+
 class ShapeTable:
     """Solids by index: those that move come first.
 
     solids, owners, joints: solid, index of the owner, and joint of each. joint_T_solid: (n, 4, 4).
     moving_pairs: (k, 2) indices with moving_margins (k,); rigid_pairs: (r, 2) with rigid_margins (r,), whose
-    two sides are fixed to each other, so that they collide in every configuration or in none.
+    two sides are fixed to each other, so that they collide in every configuration or in none. listed: pairs of
+    solids by step, then by names, as candidates are numbered; made at the first search.
     """
 
     def __init__(self, book: RuleBook, placement_of: Callable[[str], Placement]) -> None:
@@ -55,9 +64,9 @@ class ShapeTable:
         self.owners = np.array(self._owner_list, dtype=np.intp)
         self.joints = np.array(self._joint_list, dtype=np.intp)
         self.joint_T_solid = np.array(self._placements).reshape(-1, 4, 4)
-        self._moving_joints = sorted(set(self._joint_list[: self.moving_count]))
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
+        self.listed: list[SolidPair] = []
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
@@ -112,8 +121,19 @@ class ShapeTable:
             grid = np.meshgrid(block.moving, block.static, indexing="ij")
             pairs.append(np.column_stack([side.ravel() for side in grid]))
             margins.append(np.repeat(block.margins, len(block.static)))
-        listed = np.concatenate(pairs)
-        return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed, np.concatenate(margins), large)
+        listed, distances = np.concatenate(pairs), np.concatenate(margins)
+        numbered = zip(listed.tolist(), distances.tolist(), range(len(listed)), strict=True)
+        entries = sorted((self.entry(i, j, margin), row) for (i, j), margin, row in numbered)
+        self.listed = [entry for entry, _ in entries]
+        order = np.array([row for _, row in entries], dtype=np.intp)
+        return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed[order], distances[order], large)
+
+    def entry(self, first: int, second: int, margin: float) -> SolidPair:
+        """A pair of solids with the pair of their owners."""
+        one, other = self._owner_list[first], self._owner_list[second]
+        if one < other:
+            return SolidPair(self.checked_pair((one, other), margin), first, second)
+        return SolidPair(self.checked_pair((other, one), margin), second, first)
 
     def checked_pair(self, owners: tuple[int, int], margin: float) -> CheckedPair:
         """The pair of two owners, by index; each is made once."""
@@ -126,14 +146,24 @@ class ShapeTable:
         """Name of the owner of a solid."""
         return self.book.owners[int(self.owners[solid])].name
 
-    def poses(self, joints: Sequence[Any]) -> Floats:
-        """Poses (m, 4, 4) of the moving solids, for Pinocchio's placements of all joints in the world."""
-        world_T_joints = np.empty((len(joints), 4, 4))
-        for joint in self._moving_joints:
-            world_T_joints[joint] = joints[joint].homogeneous
-        count = self.moving_count
-        found: Floats = np.matmul(world_T_joints[self.joints[:count]], self.joint_T_solid[:count])
-        return found
+    def near(self, poses: Floats) -> list[SolidPair]:
+        """Pairs whose boxes come within their margin of each other, by step, then by names of their owners, the moving
+        solids being at poses (m, 4, 4)."""
+        rows = self._search.listed(poses)
+        if rows is None:
+            return self.in_order(self.candidates(poses))
+        listed = self.listed
+        return [listed[row] for row in rows]
+
+    def in_order(self, near: Candidates) -> list[SolidPair]:
+        """Candidates by step, then by names of their owners."""
+        entries = [self.listed[row] for row in near.listed.tolist()]
+        count = len(entries)
+        if len(near.first) > count:
+            blocks = (near.first[count:].tolist(), near.second[count:].tolist(), near.margins[count:].tolist())
+            entries.extend(self.entry(i, j, margin) for i, j, margin in zip(*blocks, strict=True))
+            entries.sort()
+        return entries
 
     def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
         """Pairs whose boxes come within their margin and `reach` [m] of each other, the moving solids being

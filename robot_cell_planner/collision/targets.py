@@ -128,7 +128,7 @@ class TargetChecker:
         engine.place_at(poses)
         near = table.candidates(poses)
         keep = self._carried[near.first] & (near.second >= table.moving_count)
-        found = pairs_among(table, engine, near.chosen(keep), max_pairs)
+        found = pairs_among(table, engine, table.in_order(near.chosen(keep)), max_pairs)
         total = len(book.owners) * (len(book.owners) - 1) // 2
         return CollisionReport(
             found,

@@ -70,7 +70,7 @@ class Way:
         index = placement.joint
         while index:
             drive = model.mechanisms.drives[index - 1]
-            turns, axis = _motion(plain, index)
+            turns, axis = joint_motion(plain, index)
             before = plain.jointPlacements[index].homogeneous
             joints.append(ChainJoint(before, turns, axis, drive.variable, drive.multiplier, drive.offset))
             index = plain.parents[index]
@@ -120,7 +120,7 @@ def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], held: tup
     return _chains.get((model,), (frame, variables, held), lambda: way_to(model, frame).chain(variables, dict(held)))
 
 
-def _motion(model: pin.Model, index: int) -> tuple[bool, Array]:
+def joint_motion(model: pin.Model, index: int) -> tuple[bool, Array]:
     """Whether a joint of one degree of freedom turns, and its unit axis in its own frame."""
     joint = model.joints[index]
     data = joint.createData()
