@@ -46,7 +46,7 @@ from ..errors import CancelledError, ServiceUnavailableError
 from .conversions.basic import configuration_to_message, error_from_message, pose_to_message, time_from_message
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
-from .node import CellNode, reliable
+from .node import SERVICES, CellNode, reliable
 
 GRIPPER_ACTION = "gripper_controller/gripper_cmd"
 Progress = Callable[[Any], None]
@@ -99,7 +99,9 @@ class CellClient:
     def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
         """Call a service and return its reply; its error report is raised."""
         if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name, callback_group=self._group)
+            self._clients[name] = self.node.create_client(
+                kind, name, qos_profile=SERVICES, callback_group=self._group
+            )
         client = self._clients[name]
         if not client.wait_for_service(timeout_sec=self._patience):
             raise ServiceUnavailableError(

@@ -26,6 +26,11 @@ ActionHandler = Callable[[Any, Any], Awaitable[None]]
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
+# Deep enough for many clients that call at once. With rmw_fastrtps every client sees all replies of a service, and passes
+# over those of others: in a shallow queue these push out its own.
+SERVICES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
+
+
 def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
     """Reliable, keep the last `depth`; latched: late subscribers get those too."""
     durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
@@ -68,7 +73,7 @@ class CellNode(Node):
                 self.get_logger().error(f"{name}: {traceback.format_exc()}")
             return response
 
-        self.create_service(kind, name, answer, callback_group=self.concurrent)
+        self.create_service(kind, name, answer, qos_profile=SERVICES, callback_group=self.concurrent)
 
     def serve_action(self, kind: type, name: str, handler: ActionHandler, on_cancel: Callable[[Any], None]) -> None:
         """Offer an action. The handler fills the result of a goal; what it raises becomes the result's error report.
