@@ -26,8 +26,8 @@ ActionHandler = Callable[[Any, Any], Awaitable[None]]
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-# Deep enough for many clients that call at once. With rmw_fastrtps every client sees all replies of a service, and passes
-# over those of others: in a shallow queue these push out its own.
+# Deep enough for many clients that call at once. With rmw_fastrtps every client hears all replies of a service, and
+# passes over those of others: in a shallow queue these push out its own.
 SERVICES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 
 

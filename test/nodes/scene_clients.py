@@ -97,10 +97,8 @@ def main():
     rclpy.init()
     node = CellNode(f"clients{first}")
     replica = SceneReplica(node, ModelReader(NO_ROOTS))
-    services = [
-        node.create_client(srv.ApplyChanges, "scene/apply_changes", qos_profile=SERVICES, callback_group=node.concurrent)
-        for _ in range(4)
-    ]
+    kind, name, group = srv.ApplyChanges, "scene/apply_changes", node.concurrent
+    services = [node.create_client(kind, name, qos_profile=SERVICES, callback_group=group) for _ in range(4)]
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
