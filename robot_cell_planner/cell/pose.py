@@ -30,10 +30,20 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quaternion: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
+        if self._is_plainly_right():
+            return
         vector3(self.position, "position")
         norm = math.sqrt(sum(value * value for value in finite(self.quaternion, "quaternion")))
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
             raise ValueError(f"quaternion {list(self.quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
+
+    def _is_plainly_right(self) -> bool:
+        """A quick look that most poses pass; what fails it is looked at closely."""
+        try:
+            (px, py, pz), (x, y, z, w) = self.position, self.quaternion
+            return math.isfinite(px + py + pz) and abs(x * x + y * y + z * z + w * w - 1.0) <= QUATERNION_TOLERANCE
+        except (TypeError, ValueError):
+            return False
 
     @classmethod
     def from_matrix(cls, matrix: Matrix) -> Pose:

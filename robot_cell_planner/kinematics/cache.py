@@ -10,8 +10,18 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
+class _Entry(Generic[V]):
+    """A value, the objects whose identity it is found by, and whether it was asked for since it was last looked at."""
+
+    __slots__ = ("objects", "used", "value")
+
+    def __init__(self, objects: tuple[object, ...], value: V) -> None:
+        self.objects, self.value, self.used = objects, value, False
+
+
 class IdentityCache(Generic[V]):
-    """Least recently used cache, keyed by the identity of immutable values and by small hashable extras.
+    """A cache keyed by the identity of immutable values and by small hashable extras, that drops what was not asked for
+    lately (the second-chance rule).
 
     Comparing or hashing a whole cell costs more than many an answer about it, so entries are found by the objects
     themselves. The cache holds them, hence an id cannot come to mean another object. Equal values that are not the
@@ -20,7 +30,7 @@ class IdentityCache(Generic[V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], V]] = OrderedDict()
+        self._entries: OrderedDict[tuple[object, ...], _Entry[V]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, objects: tuple[object, ...], extras: tuple[object, ...], build: Callable[[], V]) -> V:
@@ -28,13 +38,14 @@ class IdentityCache(Generic[V]):
         key = (*map(id, objects), *extras)
         entry = self._entries.get(key)
         if entry is not None:
-            with self._lock:
-                if key in self._entries:
-                    self._entries.move_to_end(key)
-            return entry[1]
+            entry.used = True
+            return entry.value
         value = build()
         with self._lock:
-            self._entries[key] = (objects, value)
-            if len(self._entries) > self._size:
-                self._entries.popitem(last=False)
+            self._entries[key] = _Entry(objects, value)
+            while len(self._entries) > self._size:
+                oldest, entry = self._entries.popitem(last=False)
+                if entry.used:
+                    entry.used = False
+                    self._entries[oldest] = entry
         return value

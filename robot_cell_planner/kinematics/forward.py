@@ -13,6 +13,7 @@ from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD, Vector3, positive
 from ..errors import InvalidRequestError
+from . import kernels
 from .cache import IdentityCache
 from .chain import Chain, chain_of, way_to
 from .model import CellModel, cell_model
@@ -30,6 +31,12 @@ class _Route(NamedTuple):
 
     def matrix(self, state: RobotCellState) -> Array:
         return self.chain.forward(self.model.values(state, self.chain.variables))
+
+    def pose(self, state: RobotCellState) -> Pose:
+        x, y, z, qx, qy, qz, qw = kernels.tip_numbers(
+            self.chain.table, self.model.values(state, self.chain.variables)
+        )
+        return Pose((x, y, z), (qx, qy, qz, qw))
 
 
 _routes: IdentityCache[_Route] = IdentityCache(size=512)
@@ -79,10 +86,10 @@ def forward_kinematics_to_frame(
 
 
 def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None) -> Pose:
-    matrix = route.matrix(state)
-    if relative_to != WORLD:
-        matrix = inverted(_route_to(cell, state, relative_to).matrix(state)) @ matrix
-    pose = pose_of(matrix)
+    if relative_to == WORLD:
+        pose = route.pose(state)
+    else:
+        pose = pose_of(inverted(_route_to(cell, state, relative_to).matrix(state)) @ route.matrix(state))
     return pose if native_scale is None else scaled(pose, native_scale)
 
 

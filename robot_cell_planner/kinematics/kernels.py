@@ -128,6 +128,19 @@ def position_and_quaternion(pose: Array) -> Array:
 
 
 @compiled
+def pose_numbers(pose: Array) -> tuple[float, float, float, float, float, float, float]:
+    """The same as plain numbers."""
+    found = position_and_quaternion(pose)
+    return found[0], found[1], found[2], found[3], found[4], found[5], found[6]
+
+
+@compiled
+def tip_numbers(chain: Array, q: Array) -> tuple[float, float, float, float, float, float, float]:
+    """Position and unit quaternion of the tip as plain numbers."""
+    return pose_numbers(forward(chain, q))
+
+
+@compiled
 def positions_and_quaternions(poses: Array) -> Array:
     """The same (k, 7) of poses (k, 4, 4)."""
     result = np.empty((poses.shape[0], 7))

@@ -155,7 +155,7 @@ class CellModel:
         """
         configuration = state.configuration
         try:
-            return np.array([configuration[name] for name in names])
+            return np.array(list(map(configuration.__getitem__, names)))
         except KeyError:
             return np.array([self._value(state, name) for name in names])
 

@@ -12,7 +12,7 @@ from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD
-from .kernels import position_and_quaternion
+from .kernels import pose_numbers
 from .model import cell_model
 
 Array = NDArray[np.float64]
@@ -67,5 +67,5 @@ def world_pose(cell: RobotCell, state: RobotCellState, frame: str) -> Pose:
 
 def pose_of(transform: Array) -> Pose:
     """The pose of a transform (4, 4) that is known to be one: C contiguous float64."""
-    x, y, z, qx, qy, qz, qw = position_and_quaternion(transform).tolist()
+    x, y, z, qx, qy, qz, qw = pose_numbers(transform)
     return Pose((x, y, z), (qx, qy, qz, qw))
