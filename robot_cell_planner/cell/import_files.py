@@ -6,7 +6,7 @@ from pathlib import Path
 
 from frozendict import frozendict
 
-from ..errors import FileError
+from ..errors import FileError, InvalidRequestError
 from .cell import RobotCell
 from .cell_file import existing_file
 from .cell_reader import read_cell
@@ -15,6 +15,7 @@ from .moveit_scene import read_moveit_scene
 from .resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text
 from .robot_files import read_sources, robot_from_sources, sources_roots
 from .sdf import read_sdf
+from .value import check_name
 from .xml_reader import XmlReader
 
 STAGE = "import"
@@ -31,9 +32,15 @@ def import_file(
     confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots.
 
     Raises:
+        InvalidRequestError: a prefix that no name can begin with.
         FileError: another ending, missing or malformed.
         RobotCellError: as the readers of the formats say.
     """
+    if prefix:
+        try:
+            check_name(prefix, "prefix")
+        except ValueError as error:
+            raise InvalidRequestError(str(error), stage=STAGE, subjects=(prefix,)) from error
     path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_folder(enclosing_folder(path))

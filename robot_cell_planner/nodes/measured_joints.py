@@ -10,6 +10,8 @@ from frozendict import frozendict
 from ..cell.cell import RobotCell
 from ..cell.changes import joint_names
 from ..cell.state import RobotCellState
+from ..cell.suggestions import unknown_name
+from ..errors import UnknownNameError
 
 CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
 
@@ -77,6 +79,16 @@ class MeasuredJoints:
     def behind(self, names: Sequence[str], stamp: int) -> tuple[str, ...]:
         """Those of the joints that were not measured at `stamp` [ns] or later."""
         return tuple(name for name in names if self._stamps.get(self._aliases.get(name, name), 0) < stamp)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no joint has.
+
+        Raises:
+            UnknownNameError: says which, and the nearest.
+        """
+        for name in names:
+            if name not in self._aliases:
+                raise UnknownNameError(unknown_name(f"joint {name!r}", name, self._aliases), subjects=(name,))
 
     def applied_to(self, state: RobotCellState) -> RobotCellState:
         """The state with measured values in the place of its own."""

@@ -214,6 +214,8 @@ class SceneNode(CellNode):
 
     async def _wait_for_state(self, request: Any, response: Any) -> None:
         stamp, timeout = time_from_message(request.min_joint_stamp), duration_from_message(request.timeout)
+        if self._owned.revision:
+            self._view.measured.check(request.joint_names)
         await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
         response.state = self._publisher.state_snapshot()
 
