@@ -20,8 +20,7 @@ RUN := tools/with_environment
 
 CELL ?= config/demo/cell.yaml
 SEED ?= 1
-# The demo as a whole needs a computer that keeps up with real time: make test TESTS=test/demo
-TESTS ?= test/core test/nodes test/quality test/test_cell_launch.py
+TESTS ?= test/core test/nodes test/quality test/test_cell_launch.py test/demo
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile

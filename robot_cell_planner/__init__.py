@@ -1,7 +1,7 @@
 """Robot cells: kinematics, collision checks, motion planning and execution, with and without ROS 2.
 
 The layers, of which each imports only those before it: `cell`, `kinematics`, `collision`, `trajectory`, `planning`,
-`simulation` and `viewer`, and `nodes`, which alone knows ROS 2.
+`simulation` and `viewer`, `offline` for scripts, and `nodes`, which alone knows ROS 2.
 """
 
 import pkgutil

@@ -29,8 +29,8 @@ from .motion import Sent
 
 FIELDS = ("position", "velocity", "effort")
 Clock = Callable[[], float]
-CLOCK_SKEW = 500_000_000  # [ns]
-SENT_KEPT = 512  # commands that are remembered, to hold late measurements against
+CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
+SENT_KEPT = 2048  # commands that are remembered, to hold late measurements against
 
 
 @dataclass(eq=False)
@@ -79,11 +79,15 @@ class Channel:
         self.history.append((stamp, self.last))
 
     def at(self, stamp: int) -> PlaybackSample:
-        """What had last been commanded at a time of messages [ns]; what is commanded now, if its clock is far off."""
+        """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
+        what is commanded now, if its clock is far off."""
         if not self.history or abs(self.history[-1][0] - stamp) > CLOCK_SKEW:
             return self.last
         index = bisect_right(self.history, stamp, key=itemgetter(0))
-        return self.history[max(index - 1, 0)][1]
+        if index in (0, len(self.history)):
+            return self.history[max(index - 1, 0)][1]
+        (begin, before), (end, after) = self.history[index - 1], self.history[index]
+        return _between(before, after, (stamp - begin) / (end - begin))
 
     def set_scale(self, scale: float, now: float) -> None:
         self.scale = scale
@@ -103,6 +107,15 @@ class Channel:
             return self.efforts
         times = self.trajectory.times
         return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
+
+
+def _between(before: PlaybackSample, after: PlaybackSample, share: float) -> PlaybackSample:
+    return PlaybackSample(
+        before.place + share * (after.place - before.place),
+        before.positions + share * (after.positions - before.positions),
+        before.velocities + share * (after.velocities - before.velocities),
+        before.accelerations + share * (after.accelerations - before.accelerations),
+    )
 
 
 @dataclass(frozen=True)

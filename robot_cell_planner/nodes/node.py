@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
 
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -138,8 +137,9 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except RCLError:
-        # A callback that is still at work when the context ends finds it invalid; that is no fault.
+    except RuntimeError:
+        # A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy
+        # cannot convert that, another RuntimeError; that is no fault.
         if rclpy.ok():
             raise
     except RobotCellError as error:

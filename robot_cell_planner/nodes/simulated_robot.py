@@ -40,7 +40,7 @@ PARAMETERS = (
     Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
     Parameter(
         "command_delay",
-        0.03,
+        0.04,
         "How long after its stamp a command is carried out, so that late ones do no harm [s].",
         0.0,
         1.0,
@@ -177,7 +177,7 @@ class SimulatedRobotNode(CellNode):
         for remark in self._simulation.remarks:
             self.get_logger().warning(f"{cell_file}: {remark}")
         self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
-        period = max(SHORTEST_LOOK, schedule.delay / 3.0)
+        period = max(SHORTEST_LOOK, schedule.delay / 4.0)
         self.create_timer(period, self._read_commands, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._diagnostics = Diagnostics(self, "simulated_robot", self._check)
         self._simulation.run()

@@ -37,7 +37,7 @@ class SimulationOptions:
     settle_time: float = 0.5
     friction: float = 0.8
     spinning_friction: float = 0.005
-    extrapolate_for: float = 0.02
+    extrapolate_for: float = 0.06
     command_timeout: float = 0.1
     acceleration_factor: float = 2.0
     following_window: float = 0.05

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import time
+from collections import deque
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from .process import ToParent
     from .simulated_cell import SimulatedCell
 
-MOST_LAG = 0.2  # [s] of the clock that the simulation may be behind before it gives that up
+MOST_WAITING = 2000  # commands; the oldest are given up
+MOST_LAG = 1.0  # [s] of the clock that the simulation may be behind before it gives that up
 
 
 class Pace:
@@ -88,6 +90,7 @@ def _options(start: Start) -> SimulationOptions:
 
 def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> None:
     pace = Pace(schedule)
+    waiting: deque[TimedCommand] = deque(maxlen=MOST_WAITING)
     periods = 0
     periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
     while True:
@@ -97,7 +100,8 @@ def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> 
             message = connection.recv()
             if not isinstance(message, TimedCommand):
                 return
-            _take(message, simulated, pace, end)
+            waiting.append(message)
+        _carry_out(waiting, simulated, pace, end)
         simulated.step_to(end)
         connection.send(_sample(simulated, pace))
         if periods % periods_a_report == 0:
@@ -105,14 +109,16 @@ def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> 
         periods += 1
 
 
-def _take(message: TimedCommand, simulated: SimulatedCell, pace: Pace, end: float) -> None:
-    """Simulate up to the moment of a command, at most to the end of the period, so that it counts from there on."""
-    if message.moment is None:
-        simulated.command(message.command)
-    else:
-        time = pace.simulated(message.moment)
-        simulated.step_to(min(time, end))
-        simulated.command(message.command, time)
+def _carry_out(waiting: deque[TimedCommand], simulated: SimulatedCell, pace: Pace, end: float) -> None:
+    """Simulate from one command's moment to the next, up to the end of a period; later commands go on waiting, so that
+    a simulation that has fallen behind does what it is told as if it hadn't."""
+    while waiting:
+        moment = waiting[0].moment
+        time = simulated.time if moment is None else pace.simulated(moment)
+        if time > end:
+            return
+        simulated.step_to(time)
+        simulated.command(waiting.popleft().command, time)
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:

@@ -14,7 +14,8 @@ RANKS = {
     "planning": 5,
     "simulation": 6,
     "viewer": 6,
-    "nodes": 7,
+    "offline": 7,
+    "nodes": 8,
 }
 ROS = ("ament_index_python", "launch", "launch_ros", "rcl_interfaces", "rclpy", "tf2_ros")
 GENERATED = ("action", "msg", "srv")  # the package's own interfaces

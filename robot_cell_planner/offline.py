@@ -1,0 +1,175 @@
+"""A cell in a script, without ROS: plans, carries them out in the simulation, and records what happens.
+
+```python
+with OfflineCell.load("config/demo/cell.yaml", seed=1, tell=print) as cell:
+    cell.move("to above the workpiece", tool_at="above_pick")
+    cell.write_replay("replay.html")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TypeAlias
+
+import numpy as np
+
+from .cell.cell import RobotCell
+from .cell.cell_file import load_cell
+from .cell.changes import Change, Scene, SetJoints, apply_changes
+from .cell.pose import IDENTITY, Pose
+from .cell.state import RobotCellState
+from .errors import InvalidRequestError
+from .kinematics.targets import FrameTarget, TargetMode
+from .kinematics.transforms import world_pose
+from .planning.cartesian import CartesianRequest, plan_cartesian
+from .planning.joint_space import plan_motion
+from .planning.plan import Plan
+from .planning.request import Goals, MotionRequest, PlanningOptions
+from .planning.waypoints import FrameWaypoints
+from .simulation.simulated_cell import SimulatedCell
+from .viewer import Recorder, write_html
+
+PERIOD = 0.01  # [s] between commands to the simulated robot
+NO_OPTIONS = PlanningOptions()
+STAGE = "request"
+Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+class OfflineCell:
+    """A cell with its present state, its simulation and a recording.
+
+    cell: the models. state: where plans start from; follows each motion that is carried out, and `apply`. simulation:
+    the physics, whose bodies move as they are pushed and gripped. options: of plans. tell: called with a line for each
+    segment that was carried out.
+    """
+
+    def __init__(
+        self,
+        cell: RobotCell,
+        state: RobotCellState,
+        *,
+        options: PlanningOptions = NO_OPTIONS,
+        tell: Callable[[str], None] = _silent,
+    ) -> None:
+        self.cell = cell
+        self.state = state
+        self.options = options
+        self.simulation = SimulatedCell(cell, state)
+        self._recorder = Recorder()
+        self._tell = tell
+
+    @classmethod
+    def load(cls, cell_file: str | Path, *, seed: int = 0, tell: Callable[[str], None] = _silent) -> OfflineCell:
+        """The cell and state of a cell file.
+
+        Raises:
+            FileError, ResourceError: as `load_cell`.
+        """
+        cell, state = load_cell(cell_file)
+        return cls(cell, state, options=PlanningOptions(seed=seed), tell=tell)
+
+    def __enter__(self) -> OfflineCell:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the simulation."""
+        self.simulation.close()
+
+    def pose(self, frame: str) -> Pose:
+        """world_T_frame of any frame in the present state."""
+        return world_pose(self.cell, self.state, frame)
+
+    def apply(self, *changes: Change) -> None:
+        """Change what plans take the cell to be, all or nothing; the simulation goes its own way."""
+        scene = apply_changes(Scene(self.cell, self.state), changes, world_pose)
+        self.cell, self.state = scene.cell, scene.state
+
+    def move(
+        self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY, named_state: str = ""
+    ) -> Plan:
+        """Go to a goal, round what stands in the way. tool_at, workpiece_at: the frame in which the tool centre point,
+        or the held workpiece, is to have the pose; named_state: of the robot.
+
+        Raises:
+            InvalidRequestError: not exactly one goal is given.
+            RobotCellError: as `plan_motion`.
+        """
+        if sum(map(bool, (tool_at, workpiece_at, named_state))) != 1:
+            raise InvalidRequestError(f"{name}: expected one of tool_at, workpiece_at, named_state", stage=STAGE)
+        if named_state:
+            goals = Goals(named_states=(named_state,))
+        else:
+            mode, frame = _goal_frame(name, tool_at, workpiece_at)
+            goals = Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
+        return self.follow(name, plan_motion(self.cell, self.state, MotionRequest(goals, options=self.options)))
+
+    def line(self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY) -> Plan:
+        """Go to a pose along a straight line; otherwise as `move`.
+
+        Raises:
+            InvalidRequestError: not exactly one goal is given.
+            RobotCellError: as `plan_cartesian`.
+        """
+        mode, frame = _goal_frame(name, tool_at, workpiece_at)
+        waypoints = FrameWaypoints((pose,), mode=mode, reference_frame=frame)
+        return self.follow(name, plan_cartesian(self.cell, self.state, CartesianRequest(waypoints)))
+
+    def follow(self, name: str, plan: Plan) -> Plan:
+        """Carry out a plan, which starts from the present state.
+
+        Raises:
+            InvalidRequestError: the plan is a path without times.
+        """
+        if plan.trajectory is None:
+            raise InvalidRequestError(f"{name}: the plan has no times; ask for them", stage=STAGE)
+        times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
+        positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
+        named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
+        facts = {
+            "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
+            "states": f"{plan.states_checked}",
+            "path rad": f"{plan.path_length:.2f}",
+        }
+        if plan.clearance is not None:
+            facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"
+        self._carry_out(name, zip(*named, strict=True), facts)
+        self.apply(SetJoints(plan.end_configuration()))
+        return plan
+
+    def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:
+        """Command joints of the simulated robot to positions [rad or m] for a time [s], as for a gripper; the state is
+        left as it is."""
+        self._carry_out(name, round(duration / PERIOD) * [(dict(positions), None)], {})
+
+    def _carry_out(self, name: str, commands: Iterable[Command], facts: dict[str, str]) -> None:
+        simulation = self.simulation
+        start = simulation.time
+        for positions, velocities in commands:
+            simulation.set_targets(positions, velocities)
+            simulation.step(PERIOD)
+            self._recorder.add(simulation.time, simulation.state())
+        self._recorder.segment(name, start, simulation.time, facts)
+        self._tell(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
+
+    def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:
+        """Write what happened as one HTML file that plays in any browser, offline; where it was written."""
+        facts = {**(summary or {}), "planner": f"{self.options.planner}, seed {self.options.seed}"}
+        return write_html(path, self.cell, self._recorder.recording(facts), f"Cell {self.cell.name}")
+
+
+def _goal_frame(name: str, tool_at: str, workpiece_at: str) -> tuple[TargetMode, str]:
+    if bool(tool_at) == bool(workpiece_at):
+        raise InvalidRequestError(f"{name}: expected one of tool_at and workpiece_at", stage=STAGE)
+    return (TargetMode.TOOL, tool_at) if tool_at else (TargetMode.WORKPIECE, workpiece_at)
