@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -40,12 +42,17 @@ class HeldFrame:
     def tolerance(self) -> float:
         return self.constraint.tolerance
 
+    @cached_property
+    def _across(self) -> Array:
+        """The matrix (3, 3) for which z @ matrix is the cross product of z and the axis."""
+        return np.asarray(pin.skew(self.axis))
+
     def deviation(self, poses: Array) -> Array:
         """How far frames (k, 4, 4) are off the set (k,) [rad or m]; of a cone: from its axis."""
         rule = self.constraint.rule
         if rule is FrameRule.AXIS_IN_CONE:
             z = poses[:, :3, 2]
-            return np.asarray(np.arctan2(np.linalg.norm(np.cross(z, self.axis), axis=1), z @ self.axis))
+            return np.asarray(np.arctan2(np.linalg.norm(z @ self._across, axis=1), z @ self.axis))
         if rule is FrameRule.ORIENTATION:
             turns = poses[:, :3, :3] @ self.pose[:3, :3].T
             return np.array([float(np.linalg.norm(pin.log3(turn))) for turn in turns])
@@ -68,8 +75,8 @@ class HeldFrame:
         jacobian = self.chain.jacobian(q)
         rule = self.constraint.rule
         if rule is FrameRule.AXIS_IN_CONE:
-            normal = np.cross(pose[:3, 2], self.axis)
-            size = float(np.linalg.norm(normal))
+            normal = pose[:3, 2] @ self._across
+            size = math.sqrt(float(normal @ normal))
             # Straight against the axis any direction leads back.
             normal = normal / size if size > ENOUGH else pose[:3, 0]
             return np.asarray(-normal @ jacobian[3:])

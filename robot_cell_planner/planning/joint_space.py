@@ -9,27 +9,32 @@ import numpy as np
 
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..errors import ConstraintMismatchError, NotConnectedError, PathInvalidError, Value
+from ..errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, PathInvalidError, Value
 from ..trajectory.limits import Array
 from ..trajectory.timing import stop_at_waypoints
+from .constraints import FrameConstraint
 from .escape import escape_start
 from .finish import Origin, bare_plan, finish_plan
 from .goals import GoalSet, configuration
 from .improve import improve
 from .job import Job, check_start, start_job
+from .moves import ProjectedMover
 from .objective import Objective
-from .ompl_search import SearchProblem, SearchResult, search
+from .ompl_search import search
 from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
 from .plan import Plan, PlanFailure
 from .planners import PlannerInfo, Settings, planner_info
+from .projected_search import ProjectedSearch
 from .request import UNTIL_LIMIT, MotionRequest, PlanningOptions
+from .search import ROUND, SearchProblem, SearchResult
 from .suggestions import direct_way, searched_way, usable
 from .verification import PathVerifier
 from .watch import Progress, Watch
 
 # Direct motions to so many of the nearest goals are tried before a search.
 DIRECT_TRIES = 8
-MAX_REPAIRS = 16
+MAX_REPAIRS = 24
+FINER = 0.25
 # Rounds of pulling a path tight: it takes few, as corners were cut before.
 SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
@@ -67,6 +72,9 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
     options = request.options
     planner = planner_info(options.planner)
     parameters = planner.settings(options.planner_parameters)
+    if not planner.constraints and any(isinstance(entry, FrameConstraint) for entry in request.constraints):
+        text = f"planner {planner.name} takes no constraints on frames; RRTConnect does"
+        raise NotSupportedError(text, stage="request", subjects=(planner.name,))
     with watch.stage("start"):
         job = start_job(
             cell,
@@ -167,10 +175,12 @@ class _Finder:
         """Search from a configuration to any of others; their ends are met exactly."""
         improvement = _improvement(self.options, self.job) if improving and _native(self.options, self.planner) else 0
         more = growing.more if growing is not None and growing.may_grow else None
-        problem = SearchProblem(
-            self.job.subspace, start, goals, step, self.job.frames or None, improvement, more
-        )
-        result = search(problem, self.job.checks, self.planner, self.parameters, seed)
+        problem = SearchProblem(self.job.subspace, start, goals, step, improvement, more)
+        mover = self.job.mover(step)
+        if isinstance(mover, ProjectedMover):
+            result = ProjectedSearch(problem, mover, seed).run(more, ROUND)
+        else:
+            result = search(problem, self.job.checks, self.planner, self.parameters, seed)
         if result.path is None:
             return result
         path = result.path.copy()
@@ -242,7 +252,8 @@ def _not_connected(job: Job, result: SearchResult, options: PlanningOptions) -> 
 def _verified(job: Job, path: Array, options: PlanningOptions, finder: _Finder) -> tuple[Array, float]:
     """The path, verified from end to end, and the share of it that is proven.
 
-    Where a motion collides between the wider steps of the search, a way around is searched with fine ones.
+    Where a motion collides between the wider steps of the search, a way around is searched with finer ones, four times
+    finer each time that the same motion is met again.
 
     Raises:
         PathInvalidError: there is none within the limit on states checked.
@@ -250,19 +261,22 @@ def _verified(job: Job, path: Array, options: PlanningOptions, finder: _Finder) 
     """
     checks = job.checks
     verifier = PathVerifier(checks, options.resolution)
-    mover = job.mover(options.resolution)
-    first = 0
+    step, first, last = options.search_step, 0, -1
     for repair in range(1, MAX_REPAIRS + 1):
         blocked = verifier.first_blocked(path, first)
         if blocked is None:
             return _held(job, path), verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
-        ends = path[blocked], path[blocked + 1]
-        around = finder.search(ends[0], [ends[1]], options.resolution, options.seed + repair).path
+        if blocked >= last:
+            step = options.search_step
+        step = max(options.resolution, FINER * step)
+        start, end = path[blocked], path[blocked + 1]
+        around = finder.search(start, [end], step, options.seed + repair).path
         if around is None:
             break
+        mover = job.mover(step)
         around = shortcut(simplify(around, mover), mover, options.seed + repair)
         path = np.vstack((path[:blocked], around, path[blocked + 2 :]))
-        first = blocked
+        first, last = blocked, blocked + len(around) - 1
     values = (Value("states checked", checks.states, options.state_limit), Value("repairs", repair, MAX_REPAIRS))
     raise PathInvalidError("the path collides between the steps of the search", stage="verify", values=values)
 

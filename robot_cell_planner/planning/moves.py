@@ -12,8 +12,8 @@ from .checks import CountedChecks
 from .frame_constraints import FrameConstraints
 from .subspace import Subspace
 
-# On constraints, a way that is this much longer than the straight one goes astray.
-DETOUR = 3.0
+# On constraints, a step must bring its aim nearer by this share of its length.
+LEAST_PROGRESS = 0.1
 MAX_HALVINGS = 12
 
 
@@ -62,26 +62,25 @@ class ProjectedMover:
         q = self.subspace.to_full(self.subspace.to_reduced(q))
         return self.constraints.project(q, self.subspace.basis)
 
+    def step_towards(self, start: Array, end: Array) -> Array | None:
+        """The configuration a step from one towards another, on the constraints; None: that leads astray."""
+        left = end - start
+        distance = float(np.linalg.norm(left))
+        moved = self.constraints.project(start + left * (self.step / distance), self.subspace.basis)
+        if moved is None or not self.subspace.within_limits(moved):
+            return None
+        stride = float(np.linalg.norm(moved - start))
+        nearer = distance - float(np.linalg.norm(end - moved))
+        return moved if stride <= 2.0 * self.step and nearer >= LEAST_PROGRESS * self.step else None
+
     def connect(self, start: Array, end: Array) -> Array | None:
-        away = float(np.linalg.norm(end - start))
-        points, here, travelled = [start], start, 0.0
-        while True:
-            left = end - here
-            distance = float(np.linalg.norm(left))
-            if distance <= self.step:
-                break
-            moved = self.constraints.project(here + left * (self.step / distance), self.subspace.basis)
-            if moved is None or not self.subspace.within_limits(moved):
-                return None
-            stride = float(np.linalg.norm(moved - here))
-            travelled += stride
-            nearer = float(np.linalg.norm(end - moved)) < distance - 0.1 * self.step
-            if not nearer or stride > 2.0 * self.step or travelled > DETOUR * away:
+        points = [start]
+        while float(np.linalg.norm(end - points[-1])) > self.step:
+            moved = self.step_towards(points[-1], end)
+            if moved is None:
                 return None
             points.append(moved)
-            here = moved
-        points.append(end)
-        path = self.refined(np.array(points))
+        path = self.refined(np.array([*points, end]))
         if path is None:
             return None
         free = all(self.checks.motion_free(first, second, self.step) for first, second in pairwise(path))

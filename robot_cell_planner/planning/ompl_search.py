@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,55 +19,21 @@ from ompl import geometric as og
 from ompl import util as ou
 from scipy.spatial import cKDTree
 
-from ..errors import InvalidRequestError, NotSupportedError
+from ..errors import InvalidRequestError
 from ..trajectory.limits import Array
 from .checks import CountedChecks
-from .frame_constraints import FrameConstraints
 from .ompl_space import SearchSpace
 from .planners import Drive, PlannerInfo
 from .roadmap import components, shortest_way
-from .subspace import Subspace
+from .search import ROUND, SearchProblem, SearchResult
 
 _LOCK = threading.Lock()
 # OMPL takes seeds of 32 bits but zero.
 _SEEDS = 2**32 - 1
-# States after which a search that may get more goals is asked to take them.
-ROUND = 4_000
 # States that a roadmap is grown by before it is searched.
 GROWTH = 1_000
 
 ou.setLogLevel(ou.LOG_NONE)
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """What a search came to: the path (n, dof), or None; and the trees that it grew.
-
-    nearest_approach: smallest distance of two configurations, one from either tree; NaN if there is only one.
-    """
-
-    path: Array | None
-    start_tree_size: int = 0
-    goal_tree_size: int = 0
-    nearest_approach: float = float("nan")
-
-
-@dataclass(frozen=True, eq=False)
-class SearchProblem:
-    """What to search.
-
-    subspace: where. start (dof,), goals in the order in which they are to be tried. step: widest one between the states
-    of a motion that are checked. constraints: on frames. improvement: states to check on improving after the first
-    path, for planners that can. more_goals: called now and then while there is no path; gives further goals.
-    """
-
-    subspace: Subspace
-    start: Array
-    goals: Sequence[Array]
-    step: float
-    constraints: FrameConstraints | None = None
-    improvement: int = 0
-    more_goals: Callable[[], Sequence[Array]] | None = field(default=None)
 
 
 class _End:
@@ -156,20 +121,15 @@ def search(
 
     Raises:
         CancelledError, TimedOutError: see `Watch`.
-        NotSupportedError: the planner does not take constraints on frames.
         InvalidRequestError: OMPL refuses the parameters.
     """
-    if problem.constraints and not planner.constraints:
-        text = f"planner {planner.name} takes no constraints on frames"
-        raise NotSupportedError(text, stage="search", subjects=(planner.name,))
     with _LOCK:
         ou.RNG.setSeed(1 + seed % (_SEEDS - 1))
         end = _End(checks, problem.improvement)
-        space = SearchSpace(problem.subspace, problem.constraints, problem.step)
+        space = SearchSpace(problem.subspace)
         states, motions = _States(space, end), _Motions(space, problem.step, end)
         space.information.setStateValidityChecker(states)
-        if not problem.constraints:
-            space.information.setMotionValidator(motions)
+        space.information.setMotionValidator(motions)
         space.information.setup()
         try:
             return _Search(problem, checks, planner, parameters, space, end).run()
@@ -292,7 +252,7 @@ class _Search:
         vertices, edges, start = self._graph(solver)
         goals = [int(np.abs(vertices - goal).max(axis=1).argmin()) for goal in self.problem.goals]
         way = shortest_way(vertices, edges, start, goals)
-        return None if way is None else self.space.filled(vertices[way])
+        return None if way is None else vertices[way]
 
     def _found(self, solver: Any) -> SearchResult:
         path = self.space.path(self.definition.getSolutionPath())

@@ -54,7 +54,7 @@ class PlannerInfo:
     description: str
     drive: Drive = Drive.TREE
     parameters: tuple[PlannerParameter, ...] = ()
-    constraints: bool = True
+    constraints: bool = False
     restriction: str = ""
 
     @property
@@ -84,15 +84,15 @@ class PlannerInfo:
 
 
 OVER_LIMIT = "It may overrun the limit on states by some hundreds."
-NO_PROJECTION = "Does not end in the space of constraints on frames, which it is refused for."
 _STAR_TEXT = "Grows one tree from the start and rewires it to shorter ways"
 _LIST = (
     PlannerInfo(
         "RRTConnect",
         "ompl",
         "Two trees, from start and goals, that reach for each other (Kuffner and LaValle, 2000). Fast; its path is the "
-        "first one found.",
+        "first one found. On constraints on frames the trees grow in steps that are projected onto them.",
         parameters=(RANGE,),
+        constraints=True,
     ),
     PlannerInfo(
         "RRT",
@@ -132,8 +132,6 @@ _LIST = (
         f"{_STAR_TEXT}; once there is a path, it samples only where a shorter one can pass (Gammell and others, 2014).",
         Drive.ANYTIME,
         (*TREE, *INFORMED),
-        constraints=False,
-        restriction=NO_PROJECTION,
     ),
     PlannerInfo(
         "SORRTstar",
@@ -141,8 +139,6 @@ _LIST = (
         f"{_STAR_TEXT}; samples where a shorter path can pass, in the order of how short (Gammell and others, 2014).",
         Drive.ANYTIME,
         (*TREE, *INFORMED),
-        constraints=False,
-        restriction=NO_PROJECTION,
     ),
     PlannerInfo(
         "BITstar",
@@ -151,8 +147,7 @@ _LIST = (
         "2015).",
         Drive.ANYTIME,
         BIT_STAR,
-        constraints=False,
-        restriction=f"{NO_PROJECTION} {OVER_LIMIT} With many samples its own work takes longer than the checks.",
+        restriction=f"{OVER_LIMIT} With many samples its own work takes longer than the checks.",
     ),
     PlannerInfo(
         "AORRTC",
@@ -160,9 +155,6 @@ _LIST = (
         "RRTConnect again and again, each time for a shorter path (Wilson and others, 2025).",
         Drive.ANYTIME,
         (RANGE,),
-        constraints=False,
-        restriction=f"{NO_PROJECTION} Where there is no way it can go on without a check that could end it; then the "
-        "time limit does, at the cost of the worker.",
     ),
     PlannerInfo(
         "FMT",
