@@ -97,7 +97,8 @@ def main() -> None:
         if isinstance(inner, UnknownPackage):
             result = {"unknown_package": str(inner)}
         else:
-            message = " ".join((str(error) or repr(error)).split())
+            told = f"{inner.filename}: {inner.strerror}" if isinstance(inner, PermissionError) else str(error)
+            message = " ".join((told or repr(error)).split())
             result = {"error": message, "files": [str(file) for file in xacro.filestack or [] if file]}
     json.dump(result, answer)
 
