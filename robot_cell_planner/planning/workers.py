@@ -11,6 +11,7 @@ import importlib
 import multiprocessing
 import os
 import queue
+import signal
 import threading
 import time
 from collections import OrderedDict
@@ -26,6 +27,7 @@ from ..errors import CancelledError, InternalError, RobotCellError, TimedOutErro
 
 GRACE = 0.03  # [s] how long a task may take to notice that it should end
 CELLS_KEPT = 4
+END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
 
 
 class TaskControl:
@@ -114,14 +116,22 @@ class WorkerPool:
         return result
 
     def close(self) -> None:
-        """End all workers; jobs that run or wait end as cancelled."""
+        """End all workers; jobs that run or wait end as cancelled. Workers that are still starting end by themselves."""
         self._closing = True
         for _ in self._threads:
             self._jobs.put(None)
+        patience = time.monotonic() + END_PATIENCE
         for thread in self._threads:
-            thread.join()
+            thread.join(max(patience - time.monotonic(), 0.0))
 
-    def _start(self) -> _Worker:
+    def _start(self) -> _Worker | None:
+        """A new worker; None if the server that forks them has ended meanwhile. The next attempt starts another."""
+        try:
+            return self._fork()
+        except (EOFError, OSError):
+            return None
+
+    def _fork(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         flag = self._context.RawValue("b", 0)
         process = self._context.Process(target=_work, args=(theirs, flag, self._niceness), daemon=True)
@@ -130,6 +140,8 @@ class WorkerPool:
         return _Worker(process, ours, flag)
 
     def _serve(self) -> None:
+        # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit this.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         worker = self._start()
         while True:
             job = self._jobs.get()
@@ -137,14 +149,19 @@ class WorkerPool:
                 if job is not None:
                     _finish(job, None, CancelledError("the pool of workers is closing"))
                 break
-            if not worker.process.is_alive():
-                worker.end()
+            if worker is None or not worker.process.is_alive():
+                if worker is not None:
+                    worker.end()
                 worker = self._start()
-            worker = self._run(worker, job)
-        worker.end()
+            if worker is None:
+                _finish(job, None, WorkerCrashedError("no worker can be started", subjects=(job.task,)))
+            else:
+                worker = self._run(worker, job)
+        if worker is not None:
+            worker.end()
 
-    def _run(self, worker: _Worker, job: Job) -> _Worker:
-        """Run a job to its end; returns the worker that is there afterwards, which may be a new one."""
+    def _run(self, worker: _Worker, job: Job) -> _Worker | None:
+        """Run a job to its end; returns the worker that is there afterwards, which may be a new one, or none."""
         worker.flag.value = 0
         ending: RobotCellError | None = None
         started = time.monotonic()
