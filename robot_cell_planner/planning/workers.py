@@ -116,7 +116,7 @@ class WorkerPool:
         return result
 
     def close(self) -> None:
-        """End all workers; jobs that run or wait end as cancelled. Workers that are still starting end by themselves."""
+        """End all workers; jobs that run or wait end as cancelled. A worker that is still starting ends by itself."""
         self._closing = True
         for _ in self._threads:
             self._jobs.put(None)
