@@ -119,10 +119,10 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
     return report.check().warnings
 
 
-def path_clearance(job: Job, path: Array) -> PathClearance | None:
-    """The closest approach at states along a path, no joint moving by more than 0.05 from one to the next; None if
-    there is nothing that could be approached."""
-    points, places = densify(path, CLEARANCE_STEP) if len(path) > 1 else (path, np.zeros(1))
+def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
+    """The closest approach at states along a path, no joint moving by more than `step` [rad or m] from one to the next;
+    None if there is nothing that could be approached."""
+    points, places = densify(path, step) if len(path) > 1 else (path, np.zeros(1))
     closest: Clearance | None = None
     found: PathClearance | None = None
     for q, place in zip(points, places.tolist(), strict=True):

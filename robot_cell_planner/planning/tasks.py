@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from frozendict import frozendict
 
@@ -16,13 +16,24 @@ from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from .cartesian import CartesianRequest as CartesianRequest
 from .cartesian import plan_cartesian as plan_along_lines
+from .constraints import PathConstraint
 from .joint_space import plan_motion as plan_in_joint_space
+from .multistep import MultistepRequest
+from .multistep import plan_multistep as plan_steps
+from .path_jobs import PathFindings, PathRequest, check_joint_path, measure_joint_path
+from .path_jobs import process_path as work_on_path
 from .plan import Plan
-from .request import MotionRequest
+from .plan_check import PlanVerdict
+from .plan_check import verify_plan as hold_against_cell
+from .request import MotionRequest, PlanningOptions
 from .workers import TaskControl
 
 PLAN_MOTION = f"{__name__}:plan_motion"
 PLAN_CARTESIAN = f"{__name__}:plan_cartesian"
+PLAN_MULTISTEP = f"{__name__}:plan_multistep"
+PROCESS_PATH = f"{__name__}:process_path"
+CHECK_PATH = f"{__name__}:check_path"
+VERIFY_PLAN = f"{__name__}:verify_plan"
 VALIDATE = f"{__name__}:validate_trajectory"
 
 
@@ -39,6 +50,26 @@ class ValidationRequest:
     find_all: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class PathCheck:
+    """A path (n, dof) to hold against limits, constraints and the cell. measure: only lengths and clearance."""
+
+    variables: tuple[str, ...]
+    path: Array
+    constraints: tuple[PathConstraint, ...] = ()
+    options: PlanningOptions = field(default_factory=PlanningOptions)
+    find_all: bool = False
+    measure: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PlanCheck:
+    """A plan to verify; the scene is the one that it starts from."""
+
+    plan: Plan
+    options: PlanningOptions = field(default_factory=PlanningOptions)
+
+
 def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> Plan:
     """`joint_space.plan_motion` in a worker."""
     return plan_in_joint_space(
@@ -49,6 +80,39 @@ def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> P
 def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> Plan:
     """`cartesian.plan_cartesian` in a worker."""
     return plan_along_lines(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+
+
+def plan_multistep(scene: Scene, request: MultistepRequest, control: TaskControl) -> tuple[Plan, ...]:
+    """`multistep.plan_multistep` in a worker."""
+    return plan_steps(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+
+
+def process_path(scene: Scene, request: PathRequest, control: TaskControl) -> Plan:
+    """`path_jobs.process_path` in a worker."""
+    return work_on_path(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+
+
+def check_path(scene: Scene, request: PathCheck, control: TaskControl) -> PathFindings:
+    """`path_jobs.check_joint_path` or `measure_joint_path` in a worker."""
+    cell, state, variables, path, options = scene.cell, scene.state, request.variables, request.path, request.options
+    if request.measure:
+        record = measure_joint_path(cell, state, variables, path, options, cancelled=control.cancelled)
+        return PathFindings((), (), record)
+    return check_joint_path(
+        cell,
+        state,
+        variables,
+        path,
+        request.constraints,
+        options,
+        find_all=request.find_all,
+        cancelled=control.cancelled,
+    )
+
+
+def verify_plan(scene: Scene, request: PlanCheck, control: TaskControl) -> PlanVerdict:
+    """`plan_check.verify_plan` in a worker."""
+    return hold_against_cell(scene.cell, scene.state, request.plan, request.options, cancelled=control.cancelled)
 
 
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:

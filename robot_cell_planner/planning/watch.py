@@ -16,12 +16,14 @@ PROGRESS_PERIOD = 0.1  # [s]
 @dataclass(frozen=True)
 class Progress:
     """How far a request has come: the stage that is running, the share of it that is done (NaN where it cannot be
-    known), states checked so far, and the cost of the best path so far (infinite if there is none)."""
+    known), states checked so far in its motion, the cost of the best path so far (infinite if there is none), and the
+    step of a multi-step request."""
 
     stage: str
     fraction: float = float("nan")
     states_checked: int = 0
     best_cost: float = float("inf")
+    step: int = 0
 
 
 class Watch:
@@ -46,6 +48,7 @@ class Watch:
         self._times: list[StageTime] = []
         self.fraction = float("nan")
         self.best_cost = float("inf")
+        self.step = 0
 
     @property
     def times(self) -> tuple[StageTime, ...]:
@@ -82,4 +85,4 @@ class Watch:
 
     def _report(self, states_checked: int) -> None:
         if self._on_progress is not None:
-            self._on_progress(Progress(self._stage, self.fraction, states_checked, self.best_cost))
+            self._on_progress(Progress(self._stage, self.fraction, states_checked, self.best_cost, self.step))
