@@ -33,7 +33,7 @@ def load_cell(
     path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_folder(enclosing_folder(path))
-    return read_cell(read_text(path, READ_CELL), str(path.parent), roots, str(path))
+    return read_cell(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
 
 
 def save_cell(
@@ -71,7 +71,7 @@ def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: b
         FileError, ResourceError, LimitExceededError: missing, outside of the roots, or malformed.
     """
     path = existing_file(file, roots, confined)
-    return from_document(read_text(path, READ_STATE), RobotCellState, str(path))
+    return from_document(read_text(path, READ_STATE, roots.text_bytes), RobotCellState, str(path))
 
 
 def save_state(

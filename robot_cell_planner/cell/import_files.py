@@ -52,11 +52,11 @@ def import_file(
 def _read(path: Path, roots: ResourceRoots) -> Imported:
     folder, source = str(path.parent), str(path)
     if path.suffix in CELLS:
-        return Imported(*read_cell(read_text(path, STAGE), folder, roots, source))
+        return Imported(*read_cell(read_text(path, STAGE, roots.text_bytes), folder, roots, source))
     if path.suffix in SDF:
-        return read_sdf(read_text(path, STAGE), folder, roots, source)
+        return read_sdf(read_text(path, STAGE, roots.text_bytes), folder, roots, source)
     if path.suffix in SCENES:
-        return read_moveit_scene(read_text(path, STAGE), source)
+        return read_moveit_scene(read_text(path, STAGE, roots.text_bytes), source)
     endings = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))
     raise FileError(f"{path} ends in {path.suffix or 'nothing'}, expected one of {endings}", stage=STAGE)
 

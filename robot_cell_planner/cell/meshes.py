@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, GeometryError
+from ..errors import FileError, GeometryError, LimitExceededError
 from .geometry import Mesh, MeshUse, Triangles
 from .mesh_cache import read_cached, write_cached
 from .mesh_formats import FORMATS, STAGE, parse_mesh
-from .resources import NO_ROOTS, ResourceRoots, read_bytes, resolve
+from .resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
 from .value import Vector3
 
-MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_EXTENT = 1e5  # [m]
 
 Vertices = NDArray[np.float64]
@@ -55,7 +54,7 @@ def mesh_reference(
     """
     path = resolve(uri, folder, roots)
     _format(path)
-    return Mesh(uri, str(path), _digest(path), scale, use)
+    return Mesh(uri, str(path), content_digest(path, roots.mesh_bytes), scale, use)
 
 
 def _format(path: Path) -> str:
@@ -66,11 +65,20 @@ def _format(path: Path) -> str:
     return FORMATS[ending]
 
 
-def _digest(path: Path) -> str:
+def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:
+    """SHA-256 of a mesh file; not computed again while its size and time of change stay.
+
+    Raises:
+        FileError: it cannot be read.
+        LimitExceededError: it is larger than `limit` bytes.
+    """
     try:
         status = os.stat(path)
     except OSError as error:
         raise FileError(f"{path}: {os.strerror(error.errno or 0)}", stage=STAGE, subjects=(str(path),)) from error
+    if status.st_size > limit:
+        text = f"{path} has {status.st_size} bytes, expected at most {limit}"
+        raise LimitExceededError(text, stage=STAGE, subjects=(str(path),))
     return _digest_of_version(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
 
 

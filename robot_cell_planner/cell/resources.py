@@ -19,6 +19,7 @@ from ..errors import FileError, LimitExceededError, ResourceError
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}")
 PACKAGE_XML_NAME = re.compile(rb"<name>\s*([A-Za-z0-9_.\-]+)\s*</name>")
 MAX_TEXT_BYTES = 32 * 1024 * 1024
+MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_URI_LENGTH = 4096
 
 
@@ -26,11 +27,14 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Folders that files may be read from, besides the installed packages.
 
     packages: share folders by package name; they come before installed packages. folders: files below them may be
-    read, and their subfolders are found as packages and models.
+    read, and their subfolders are found as packages and models. text_bytes, mesh_bytes: sizes of the largest
+    description and the largest mesh file that are read from them.
     """
 
     packages: frozendict[str, str] = frozendict()
     folders: tuple[str, ...] = ()
+    text_bytes: int = MAX_TEXT_BYTES
+    mesh_bytes: int = MAX_MESH_BYTES
 
     def with_folder(self, folder: str | Path) -> ResourceRoots:
         """The roots and one more folder, at the end."""

@@ -38,7 +38,7 @@ def read_sources(
     return ModelSources(
         urdf=_description(path, xacro_arguments, roots, "read urdf"),
         srdf=_description(resolve(srdf, folder, roots), xacro_arguments, roots, "read srdf") if srdf else "",
-        limits=read_text(resolve(limits, folder, roots), "read limits") if limits else "",
+        limits=read_text(resolve(limits, folder, roots), "read limits", roots.text_bytes) if limits else "",
         folder=str(path.parent),
         urdf_uri=_absolute(urdf, folder),
         srdf_uri=_absolute(srdf, folder),
@@ -50,7 +50,7 @@ def read_sources(
 def _description(path: Path, arguments: Mapping[str, str], roots: ResourceRoots, stage: str) -> str:
     if path.suffix == ".xacro":
         return expand_xacro(path, arguments, roots_for(path, roots))
-    return read_text(path, stage)
+    return read_text(path, stage, roots.text_bytes)
 
 
 def _absolute(uri: str, folder: str | Path) -> str:

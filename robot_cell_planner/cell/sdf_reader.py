@@ -183,7 +183,8 @@ class SdfReader:
             path = self._path(file.xml.text(uri), file.folder)
             if os.path.isdir(path):
                 path = self._file_of_folder(path)
-            root, included = read_root(XmlReader(str(path), STAGE), str(path.parent), read_text(path, STAGE))
+            text = read_text(path, STAGE, self.roots.text_bytes)
+            root, included = read_root(XmlReader(str(path), STAGE), str(path.parent), text)
         except RobotCellError as error:
             raise placed(error, file.xml, uri) from error
         models = list(root.iterchildren("model"))
@@ -200,7 +201,7 @@ class SdfReader:
     def _file_of_folder(self, folder: Path) -> Path:
         """The newest file that the manifest of a model's folder lists and that can be read."""
         xml = XmlReader(str(folder / "model.config"), STAGE)
-        root = xml.parse(read_text(folder / "model.config", STAGE))
+        root = xml.parse(read_text(folder / "model.config", STAGE, self.roots.text_bytes))
         files = {file.get("version", VERSIONS[0]): file for file in root.iterchildren("sdf")}
         for version in reversed(VERSIONS):
             if version in files:

@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from ..errors import FileError
-from .resources import read_text
 from .suggestions import unknown_name
 from .value import Vector3
 from .yaml_reader import line_of, parse_yaml
@@ -31,15 +30,6 @@ class ConfigurationFile:
         where = f"{place}: " if place else ""
         line = line_of(self.text, path)
         return FileError(f"{self.source}:{line}: {where}{text}", stage=self.stage, subjects=(self.source, place))
-
-
-def open_configuration(path: str, stage: str) -> ConfigurationFile:
-    """The file at a path.
-
-    Raises:
-        FileError, LimitExceededError: missing, unreadable, malformed or too large.
-    """
-    return ConfigurationFile(read_text(path, stage), path, stage)
 
 
 class Section:

@@ -42,7 +42,7 @@ def expand_xacro(
         LimitExceededError: expanding takes more than 30 s of computing or 1 GiB.
     """
     path = Path(path)
-    text = read_text(path, STAGE)
+    text = read_text(path, STAGE, roots.text_bytes)
     packages: dict[str, str] = {}
     shares: list[str] = []
     unknown = sorted(set(FIND.findall(text)))

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from frozendict import frozendict
 
-from ..cell.resources import ResourceRoots, enclosing_folder
+from ..cell.resources import MAX_MESH_BYTES, MAX_TEXT_BYTES, ResourceRoots, enclosing_folder
 from ..errors import InvalidRequestError
 from .parameters import Parameter, Parameters
 
 RESOURCE_PARAMETERS = (
     Parameter("resource_folders", [""], "Folders, besides those of packages, that files may be read from."),
+    Parameter("most_text_bytes", MAX_TEXT_BYTES, "Size of the largest description that is read.", 1, MAX_TEXT_BYTES),
+    Parameter("most_mesh_bytes", MAX_MESH_BYTES, "Size of the largest mesh file that is read.", 1, MAX_MESH_BYTES),
     Parameter("resource_packages", [""], 'Packages besides the installed ones, as "name=folder", for package:// URIs.'),
 )
 
@@ -37,4 +39,6 @@ def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots
             raise InvalidRequestError(f"resource folder {folder} does not exist", stage="parameters")
     if cell_file:
         folders.append(str(enclosing_folder(cell_file)))
-    return ResourceRoots(packages=frozendict(packages), folders=tuple(folders))
+    return ResourceRoots(
+        frozendict(packages), tuple(folders), parameters["most_text_bytes"], parameters["most_mesh_bytes"]
+    )

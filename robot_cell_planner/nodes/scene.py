@@ -11,6 +11,7 @@ from robot_cell_planner.msg import SceneUpdate, StateSnapshot
 
 from ..cell.cell import RobotCell
 from ..cell.cell_file import load_cell, load_state, save_cell, save_state
+from ..cell.changed_files import changed_files
 from ..cell.changes import Add, Replace, Scene
 from ..cell.import_files import import_file
 from ..cell.imported import Imported, moved
@@ -37,7 +38,7 @@ PARAMETERS = (
     Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
     Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
     Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
-    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 1.0, 1000.0),
+    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0),
     Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
     Parameter(
         "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
@@ -132,6 +133,10 @@ class SceneNode(CellNode):
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values passed over": self._view.measured.passed_over,
         }
+        changed = changed_files(self._owned.scene.cell, self._roots)
+        if changed:
+            values["files that have changed"] = ", ".join(changed[:10])
+            return WARN, f"{len(changed)} files have changed since they were read; load_cell reads them anew", values
         if self._unknown:
             return WARN, _unknown_text(self._unknown), values
         return OK, "no joint was measured yet" if not oldest else "follows joint_states", values

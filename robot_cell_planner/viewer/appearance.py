@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..cell.cell import RobotCell
 from ..cell.geometry import Geometry, Mesh, Rgba, Shape, Triangles
 from ..cell.mechanism import Link
-from ..cell.meshes import MAX_MESH_BYTES, load_mesh
-from ..cell.resources import read_bytes
+from ..cell.meshes import load_mesh
+from ..cell.resources import MAX_MESH_BYTES, read_bytes
 from ..errors import GeometryError
 
 LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)

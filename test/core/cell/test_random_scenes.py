@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pinocchio as pin
+import pytest
 from frozendict import frozendict
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,11 +21,11 @@ from robot_cell_planner.cell.robot import PlanningGroup, Robot
 from robot_cell_planner.cell.serialisation import from_json, to_json
 from robot_cell_planner.cell.state import BodyState, RobotCellState
 from robot_cell_planner.cell.things import NamedFrame, RigidBody, Tool
-from robot_cell_planner.errors import FrameCycleError, InvalidRequestError, RobotCellError
+from robot_cell_planner.errors import FrameCycleError, InvalidRequestError
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 
-laws = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+laws = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 near = st.floats(-5.0, 5.0)
 poses = st.builds(Pose, st.tuples(near, near, near), quaternions())
 
@@ -185,14 +186,12 @@ def test_loops_are_refused_and_change_nothing(scene, data):
     below = [name, *FrameTree(scene.cell, scene.state).carried_by(name)]
     target = data.draw(st.sampled_from(below))
     before = to_json(scene)
-    for change, kind in ((c.Attach(name, target), FrameCycleError), (c.Move(name, relative_to=target), RobotCellError)):
-        try:
+    for change, kind in (
+        (c.Attach(name, target), FrameCycleError),
+        (c.Move(name, relative_to=target), InvalidRequestError),
+    ):
+        with pytest.raises(kind, match=name):
             c.apply_changes(scene, [change], world_pose)
-        except kind as error:
-            assert isinstance(error, FrameCycleError | InvalidRequestError)
-            assert name in str(error)
-        else:
-            raise AssertionError("was accepted")
     assert to_json(scene) == before
 
 

@@ -7,6 +7,7 @@ from frozendict import frozendict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot_cell_planner.cell.meshes import mesh_reference
 from robot_cell_planner.cell.resources import (
     ResourceRoots,
     enclosing_folder,
@@ -17,6 +18,7 @@ from robot_cell_planner.cell.resources import (
     resolve_new,
     write_text,
 )
+from robot_cell_planner.cell.robot_files import load_robot
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
 
 
@@ -226,3 +228,13 @@ def test_writing_is_whole_or_nothing(tree):
     with pytest.raises(FileError):
         write_text(tree / "none" / "new.txt", "text", "test", overwrite=True)
     assert sorted(entry.name for entry in tree.iterdir()) == ["new.txt", "outside", "root"]
+
+
+def test_bounds_of_sizes_are_the_callers(tree):
+    (tree / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (tree / "arm.urdf").write_text('<robot name="arm"><link name="base"/></robot>')
+    small = ResourceRoots(folders=(str(tree),), text_bytes=20, mesh_bytes=20)
+    with pytest.raises(LimitExceededError, match="at most 20"):
+        mesh_reference("part.obj", str(tree), small)
+    with pytest.raises(LimitExceededError, match="at most 20"):
+        load_robot("arm", tree / "arm.urdf", roots=small)

@@ -1,0 +1,35 @@
+"""Files that say something else than when a cell was read are told; others are not."""
+
+import pytest
+from test_cell_file import fill
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.changed_files import changed_files
+from robot_cell_planner.cell.resources import ResourceRoots
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return fill(tmp_path)
+
+
+def test_nothing_has_changed(folder):
+    cell, _ = load_cell(folder / "cell.yaml")
+    assert changed_files(cell, ResourceRoots(folders=(str(folder),))) == ()
+
+
+@pytest.mark.parametrize("name", ["meshes/part.obj", "robots/arm.urdf", "robots/arm.srdf", "robots/limits.yaml"])
+def test_a_file_that_changes_is_told(folder, name):
+    cell, _ = load_cell(folder / "cell.yaml")
+    file = folder / name
+    before = file.read_text()
+    file.write_text(before.replace("0 0 1", "0 0 2") + " ")
+    assert changed_files(cell, ResourceRoots(folders=(str(folder),))) == (str(file),)
+    file.write_text(before)
+    assert changed_files(cell, ResourceRoots(folders=(str(folder),))) == ()
+
+
+def test_a_mesh_that_is_gone_is_told(folder):
+    cell, _ = load_cell(folder / "cell.yaml")
+    (folder / "meshes/part.obj").unlink()
+    assert changed_files(cell) == (str(folder / "meshes/part.obj"),)
