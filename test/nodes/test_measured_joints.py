@@ -1,0 +1,129 @@
+"""What is made of `joint_states`: names in any order and number, values that are none, clocks, several publishers."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from running import DEMO
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import UnknownNameError
+from robot_cell_planner.nodes.measured_joints import CLOCK_STEP, MeasuredJoints
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = list(CELL.variables)
+FINGER = "gripper/finger_joint"
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def measured():
+    return MeasuredJoints(CELL)
+
+
+def test_names_in_any_order_and_number(measured):
+    values = {name: 0.1 * index for index, name in enumerate(JOINTS)}
+    names = [*reversed(JOINTS), "conveyor", "finger_joint"]
+    assert measured.update(names, [*(values[name] for name in reversed(JOINTS)), 9.0, 0.02], SECOND)
+    assert dict(measured.values) == {**values, FINGER: 0.02}
+    assert measured.update(JOINTS[2:3], [5.0], 2 * SECOND)
+    assert dict(measured.values) == {**values, JOINTS[2]: 5.0, FINGER: 0.02}
+    state = measured.applied_to(STATE)
+    assert state.configuration[JOINTS[2]] == 5.0
+    assert state.tools["gripper"].configuration["finger_joint"] == 0.02
+    assert measured.passed_over == 0
+
+
+def test_nothing_that_concerns_the_cell(measured):
+    assert not measured.update(["conveyor"], [1.0], SECOND)
+    assert not measured.update([], [], SECOND)
+    assert measured.applied_to(STATE) is STATE
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_values_that_are_none_keep_the_last(measured, value):
+    measured.update(JOINTS[:2], [0.1, 0.2], SECOND)
+    assert measured.update(JOINTS[:2], [value, 0.3], 2 * SECOND)
+    assert measured.values[JOINTS[0]] == 0.1
+    assert measured.values[JOINTS[1]] == 0.3
+    assert measured.behind(JOINTS[:2], 2 * SECOND) == (JOINTS[0],)
+    assert measured.passed_over == 1
+
+
+@pytest.mark.parametrize("positions", [[], [0.1], [0.1, 0.2, 0.3]])
+def test_lists_of_other_lengths_are_passed_over(measured, positions):
+    """No positions at all, as of a publisher of efforts alone, says nothing of the joints."""
+    assert not measured.update(JOINTS[:2], positions, SECOND)
+    assert not measured.values
+    assert measured.passed_over == 1
+
+
+def test_late_messages_do_not_overtake(measured):
+    measured.update(JOINTS[:1], [0.2], 2 * SECOND)
+    assert not measured.update(JOINTS[:1], [0.1], 2 * SECOND - CLOCK_STEP)
+    assert measured.values[JOINTS[0]] == 0.2
+    assert measured.update(JOINTS[:1], [0.3], 2 * SECOND)
+
+
+def test_a_clock_that_is_set_back_is_followed(measured):
+    """As when a simulation starts over."""
+    measured.update(JOINTS[:1], [0.2], 1000 * SECOND)
+    assert measured.update(JOINTS[:1], [0.1], SECOND)
+    assert measured.values[JOINTS[0]] == 0.1
+    assert measured.oldest(JOINTS[:1]) == SECOND
+    assert measured.update(JOINTS[:1], [0.15], 2 * SECOND)
+
+
+def test_several_publishers_each_with_joints_of_their_own(measured):
+    measured.update(JOINTS[:3], [0.1, 0.2, 0.3], 5 * SECOND)
+    measured.update(JOINTS[3:], [0.4] * len(JOINTS[3:]), 4 * SECOND)
+    measured.update(["finger_joint"], [0.01], 3 * SECOND)
+    assert (measured.oldest(), measured.newest()) == (3 * SECOND, 5 * SECOND)
+    assert measured.oldest(JOINTS) == 4 * SECOND
+    assert measured.behind(JOINTS, 5 * SECOND) == tuple(JOINTS[3:])
+    assert measured.behind([FINGER], 3 * SECOND) == ()
+
+
+def test_a_joint_named_twice_in_a_message(measured):
+    measured.update([JOINTS[0], JOINTS[0]], [0.1, 0.2], SECOND)
+    assert measured.values[JOINTS[0]] == 0.2
+
+
+def test_another_cell_keeps_what_both_have(measured):
+    measured.update([*JOINTS, "finger_joint"], [0.5] * (len(JOINTS) + 1), SECOND)
+    robot_alone = type(CELL)(CELL.name, CELL.robots)
+    measured.set_cell(robot_alone)
+    assert sorted(measured.values) == sorted(JOINTS)
+    assert measured.applied_to(robot_alone.default_state()).configuration[JOINTS[0]] == 0.5
+
+
+def test_unknown_joints_are_refused_with_the_nearest(measured):
+    measured.check([*JOINTS, FINGER, "finger_joint"])
+    with pytest.raises(UnknownNameError, match="nearest: elbow_joint"):
+        measured.check(["elbow_jont"])
+
+
+numbers = st.sampled_from([0.0, 1.0, -2.5, math.nan, math.inf])
+messages = st.tuples(
+    st.lists(st.sampled_from([*JOINTS, "finger_joint", "conveyor"]), max_size=9),
+    st.lists(numbers, max_size=9),
+    st.integers(0, 5 * SECOND),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(messages, max_size=8))
+def test_any_messages_give_values_of_the_cell(messages):
+    """Whatever comes, every value is finite, of a joint of the cell, and the last that counts."""
+    measured, expected, stamps = MeasuredJoints(CELL), {}, {}
+    for names, positions, stamp in messages:
+        measured.update(names, positions, stamp)
+        if len(names) == len(positions):
+            for name, position in zip(names, positions, strict=True):
+                name = FINGER if name == "finger_joint" else name
+                last = stamps.get(name, -1)
+                if name != "conveyor" and math.isfinite(position) and not last - CLOCK_STEP <= stamp < last:
+                    expected[name], stamps[name] = position, stamp
+    assert dict(measured.values) == expected
+    CELL.check_state(measured.applied_to(STATE))
