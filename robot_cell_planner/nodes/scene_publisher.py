@@ -126,6 +126,8 @@ class ScenePublisher:
         if (self._scene_is_new or self._joints_are_new) and self._pace.due:
             with self._pace:
                 self._publish_views()
+        elif self._owned.revision and not self._view.measured.newest():
+            self._publish_moving()  # without a robot the state's own joints hold, for late subscribers too
 
     def _publish_views(self) -> None:
         """What people look at, and late joiners start from."""

@@ -28,7 +28,7 @@ from ...cell.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshU
 from ...cell.mass import uniform_inertial
 from ...cell.mechanism import Inertial
 from ...cell.meshes import mesh_reference
-from ...cell.resources import ResourceRoots
+from ...cell.resources import ResourceRoots, resolve_below
 from ...cell.robot import Robot
 from ...cell.robot_files import read_sources, robot_from_sources, sources_roots, tool_from_sources
 from ...cell.sources import ModelSources
@@ -234,7 +234,8 @@ class ModelReader:
         scale = scale if any(scale) else (1.0, 1.0, 1.0)
         if self._trusting:
             return Mesh(message.mesh_uri, message.mesh_path, message.mesh_digest, scale, use)
-        mesh = mesh_reference(message.mesh_path or message.mesh_uri, "", self._roots, scale, use)
+        path = message.mesh_path or str(resolve_below(message.mesh_uri, self._roots))
+        mesh = mesh_reference(path, "", self._roots, scale, use)
         mesh = Mesh(message.mesh_uri, mesh.path, mesh.digest, mesh.scale, mesh.use)
         if message.mesh_digest and mesh.digest != message.mesh_digest:
             text = f"mesh {mesh.uri} has another content than the one that was meant"
