@@ -16,16 +16,20 @@ from ..planning import tasks
 from ..planning.planners import PLANNERS
 from ..planning.request import PlanningOptions
 from ..planning.watch import Progress
-from ..planning.workers import Job, WorkerPool
+from ..planning.worker_jobs import Job
+from ..planning.workers import WorkerPool
 from ..trajectory.timing import TimingOptions
 from .conversions import plans
 from .conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from .conversions.models import ModelReader
+from .conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from .conversions.trajectories import trajectory_from_message
 from .conversions.trajectory_reports import report_to_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, run
 from .parameters import Parameter
+from .path_services import PathServices
+from .plan_markers import PlanMarkers
 from .replica import SceneReplica
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 
@@ -83,19 +87,24 @@ class PlanningNode(CellNode):
 
     def __init__(self) -> None:
         super().__init__("planning_node")
-        models = ModelReader(resource_roots(self.parameters))
-        self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
+        roots = resource_roots(self.parameters)
+        self._models = ModelReader(roots)
+        self._replica = SceneReplica(self, self._models, self.parameters["wait_timeout"])
         self._pool = WorkerPool(
             self.parameters["workers"],
             preload=("robot_cell_planner.planning.preload",),
             niceness=self.parameters["worker_niceness"],
         )
+        self._markers = PlanMarkers(self)
         self._running: dict[bytes, Job] = {}
         self._served = 0
         self.serve_action(action.PlanMotion, "planning/plan_motion", self._plan_motion, self._cancel)
+        self.serve_action(action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, self._cancel)
         self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
+        most = self.parameters["most_configurations"]
+        self._paths = PathServices(self, self._replica, self._work, self._planning_defaults, roots, most)
         self._diagnostics = Diagnostics(self, "planning", self._check)
 
     def close(self) -> None:
@@ -159,6 +168,7 @@ class PlanningNode(CellNode):
         def tell(progress: Progress) -> None:
             feedback = msg.PlanningFeedback(
                 stage=progress.stage,
+                step=progress.step,
                 fraction=progress.fraction,
                 states_checked=progress.states_checked,
                 best_cost=progress.best_cost,
@@ -182,6 +192,23 @@ class PlanningNode(CellNode):
             result.plan.record.state = state.used
             raise
         result.plan = plans.plan_to_message(plan, state.used)
+        self._markers.show(state.scene, plan)
+
+    async def _plan_multistep(self, goal: Any, result: Any) -> None:
+        message = goal.request
+        most = self.parameters["most_configurations"]
+        result.failed_step = -1
+        request = multistep_request_from_message(
+            message, self._models, self._planning_defaults(), self._timing_defaults(), most
+        )
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanMultistep, goal)
+        try:
+            plans = await self._work(tasks.PLAN_MULTISTEP, state.scene, request, request.options.time_limit, goal, tell)
+        except RobotCellError as error:
+            fill_multistep_failure(result, error, state.used)
+            raise
+        fill_multistep(result, plans, state.used)
 
     async def _plan_cartesian(self, goal: Any, result: Any) -> None:
         message = goal.request
@@ -194,6 +221,7 @@ class PlanningNode(CellNode):
             fill_cartesian_failure(result, error, state.used)
             raise
         fill_cartesian_result(result, plan, state.used)
+        self._markers.show(state.scene, plan)
 
     async def _validate_trajectory(self, request: Any, response: Any) -> None:
         if request.limits or request.tool_speed or request.extra_margin:

@@ -19,8 +19,8 @@ from .plan import Plan
 from .request import PlanningOptions
 
 LENGTH_TOLERANCE = 1e-9
-# A claimed clearance is measured again at other states, between which it changes by a little.
-CLEARANCE_TOLERANCE = 1e-3  # [m]
+# A claimed clearance was measured at states 0.05 rad or m apart, and is measured again at finer ones.
+CLEARANCE_TOLERANCE = 0.01  # [m]
 END_TOLERANCE = 1e-9  # [rad or m]
 
 

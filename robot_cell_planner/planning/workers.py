@@ -23,10 +23,19 @@ from typing import Any
 from ..cell.cell import RobotCell
 from ..cell.changes import Scene
 from ..cell.state import RobotCellState
-from ..errors import CancelledError, InternalError, RobotCellError, TimedOutError, Value, WorkerCrashedError
+from ..errors import (
+    CancelledError,
+    InternalError,
+    LimitExceededError,
+    RobotCellError,
+    Value,
+    WorkerCrashedError,
+)
+from .worker_jobs import Alarm, Job
 
 GRACE = 0.03  # [s] how long a task may take to notice that it should end
 CELLS_KEPT = 4
+MOST_WAITING = 1000
 END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
 
 
@@ -39,25 +48,6 @@ class TaskControl:
 
 
 Task = Callable[[Scene, Any, TaskControl], Any]
-
-
-@dataclass(frozen=True)
-class Job:
-    """A request to run. task: "module:function" of a `Task`. time_limit [s]: 0 for none."""
-
-    task: str
-    scene: Scene
-    request: Any
-    time_limit: float
-    on_progress: Callable[[Any], None]
-    on_done: Callable[[Any, RobotCellError | None], None]
-    ended: threading.Event = field(default_factory=threading.Event)
-    wake: tuple[Any, Any] = field(default_factory=lambda: multiprocessing.Pipe(duplex=False))
-
-    def cancel(self) -> None:
-        """Ask the job to end; its `on_done` gets a CancelledError unless it is done already."""
-        if not self.ended.is_set():
-            self.wake[1].send_bytes(b"c")
 
 
 @dataclass
@@ -86,7 +76,7 @@ class WorkerPool:
         self._niceness = niceness
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._closing = False
-        self._idle = size
+        self._alarm = Alarm()
         self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
         for thread in self._threads:
             thread.start()
@@ -101,9 +91,19 @@ class WorkerPool:
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
     ) -> Job:
-        """Queue a job; the clock of its time limit starts when a worker takes it."""
+        """Queue a job; the clock of its time limit runs from now on.
+
+        Raises:
+            LimitExceededError: a thousand jobs wait already.
+        """
+        waiting = self._jobs.qsize()
+        if waiting >= MOST_WAITING:
+            numbers = (Value("requests", waiting, MOST_WAITING),)
+            raise LimitExceededError("too many requests wait for a worker", stage="worker", values=numbers)
         job = Job(task, scene, request, time_limit, on_progress, on_done)
         self._jobs.put(job)
+        if time_limit:
+            self._alarm.at(job.deadline, job.expire)
         return job
 
     def run(self, task: str, scene: Scene, request: Any, time_limit: float = 0.0) -> Any:
@@ -123,6 +123,7 @@ class WorkerPool:
         patience = time.monotonic() + END_PATIENCE
         for thread in self._threads:
             thread.join(max(patience - time.monotonic(), 0.0))
+        self._alarm.close()
 
     def _start(self) -> _Worker | None:
         """A new worker; None if the server that forks them has ended meanwhile. The next attempt starts another."""
@@ -147,14 +148,16 @@ class WorkerPool:
             job = self._jobs.get()
             if job is None or self._closing:
                 if job is not None:
-                    _finish(job, None, CancelledError("the pool of workers is closing"))
+                    job.finish(None, CancelledError("the pool of workers is closing"))
                 break
+            if not job.take():
+                continue
             if worker is None or not worker.process.is_alive():
                 if worker is not None:
                     worker.end()
                 worker = self._start()
             if worker is None:
-                _finish(job, None, WorkerCrashedError("no worker can be started", subjects=(job.task,)))
+                job.finish(None, WorkerCrashedError("no worker can be started", subjects=(job.task,)))
             else:
                 worker = self._run(worker, job)
         if worker is not None:
@@ -164,8 +167,7 @@ class WorkerPool:
         """Run a job to its end; returns the worker that is there afterwards, which may be a new one, or none."""
         worker.flag.value = 0
         ending: RobotCellError | None = None
-        started = time.monotonic()
-        deadline = started + job.time_limit if job.time_limit else float("inf")
+        deadline = job.deadline
         try:
             _send(worker, job)
             while True:
@@ -173,22 +175,24 @@ class WorkerPool:
                 ready = connection.wait([worker.pipe, job.wake[0]], None if left == float("inf") else max(left, 0.0))
                 if worker.pipe in ready:
                     kind, content = worker.pipe.recv()
-                    if kind == "progress":
-                        job.on_progress(content)
-                        continue
-                    result, error = (content, None) if kind == "result" else (None, ending or content)
-                    if ending is not None:
-                        result, error = None, _with_partial(ending, content)
-                    _finish(job, result, error)
-                    return worker
-                if ending is not None and not ready:
-                    break
+                    if kind != "progress":
+                        result, error = (content, None) if kind == "result" else (None, content)
+                        if ending is not None:
+                            result, error = None, _with_partial(ending, content)
+                        job.finish(result, error)
+                        return worker
+                    job.on_progress(content)
                 if job.wake[0] in ready:
                     job.wake[0].recv_bytes()
-                    ending = ending or CancelledError("the request was cancelled")
+                    if ending is not None:
+                        continue
+                    ending = CancelledError("the request was cancelled")
+                elif time.monotonic() < deadline:
+                    continue
+                elif ending is not None:
+                    break
                 else:
-                    numbers = (Value("time", time.monotonic() - started, job.time_limit, "s"),)
-                    ending = TimedOutError("the time limit of the request ended it", values=numbers)
+                    ending = job.timed_out()
                 worker.flag.value = 1
                 deadline = time.monotonic() + GRACE
         except (EOFError, OSError) as error:
@@ -198,8 +202,8 @@ class WorkerPool:
                 f"the worker that ran {job.task} ended with status {status}", subjects=(job.task,)
             )
             ending.__cause__ = error
+        job.finish(None, ending)
         worker.end()
-        _finish(job, None, ending)
         return self._start()
 
 
@@ -207,11 +211,6 @@ def _with_partial(ending: RobotCellError, content: Any) -> RobotCellError:
     if isinstance(content, RobotCellError):
         ending.partial = content.partial
     return ending
-
-
-def _finish(job: Job, result: Any, error: RobotCellError | None) -> None:
-    job.ended.set()
-    job.on_done(result, error)
 
 
 def _send(worker: _Worker, job: Job) -> None:

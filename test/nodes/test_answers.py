@@ -11,7 +11,6 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     InvalidRequestError,
     MPStartStateInCollisionError,
-    NotSupportedError,
     OutOfReachError,
     StaleStateError,
     TargetModeMismatchError,
@@ -176,7 +175,7 @@ BAD_PLANS = {
     "no goal": (lambda: {"goal": GoalSpec()}, InvalidRequestError),
     "unknown named state": (lambda: {"goal": goal_of(named_states=["hoem"])}, UnknownNameError),
     "unknown planner": (lambda: {"options": PlanningOptions(planner="RRTConect")}, UnknownNameError),
-    "an objective nobody has": (lambda: {"options": PlanningOptions(objective=2)}, NotSupportedError),
+    "an objective nobody has": (lambda: {"options": PlanningOptions(objective=9)}, InvalidRequestError),
     "a resolution out of range": (lambda: {"options": PlanningOptions(resolution=-1.0)}, InvalidRequestError),
     "unknown group": (lambda: {"group": "legs"}, UnknownNameError),
 }

@@ -6,10 +6,13 @@ import math
 
 from robot_cell_planner import msg
 
-from ...errors import NotSupportedError, RobotCellError
-from ...planning.plan import Plan, PlanFailure
+from ...collision.report import CollisionReport
+from ...errors import InvalidRequestError, NotSupportedError, RobotCellError
+from ...kinematics.targets import FrameTarget
+from ...planning.objective import Objective
+from ...planning.plan import GoalFailure, Plan, PlanFailure
 from ...planning.planners import PlannerInfo
-from ...planning.request import Goals, MotionRequest, PlanningOptions
+from ...planning.request import GoalRegion, Goals, MotionRequest, PlanningOptions
 from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_from_message,
@@ -18,16 +21,23 @@ from .basic import (
     error_to_message,
     path_from_message,
     path_to_message,
+    position_from_message,
 )
 from .collisions import clearance_to_message, pair_to_message
+from .constraints import constraints_from_message
+from .inverse import failed_to_message
 from .targets import target_from_message
 from .trajectories import trajectory_to_message
+
+OBJECTIVES = {
+    msg.PlanningOptions.JOINT_LENGTH: Objective.JOINT_LENGTH,
+    msg.PlanningOptions.CARTESIAN_LENGTH: Objective.CARTESIAN_LENGTH,
+    msg.PlanningOptions.CLEARANCE: Objective.CLEARANCE,
+}
 
 
 def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
     """Where a motion may end."""
-    if message.regions:
-        raise NotSupportedError(f"{field}.regions: goal regions are not planned for yet", subjects=(field,))
     return Goals(
         joint_goals=tuple(
             configuration_from_message(entry, f"{field}.joint_goals[{index}]")
@@ -37,7 +47,25 @@ def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
         targets=tuple(
             target_from_message(entry, f"{field}.targets[{index}]") for index, entry in enumerate(message.targets)
         ),
+        regions=tuple(_region(entry, f"{field}.regions[{index}]") for index, entry in enumerate(message.regions)),
     )
+
+
+def _region(message: msg.GoalRegion, field: str) -> GoalRegion:
+    center = target_from_message(message.center, f"{field}.center")
+    if not isinstance(center, FrameTarget):
+        raise InvalidRequestError(f"{field}.center is no POSE target", subjects=(field,))
+    extents = (position_from_message(message.position_extent), position_from_message(message.rotation_extent))
+    try:
+        return GoalRegion(center, *extents)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{field}: {error.message}", subjects=(field,)) from error
+
+
+def suggestions_from_message(message: msg.JointPath, field: str, most: int) -> tuple[dict[str, float], ...]:
+    """Configurations that a path could well pass."""
+    names, rows = path_from_message(message, field, most)
+    return tuple(dict(zip(names, row, strict=True)) for row in rows.tolist())
 
 
 def planning_options_from_message(
@@ -47,22 +75,25 @@ def planning_options_from_message(
 
     Raises:
         InvalidRequestError: a value outside its range.
-        NotSupportedError: an option that no planner here has.
     """
-    for name, off in (("objective", 0), ("improvement_states", 0), ("jiggle", 0.0)):
-        if getattr(message, name) != off:
-            text = f"{field}.{name} is {getattr(message, name)}, which no planner here offers"
-            raise NotSupportedError(text, subjects=(f"{field}.{name}",))
+    if message.objective not in OBJECTIVES:
+        text = f"{field}.objective {message.objective} is none of 0 to 2"
+        raise InvalidRequestError(text, subjects=(f"{field}.objective",))
+    resolution = message.resolution or default.resolution
     return PlanningOptions(
         planner=message.planner or default.planner,
         planner_parameters={entry.key: entry.value for entry in message.planner_parameters},
         seed=message.seed,
         state_limit=message.state_limit or default.state_limit,
         time_limit=duration_from_message(message.time_limit) or default.time_limit,
+        objective=OBJECTIVES[message.objective],
+        improvement_states=message.improvement_states,
         simplify=message.simplify,
+        tighten=message.tighten,
+        jiggle=message.jiggle,
         extra_margin=message.extra_margin,
-        search_step=default.search_step,
-        resolution=message.resolution or default.resolution,
+        search_step=max(default.search_step, resolution) if math.isfinite(resolution) else default.search_step,
+        resolution=resolution,
         engine=default.engine,
     )
 
@@ -98,32 +129,32 @@ def motion_request_from_message(
     message: msg.MotionRequest, options: PlanningOptions, timing: TimingOptions, most: int
 ) -> MotionRequest:
     """A request in joint space, without its start state."""
-    if message.constraints:
-        raise NotSupportedError("path constraints are not planned for yet", subjects=("constraints",))
-    if path_from_message(message.waypoint_suggestions, "waypoint_suggestions", most)[0]:
-        raise NotSupportedError(
-            "waypoint suggestions are not used by any planner here", subjects=("waypoint_suggestions",)
-        )
     return MotionRequest(
         goals=goals_from_message(message.goal, "goal"),
         group=message.group,
         joints=tuple(message.joints),
         options=planning_options_from_message(message.options, "options", options),
         timing=timing_from_message(message.timing, "timing", timing),
+        constraints=constraints_from_message(message.constraints, "constraints"),
+        waypoint_suggestions=suggestions_from_message(message.waypoint_suggestions, "waypoint_suggestions", most),
     )
 
 
 def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
     """The plan, with the state that it was made for."""
     message = msg.MotionPlan(
-        path=path_to_message(plan.variables, plan.path), goal=plan.goal, record=_record(plan, used)
+        path=path_to_message(plan.variables, plan.path),
+        goal=plan.goal,
+        record=record_to_message(plan, used),
+        escape_waypoints=plan.escape_waypoints,
     )
     if plan.trajectory is not None:
         message.trajectory = trajectory_to_message(plan.trajectory)
     return message
 
 
-def _record(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
+def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
+    """How a plan came about and what is known of it."""
     record = msg.PlanRecord(
         state=used,
         seed=plan.seed,
@@ -137,9 +168,7 @@ def _record(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
         tool_path_length=plan.tool_path_length,
         warnings=list(plan.warnings),
     )
-    record.certificate = msg.MotionCertificate(
-        verdict=msg.MotionCertificate.NONE, method="samples", resolution=plan.resolution, undecided_from=-1.0
-    )
+    record.certificate = certificate_to_message(plan)
     if plan.clearance is None:
         record.clearance.distance = math.inf
     else:
@@ -150,9 +179,25 @@ def _record(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
     return record
 
 
+def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
+    """What is proven of a path: all of it, or nothing beyond the states that were checked."""
+    proven = plan.proven >= 1.0
+    return msg.MotionCertificate(
+        verdict=msg.MotionCertificate.FREE if proven else msg.MotionCertificate.NONE,
+        method="exact" if proven else "samples",
+        resolution=plan.resolution,
+        undecided_from=-1.0,
+        states_checked=plan.states_checked,
+    )
+
+
 def failure_to_message(error: RobotCellError) -> msg.PlanFailure:
     """What an error of planning carries in `partial`; empty if that is nothing."""
-    failure = error.partial if isinstance(error.partial, PlanFailure) else PlanFailure()
+    return plan_failure_to_message(error.partial if isinstance(error.partial, PlanFailure) else PlanFailure())
+
+
+def plan_failure_to_message(failure: PlanFailure) -> msg.PlanFailure:
+    """What is known where there is no plan."""
     message = msg.PlanFailure(
         start_pairs=[pair_to_message(pair) for pair in failure.start_pairs],
         start_tree_size=failure.start_tree_size,
@@ -163,7 +208,16 @@ def failure_to_message(error: RobotCellError) -> msg.PlanFailure:
     if failure.blocking_pair is not None:
         message.blocking_pair = pair_to_message(failure.blocking_pair)
     for found in failure.goals:
-        message.goals.append(msg.GoalFailure(goal=found.goal, error=error_to_message(found.error)))
+        message.goals.append(_goal_failure(found))
+    return message
+
+
+def _goal_failure(found: GoalFailure) -> msg.GoalFailure:
+    message = msg.GoalFailure(goal=found.goal, error=error_to_message(found.error))
+    if isinstance(found.error.partial, CollisionReport):
+        message.pairs = [pair_to_message(pair) for pair in found.error.partial.pairs]
+    else:
+        message.ik = failed_to_message(found.error).failure
     return message
 
 
@@ -172,9 +226,9 @@ def planner_to_message(planner: PlannerInfo) -> msg.PlannerInfo:
     parameters = [
         msg.PlannerParameter(
             name=parameter.name,
-            type="float",
-            default_value=f"{parameter.default:g}",
-            range=f"{parameter.low:g} .. {parameter.high:g}",
+            type=parameter.type,
+            default_value=str(parameter.default).lower(),
+            range=parameter.range,
             description=parameter.description,
         )
         for parameter in planner.parameters
@@ -183,6 +237,9 @@ def planner_to_message(planner: PlannerInfo) -> msg.PlannerInfo:
         name=planner.name,
         library=planner.library,
         description=planner.description,
+        improves=planner.improves,
+        constraints=planner.constraints,
         several_goals=True,
+        restriction=planner.restriction,
         parameters=parameters,
     )

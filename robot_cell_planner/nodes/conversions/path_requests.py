@@ -1,0 +1,208 @@
+"""Conversions of requests about paths and plans: path tools, multi-step motions, and plans to verify."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robot_cell_planner import msg
+
+from ...collision.report import Clearance
+from ...errors import InvalidRequestError, RobotCellError
+from ...planning.multistep import MotionStep, MultistepFailure, MultistepRequest
+from ...planning.path_jobs import PathFindings, PathRequest, PathTool
+from ...planning.plan import PathClearance, Plan
+from ...planning.request import PlanningOptions
+from ...planning.tasks import PathCheck
+from ...trajectory.limits import Array
+from ...trajectory.timing import TimingOptions
+from .basic import configuration_from_message, error_to_message, path_from_message, path_to_message
+from .changes import changes_from_message
+from .collisions import path_collision_to_message
+from .constraints import constraints_from_message
+from .models import ModelReader
+from .plans import (
+    goals_from_message,
+    plan_failure_to_message,
+    plan_to_message,
+    planning_options_from_message,
+    record_to_message,
+    suggestions_from_message,
+    timing_from_message,
+)
+from .trajectories import trajectory_from_message
+
+MOST_CHANGES = 1_000
+DEFAULT_GAP = 1e-9  # [rad or m]
+
+
+def _path(message: msg.JointPath, field: str, most: int) -> tuple[tuple[str, ...], Array]:
+    names, rows = path_from_message(message, field, most)
+    if not len(rows):
+        raise InvalidRequestError(f"{field} has no waypoint", subjects=(field,))
+    return names, rows
+
+
+def path_request_from_message(message: Any, tool: PathTool, default: PlanningOptions, most: int) -> PathRequest:
+    """The request of a ProcessPath service. default: for options that are left out; most: waypoints of all paths.
+
+    Raises:
+        InvalidRequestError: no path, paths of different joints, malformed numbers.
+        LimitExceededError: too many waypoints.
+    """
+    if not message.paths:
+        raise InvalidRequestError("paths is empty", subjects=("paths",))
+    variables: tuple[str, ...] = ()
+    paths = []
+    for index, entry in enumerate(message.paths):
+        names, rows = _path(entry, f"paths[{index}]", most)
+        if index and set(names) != set(variables):
+            text = f"paths[{index}] has joints {', '.join(names)}, the first {', '.join(variables)}"
+            raise InvalidRequestError(text, subjects=(f"paths[{index}]",))
+        variables = variables or names
+        paths.append(rows[:, [names.index(name) for name in variables]])
+    return PathRequest(
+        tool,
+        variables,
+        tuple(paths),
+        constraints_from_message(message.constraints, "constraints"),
+        planning_options_from_message(message.options, "options", default),
+        message.spacing,
+        message.joint_tolerance or DEFAULT_GAP,
+    )
+
+
+def path_check_from_message(message: Any, default: PlanningOptions, most: int, measure: bool) -> PathCheck:
+    """The request of a CheckPath service.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: a malformed path or constraint.
+    """
+    names, rows = _path(message.path, "path", most)
+    options = PlanningOptions(
+        state_limit=default.state_limit,
+        time_limit=default.time_limit,
+        extra_margin=message.extra_margin,
+        search_step=max(default.search_step, message.resolution),
+        resolution=message.resolution or default.resolution,
+        engine=default.engine,
+    )
+    constraints = constraints_from_message(message.constraints, "constraints")
+    return PathCheck(names, rows, constraints, options, message.find_all, measure)
+
+
+def fill_findings(response: Any, found: PathFindings, used: msg.StateUsed) -> None:
+    """What a CheckPath service answers."""
+    response.faults = [error_to_message(fault) for fault in found.faults]
+    response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
+    response.record = record_to_message(found.record, used)
+
+
+def multistep_request_from_message(
+    message: Any, models: ModelReader, options: PlanningOptions, timing: TimingOptions, most: int
+) -> MultistepRequest:
+    """The goal of a plan_multistep action, without its start state.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: malformed, or too much of something.
+    """
+    steps = []
+    for index, step in enumerate(message.steps):
+        field = f"steps[{index}]"
+        steps.append(
+            MotionStep(
+                goals_from_message(step.goal, f"{field}.goal"),
+                step.name,
+                changes_from_message(step.changes, models, f"{field}.changes", MOST_CHANGES),
+                step.group,
+                tuple(step.joints),
+                constraints_from_message(step.constraints, f"{field}.constraints"),
+                suggestions_from_message(step.waypoint_suggestions, f"{field}.waypoint_suggestions", most),
+            )
+        )
+    return MultistepRequest(
+        tuple(steps),
+        planning_options_from_message(message.options, "options", options),
+        timing_from_message(message.timing, "timing", timing),
+    )
+
+
+def fill_multistep(result: Any, plans: tuple[Plan, ...], used: msg.StateUsed) -> None:
+    """What a plan_multistep action returns."""
+    result.plans = [_step_plan(plan, used) for plan in plans]
+    result.failed_step = -1
+
+
+def fill_multistep_failure(result: Any, error: RobotCellError, used: msg.StateUsed) -> None:
+    """What is known where a step could not be planned."""
+    result.failed_step = -1
+    if isinstance(error.partial, MultistepFailure):
+        result.plans = [_step_plan(plan, used) for plan in error.partial.plans]
+        result.failed_step = error.partial.failed_step
+        result.failure = plan_failure_to_message(error.partial.failure)
+
+
+def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
+    """Each step starts from a state of its own, which is the scene's only in the first one."""
+    state = msg.StateUsed(
+        revision=used.revision,
+        joint_stamp=used.joint_stamp,
+        cell_digest=plan.cell_digest,
+        state_digest=plan.start_state_digest,
+    )
+    return plan_to_message(plan, state)
+
+
+def plan_from_message(message: msg.MotionPlan, field: str, most: int) -> Plan:
+    """The plan that a client has got and hands back.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: no path, or malformed numbers.
+    """
+    names, rows = _path(message.path, f"{field}.path", most)
+    record = message.record
+    trajectory = None
+    if message.trajectory.points:
+        trajectory = trajectory_from_message(message.trajectory, f"{field}.trajectory", most)
+        if set(trajectory.variables) == set(names) and trajectory.variables != names:
+            raise InvalidRequestError(f"{field}: path and trajectory list joints in another order", subjects=(field,))
+    return Plan(
+        group="",
+        variables=names,
+        path=rows,
+        planner=record.planner,
+        engine=record.engine,
+        seed=record.seed,
+        version=record.version,
+        cell_digest=record.state.cell_digest,
+        start_state_digest=record.state.state_digest,
+        states_checked=record.states_checked,
+        motions_checked=record.motions_checked,
+        path_length=record.path_length,
+        tool_path_length=record.tool_path_length,
+        resolution=record.certificate.resolution,
+        goal=message.goal,
+        escape_waypoints=message.escape_waypoints,
+        clearance=_clearance(record.clearance, f"{field}.record.clearance", names),
+        trajectory=trajectory,
+        warnings=tuple(record.warnings),
+        revision=record.state.revision,
+    )
+
+
+def _clearance(message: msg.Clearance, field: str, names: tuple[str, ...]) -> PathClearance | None:
+    if not math.isfinite(message.distance):
+        return None
+    values: Mapping[str, float] = configuration_from_message(message.configuration, f"{field}.configuration")
+    configuration = tuple(float(values.get(name, np.nan)) for name in names)
+    closest = Clearance(message.distance, message.margin, message.name_a, message.name_b)
+    return PathClearance(message.place, configuration, closest)
+
+
+def path_result(response: Any, plan: Plan, used: msg.StateUsed) -> None:
+    """What a ProcessPath service answers."""
+    response.path = path_to_message(plan.variables, plan.path)
+    response.record = record_to_message(plan, used)

@@ -1,0 +1,185 @@
+"""Worker processes: results as alone, ends that are kept, and workers that die."""
+
+import os
+import queue
+import random
+import signal
+import threading
+
+import numpy as np
+import pytest
+from planning_cells import wall_with_gap
+
+from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.errors import (
+    CancelledError,
+    InternalError,
+    RobotCellError,
+    TimedOutError,
+    WorkerCrashedError,
+)
+from robot_cell_planner.planning import tasks
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.plan_file import plan_to_json
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.workers import WorkerPool
+
+SCENE = Scene(*wall_with_gap())
+
+
+@pytest.fixture(scope="module")
+def pool():
+    pool = WorkerPool(2, preload=("robot_cell_planner.planning.preload",))
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def single():
+    pool = WorkerPool(1)
+    yield pool
+    pool.close()
+
+
+class Ended:
+    """Waits for the end of a job."""
+
+    def __init__(self, pool, task, request=None, time_limit=0.0, scene=SCENE):
+        self.ends = queue.Queue()
+        self.progress = queue.Queue()
+        self.job = pool.submit(
+            task,
+            scene,
+            request,
+            time_limit=time_limit,
+            on_done=lambda *end: self.ends.put(end),
+            on_progress=self.progress.put,
+        )
+
+    def wait(self):
+        return self.ends.get(timeout=200)
+
+
+def request(seed):
+    return MotionRequest(Goals(joint_goals=({"x": 0.8, "y": 0.0},)), options=PlanningOptions(seed=seed), timing=None)
+
+
+def test_requests_at_once_equal_the_same_ones_alone(pool):
+    ends = [Ended(pool, tasks.PLAN_MOTION, request(seed)) for seed in range(6)]
+    for seed, end in enumerate(ends):
+        result, error = end.wait()
+        assert error is None
+        alone = plan_motion(*wall_with_gap(), request(seed))
+        assert plan_to_json(result, repeatable=True) == plan_to_json(alone, repeatable=True)
+
+
+def test_feedback_names_stages(pool):
+    end = Ended(pool, tasks.PLAN_MOTION, request(1))
+    end.wait()
+    stages = [end.progress.get().stage for _ in range(end.progress.qsize())]
+    assert stages[:3] == ["start", "goals", "search"]
+
+
+def test_states_travel_with_their_cells(pool):
+    for x in np.linspace(-0.9, -0.5, 7):
+        state = SCENE.state.with_configuration({"x": float(x)})
+        configuration, echoed = pool.run("worker_tasks:echo", Scene(SCENE.cell, state), x)
+        assert configuration["x"] == echoed == x
+
+
+def test_errors_come_back_as_they_were_raised(pool):
+    with pytest.raises(RobotCellError, match="beyond limits") as caught:
+        bad = MotionRequest(Goals(joint_goals=({"x": 3.0},)))
+        pool.run(tasks.PLAN_MOTION, SCENE, bad)
+    assert caught.value.values[0].limit == 1.0
+    with pytest.raises(InternalError, match="ValueError: what a task must not raise"):
+        pool.run("worker_tasks:fail", SCENE, None)
+
+
+def test_a_crash_costs_its_request_alone(pool):
+    with pytest.raises(WorkerCrashedError, match="status -11"):
+        pool.run("worker_tasks:crash", SCENE, None)
+    assert pool.run("worker_tasks:echo", SCENE, 5)[1] == 5
+
+
+@pytest.mark.parametrize("task", ["hang", "chatter"])
+def test_what_hears_nothing_is_ended_by_a_cancellation(single, task):
+    end = Ended(single, f"worker_tasks:{task}")
+    end.progress.get(timeout=200)
+    end.job.cancel()
+    assert isinstance(end.wait()[1], CancelledError)
+    assert single.run("worker_tasks:echo", SCENE, 5)[1] == 5
+
+
+@pytest.mark.parametrize("task", ["hang", "chatter"])
+def test_what_hears_nothing_is_ended_by_its_time_limit(single, task):
+    error = Ended(single, f"worker_tasks:{task}", time_limit=0.2).wait()[1]
+    assert isinstance(error, TimedOutError)
+    assert error.values[0].limit == 0.2
+    assert single.run("worker_tasks:echo", SCENE, 5)[1] == 5
+
+
+def test_a_task_that_hears_hands_over_what_it_has(single):
+    end = Ended(single, "worker_tasks:obey")
+    end.job.cancel()
+    error = end.wait()[1]
+    assert isinstance(error, CancelledError)
+
+
+def test_a_request_that_waits_is_cancelled_at_once(single):
+    busy = Ended(single, "worker_tasks:hang")
+    busy.progress.get(timeout=200)
+    waiting = Ended(single, "worker_tasks:echo", 1)
+    waiting.job.cancel()
+    assert "waited for a worker" in waiting.wait()[1].message
+    limited = Ended(single, "worker_tasks:echo", 1, time_limit=0.05)
+    assert isinstance(limited.wait()[1], TimedOutError)
+    assert busy.ends.empty()
+    busy.job.cancel()
+    busy.wait()
+    assert single.run("worker_tasks:echo", SCENE, 7)[1] == 7
+
+
+def children():
+    """Processes that the server of workers forked."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+            found.append((int(entry), parent))
+    servers = {pid for pid, parent in found if parent == os.getpid()}
+    return [pid for pid, parent in found if parent in servers]
+
+
+def test_workers_killed_at_random_moments_are_replaced(pool):
+    rng = random.Random(4)
+    stop = threading.Event()
+    kills = []
+
+    def kill():
+        while not stop.wait(rng.uniform(0.0, 0.06)) and len(kills) < 100:
+            mine = children()
+            if mine:
+                kills.append(rng.choice(mine))
+                os.kill(kills[-1], signal.SIGKILL)
+        stop.set()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    outcomes = []
+    while not stop.is_set():
+        ends = [Ended(pool, tasks.PLAN_MOTION, request(seed)) for seed in range(4)]
+        for seed, end in enumerate(ends):
+            result, error = end.wait()
+            assert (result is None) != (error is None)
+            assert error is None or isinstance(error, WorkerCrashedError)
+            outcomes.append((seed, None if result is None else result.path.tobytes()))
+    killer.join()
+    assert len(kills) == 100
+    # Whatever was killed around them, equal requests that were met have equal answers.
+    assert len({outcome for outcome in outcomes if outcome[1] is not None}) <= 4
+    assert pool.run("worker_tasks:echo", SCENE, 9)[1] == 9

@@ -1,0 +1,37 @@
+"""Tasks for the tests of worker processes."""
+
+import ctypes
+import os
+import time
+
+
+def echo(scene, request, control):
+    return scene.state.configuration, request
+
+
+def fail(scene, request, control):
+    raise ValueError("what a task must not raise")
+
+
+def crash(scene, request, control):
+    os.kill(os.getpid(), 11)
+
+
+def hang(scene, request, control):
+    """As a native library that never returns: it holds the interpreter lock and hears nothing."""
+    control.progress("hanging")
+    ctypes.PyDLL(None).sleep(600)
+
+
+def obey(scene, request, control):
+    while not control.cancelled():
+        time.sleep(0.001)
+    from robot_cell_planner.errors import CancelledError
+
+    raise CancelledError("heard", partial="so far")
+
+
+def chatter(scene, request, control):
+    """Tells how far it is without end, and hears nothing."""
+    while True:
+        control.progress("going on")
