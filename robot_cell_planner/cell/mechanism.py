@@ -196,7 +196,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         for joint in self.joints.values():
             for role, link in (("parent", joint.parent), ("child", joint.child)):
                 if link not in self.links:
-                    text = f"joint {joint.name} names {link!r} as {role} link"
+                    text = f"link {link!r}, the {role} link of joint {joint.name},"
                     raise ModelError(unknown_name(text, link, self.links), subjects=(joint.name, link))
             if joint.child in children:
                 text = f"link {joint.child} is the child of two joints, {children[joint.child]} and {joint.name}"
@@ -261,7 +261,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         joint = self.joints[name]
         while joint.mimic is not None:
             if joint.mimic.joint not in self.joints:
-                text = f"joint {joint.name} mimics {joint.mimic.joint!r}"
+                text = f"joint {joint.mimic.joint!r}, which {joint.name} mimics,"
                 raise ModelError(unknown_name(text, joint.mimic.joint, self.joints), subjects=(joint.name,))
             offset += multiplier * joint.mimic.offset
             multiplier *= joint.mimic.multiplier
