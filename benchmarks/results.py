@@ -29,6 +29,9 @@ class Results:
     def __getitem__(self, name: str) -> float:
         return self._figures[name]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._figures
+
     def finish(self) -> Path:
         """Write benchmarks/results/<area>.json."""
         record = {

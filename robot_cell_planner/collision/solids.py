@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import trimesh
 from numpy.typing import NDArray
 
 from ..cell.cell import RobotCell
@@ -41,15 +42,29 @@ def solids(geometry: Geometry) -> tuple[Solid, ...]:
     """The solids that stand for a geometry; several for a decomposed mesh.
 
     Raises:
-        GeometryError: a mesh cannot be read, or has no convex hull.
+        GeometryError: a mesh cannot be read, or has no convex hull; where its triangles count, none of them has an
+            area, or it is closed and looks inwards.
     """
     if not isinstance(geometry, Mesh | Triangles):
         return (geometry,)
     if geometry.use is MeshUse.HULL:
         return (ConvexSolid(hull(geometry)),)
+    data = load_mesh(geometry)
+    _require_sound(data, geometry)
     if geometry.use is MeshUse.EXACT:
-        return (Surface(load_mesh(geometry), geometry),)
+        return (Surface(data, geometry),)
     return tuple(ConvexSolid(piece) for piece in convex_pieces(geometry))
+
+
+def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
+    name = geometry.uri if isinstance(geometry, Mesh) else "a mesh of triangles"
+    mesh = trimesh.Trimesh(data.vertices, data.faces)
+    if not (mesh.area_faces > 0.0).any():
+        text = f"none of the {len(data.faces)} faces of {name} has an area"
+        raise GeometryError(text, stage="triangles", subjects=(name,))
+    if mesh.is_watertight and mesh.is_winding_consistent and mesh.volume < 0.0:
+        text = f"the faces of {name} look inwards, which makes its volume {mesh.volume:.3g} m3; turn them around"
+        raise GeometryError(text, stage="triangles", subjects=(name,))
 
 
 @lru_cache(maxsize=4096)

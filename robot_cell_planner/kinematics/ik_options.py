@@ -126,7 +126,8 @@ def limit_distances(solutions: Array, limits: Array) -> Array:
 
 def manipulabilities(chain: Chain, solutions: Array) -> Array:
     """sqrt(det(J J^T)), or of J^T J where there are fewer than six variables (k,), for solutions (k, n)."""
-    return np.array([manipulability(kernels.jacobian_of(chain.table, row)) for row in solutions.copy()])
+    found = kernels.jacobians_and_rates(chain.table, solutions.copy(), np.zeros_like(solutions))[0]
+    return np.asarray(np.linalg.svd(found, compute_uv=False).prod(axis=1))
 
 
 def manipulability(jacobian: Array) -> float:

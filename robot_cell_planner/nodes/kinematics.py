@@ -22,6 +22,7 @@ from ..kinematics.ik_options import IkOptions
 from ..kinematics.inverse import inverse_kinematics
 from ..kinematics.targets import TargetMode, target_frame
 from ..kinematics.transforms import WorldTransforms
+from ..kinematics.warm_up import warm_up
 from .conversions.arrays import poses_to_messages
 from .conversions.basic import duration_from_message, path_from_message, pose_to_message
 from .conversions.collisions import options_from_message
@@ -69,6 +70,7 @@ class KinematicsNode(CellNode):
 
     def __init__(self) -> None:
         super().__init__("kinematics_node")
+        warm_up()  # rather now than at somebody's first request
         models = ModelReader(resource_roots(self.parameters))
         self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
         self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)

@@ -105,6 +105,33 @@ def test_bad_geometry_is_refused_by_its_owner(owner):
     assert caught.value.subjects[0] == owner
 
 
+def triangles(mesh, faces, use):
+    return Triangles(tuple(map(tuple, mesh.vertices.tolist())), tuple(map(tuple, faces.tolist())), use)
+
+
+@pytest.mark.parametrize("use", [MeshUse.EXACT, MeshUse.DECOMPOSITION])
+def test_triangles_that_bound_nothing_are_refused_by_their_owner(use):
+    cube = trimesh.creation.box((0.1, 0.2, 0.3))
+    inwards, thin = cube.faces[:, ::-1], np.column_stack((cube.faces[:, 0], cube.faces[:, :2]))
+    for faces, message in ((inwards, "look inwards"), (thin, "has an area")):
+        cell = make_cell((arm(),), (), (body("crate", Shape(triangles(cube, faces, use))),))
+        with pytest.raises(GeometryError, match=rf"^triangles: crate: .*{message}") as caught:
+            prepare_geometry(cell)
+        assert caught.value.subjects[0] == "crate"
+
+
+def test_which_way_triangles_look_does_not_matter_to_their_hull():
+    cube = trimesh.creation.box((0.1, 0.2, 0.3))
+    (one,), (other,) = (solids(triangles(cube, faces, MeshUse.HULL)) for faces in (cube.faces, cube.faces[:, ::-1]))
+    assert local_bounds(one)[0].tolist() == local_bounds(other)[0].tolist()
+
+
+def test_an_open_surface_is_no_mistake():
+    cube = trimesh.creation.box((0.1, 0.2, 0.3))
+    (found,) = solids(triangles(cube, cube.faces[:-2, ::-1], MeshUse.EXACT))
+    assert isinstance(found, Surface)
+
+
 def test_good_geometry_passes():
     prepare_geometry(make_cell((arm(),), (gripper(),), (body("bracket", Shape(bracket())),)))
 
