@@ -342,6 +342,67 @@ def approach(
 
 
 @compiled
+def approach_many(
+    chain: Array,
+    targets: Array,
+    freedom: int,
+    configurations: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
+) -> Array:
+    """`approach` for each of configurations (k, n) and its own target (k, 4, 4), in place; what is left (k, 2)."""
+    left = np.empty((configurations.shape[0], 2))
+    for k in range(configurations.shape[0]):
+        left[k, 0], left[k, 1] = approach(
+            chain, targets[k], freedom, configurations[k], lower, upper, tolerance, iterations, patience
+        )
+    return left
+
+
+@compiled
+def approach_in_turn(
+    chain: Array,
+    targets: Array,
+    freedom: int,
+    start: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
+) -> tuple[Array, Array]:
+    """Configurations (k, n) at targets (k, 4, 4), each approached from the one before, the first from the start (n,);
+    what is left (k, 2)."""
+    count, n = targets.shape[0], start.shape[0]
+    found, left = np.empty((count, n)), np.empty((count, 2))
+    for k in range(count):
+        for i in range(n):
+            found[k, i] = start[i] if k == 0 else found[k - 1, i]
+        left[k, 0], left[k, 1] = approach(
+            chain, targets[k], freedom, found[k], lower, upper, tolerance, iterations, patience
+        )
+    return found, left
+
+
+@compiled
+def task_jacobians(chain: Array, configurations: Array, freedom: int) -> Array:
+    """Jacobians (k, 6, n) as `jacobian_of` has them, without the rotations that are free, for configurations (k, n)."""
+    count, n = configurations.shape
+    rows = chain.shape[0]
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    result = np.empty((count, 6, n))
+    for k in range(count):
+        walk(chain, configurations[k], origins, axes, pose)
+        fill_jacobian(chain, origins, axes, pose, result[k])
+        if freedom != NO_FREEDOM:
+            set_free(freedom, pose, result[k])
+    return result
+
+
+@compiled
 def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
     """Targets (k, 4, 4) of the chain that is left when its first or last joint is taken away with what lies beyond it.
 

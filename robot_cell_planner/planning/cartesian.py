@@ -1,37 +1,41 @@
-"""Cartesian planning: a frame of the group moves in straight lines through waypoints."""
+"""Cartesian planning: a frame of the group moves along lines and arcs through waypoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
+from ..kinematics.forward import frame_matrix
+from ..kinematics.ik_problem import ik_problem
 from ..trajectory.timing import TimedMotion, TimingOptions, follow_samples
 from .cartesian_options import CartesianOptions as CartesianOptions
+from .cartesian_options import Strategy as Strategy
 from .finish import bare_plan, finish_plan
+from .follower import Follower
+from .graph import GraphFollower
 from .greedy import GreedyFollower
-from .job import check_start, start_job
+from .job import Job, check_start, start_job
 from .plan import Plan
 from .request import check_joints
+from .route import Route
 from .watch import Progress, Watch
-from .waypoints import FrameWaypoints
-
-NO_STATE_LIMIT = 2**62
+from .waypoints import PointAxisWaypoints, Waypoints
 
 
 @dataclass(frozen=True)
 class CartesianRequest:
-    """A motion in which a frame of the group moves in straight lines from where it is through all waypoints.
+    """A motion in which a frame of the group moves along lines and arcs from where it is through all waypoints.
 
     group: planning group; "": the main group. joints: those of the group to move, the others are held; none: all.
-    timing: how to time the motion, which rests at each waypoint; None: not at all.
+    timing: how to time the motion, which rests at corners that are not rounded; None: not at all.
 
     Raises:
         InvalidRequestError: a joint is listed twice.
     """
 
-    waypoints: FrameWaypoints
+    waypoints: Waypoints
     group: str = ""
     joints: tuple[str, ...] = ()
     options: CartesianOptions = field(default_factory=CartesianOptions)
@@ -72,25 +76,27 @@ def plan_cartesian(
             request.joints,
             engine=options.engine,
             extra_margin=options.extra_margin,
-            state_limit=NO_STATE_LIMIT,
+            state_limit=options.state_limit,
             watch=watch,
         )
-        if options.check_collision:
+        if options.check_collision and not options.sample_start_configuration:
             check_start(job)
-        follower = GreedyFollower(job, request.waypoints, options)
-    if options.check_collision and not options.skip_preplanning_collision_check:
+        follower = _follower(job, request)
+    if options.check_collision and not _skips_waypoints(request):
         with watch.stage("waypoints"):
             follower.try_waypoints()
     with watch.stage("follow"):
         follower.follow()
     path = follower.path()
+    if options.sample_start_configuration:
+        job = replace(job, space=replace(job.space, start=path[0]))
 
     def timed() -> TimedMotion:
         return follow_samples(
             path, job.space.limits, timing, parameters=follower.parameters(), stops=follower.stops()
         )
 
-    plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints.poses) - 1, cartesian=follower.report())
+    plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
     return finish_plan(
         job,
         plan,
@@ -98,3 +104,18 @@ def plan_cartesian(
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )
+
+
+def _follower(job: Job, request: CartesianRequest) -> Follower:
+    """Who follows the route, at its start."""
+    waypoints, space = request.waypoints, job.space
+    problem = ik_problem(job.cell, job.state, waypoints.target(0), space.group, space.variables)
+    reference = frame_matrix(job.cell, job.state, waypoints.reference_frame)
+    route = Route(problem.chain.forward(space.start.copy()), waypoints, reference)
+    kind = GraphFollower if request.options.strategy is Strategy.GRAPH else GreedyFollower
+    return kind(job, route, problem, request.options)
+
+
+def _skips_waypoints(request: CartesianRequest) -> bool:
+    asked = request.options.skip_preplanning_collision_check
+    return isinstance(request.waypoints, PointAxisWaypoints) if asked is None else asked

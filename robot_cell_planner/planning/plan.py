@@ -40,9 +40,11 @@ class CartesianReport:
     fraction: share of the way that was reached, 0 to 1, by length (by angle where the motion only turns). For each
     point of the path after the start: waypoint_of_point, the waypoint that it leads to, from 0, and parameter_of_point,
     its place on the way there, 0 to 1, exactly 1 at the waypoint. max_deviation [m], max_deviation_angle [rad]: largest
-    distance from the lines, and from the orientation that belongs to the place, halfway between the points.
-    failed_frame: the pose in the world that could not be reached, failed_waypoint the waypoint that it lies before or
-    at, -1 for none; ik: the reasons of inverse kinematics; pairs: in collision there.
+    distance from the way, and from the orientation that belongs to the place, between the points, where joints move
+    straight from one to the next. min_manipulability: smallest on the way, sqrt(det(J J^T)) for the directions that the
+    task prescribes. log: what was tried, a line for each, if it was asked for. failed_frame: the pose in the world that
+    could not be reached, failed_waypoint the waypoint that it lies before or at, -1 for none; ik: the reasons of
+    inverse kinematics; pairs: in collision there.
     """
 
     fraction: float
@@ -54,6 +56,8 @@ class CartesianReport:
     failed_waypoint: int = -1
     ik: str = ""
     pairs: tuple[CollisionPair, ...] = ()
+    min_manipulability: float = 0.0
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

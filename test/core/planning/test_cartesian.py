@@ -24,7 +24,8 @@ from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianReq
 from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.plan_file import plan_to_json
 from robot_cell_planner.planning.request import Goals, MotionRequest
-from robot_cell_planner.planning.waypoints import FrameWaypoints, Line
+from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.planning.ways import Line, off_the_way, tangents
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.validation import validate
@@ -90,7 +91,7 @@ def test_position_and_orientation_change_together(above):
     line = Line.between(pose.matrix, turned.matrix)
     poses = tool_poses(cell, state, plan.variables, plan.path)
     shares = np.array([0.0, *plan.cartesian.parameter_of_point])
-    distances, angles = line.distance_from(shares, poses)
+    distances, angles = off_the_way(line.poses(shares), tangents(line, shares), poses, False)
     assert distances.max() < 1e-6
     assert angles.max() < 1e-6
     travelled = np.linalg.norm(poses[:, :3, 3] - np.array(pose.position), axis=1)
