@@ -211,6 +211,19 @@ class CollisionChecker:
         full[self._place] = q
         return full
 
+    def near_solids(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
+        """Pairs of solids whose boxes come within their margin and `reach` [m] of each other at q (dof,), where
+        everything stays placed: both owners, by index in the rule book, both solids, and the margin [m]."""
+        near = self._table.candidates(self._engine.place(self._expand(q)), reach)
+        owners = self._table.owners
+        pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
+        return [((int(owners[i]), int(owners[j])), i, j, margin) for i, j, margin in pairs]
+
+    def distance_of_solids(self, first: int, second: int) -> float:
+        """Distance of two solids [m], by the numbers that `near_solids` gave, where it placed them; negative for an
+        overlap."""
+        return self._engine.distance(first, second).distance
+
     def require_configurations(self, configurations: Floats) -> None:
         """Refuse configurations that no check could take.
 

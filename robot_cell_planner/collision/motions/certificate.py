@@ -1,0 +1,176 @@
+"""Compiled kernels of the certificate: which of LANES configurations prove a stretch of motion around them free.
+
+A configuration is looked at with joint displacements e: every configuration that differs from it by no more than e_j
+in each joint j is meant. The centre of ball s moves by at most v_s = sum_j e_j reach_sj on the way there, joint after
+joint. So the stretch is free if every obstacle keeps more than r_s + margin + v_s from every centre, and every pair of
+balls more than r_a + r_b + margin + v_ab, where v_ab counts the joints between the two alone. A ball that holds others
+has their largest reach and a radius that holds theirs, so that it speaks for them.
+
+`scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import (
+    BALLS,
+    BITS,
+    CARRIERS,
+    CHILDREN,
+    JOINTS,
+    MARGINS,
+    NEAR,
+    OBSTACLES,
+    PAIR_MARGINS,
+    PAIRS,
+    REACH,
+    ROUNDING,
+    SHAPES,
+    SIDES,
+    SPEEDS,
+)
+from .lanes import obstacle_gaps, place_ball, place_joints, square_between
+from .simd import below, inlined, number, real, rows, set_number, vectorised
+
+UNCERTAIN, HIT = 0, 1  # places in the bits of the work space
+NIL = np.float32(0.0)
+
+
+@vectorised
+def look(scene: int, work: int, stop_at_hit: bool) -> None:
+    """Find for the configurations and the displacements of joints in the work space which lanes are not clear, and
+    which are hit: there balls overlap, whatever the displacements. Both are left in its bits. With stop_at_hit nothing
+    more is looked at after the first hit."""
+    place_joints(scene, work)
+    set_number(work, BITS, UNCERTAIN, 0)
+    set_number(work, BITS, HIT, 0)
+    owners = rows(scene, CARRIERS)
+    for owner in range(owners):
+        place_ball(scene, work, owner, number(scene, CARRIERS, owner))
+    for owner in range(owners):
+        look_at_obstacles(scene, work, owner, stop_at_hit)
+        if stop_at_hit and number(work, BITS, HIT) != 0:
+            return
+    for pair in range(rows(scene, PAIRS)):
+        look_at_pair(scene, work, pair, stop_at_hit)
+        if stop_at_hit and number(work, BITS, HIT) != 0:
+            return
+
+
+@vectorised
+def note(work: int, place: int, bits: int) -> None:
+    """Add lanes to those noted at a place of the bits."""
+    set_number(work, BITS, place, number(work, BITS, place) | bits)
+
+
+@inlined
+def sway(scene: int, work: int, n: int) -> Any:
+    """How far the centres below a ball can move."""
+    total, joints = NIL, rows(scene, JOINTS)
+    for j in range(joints):
+        total += real(work, SPEEDS, j) * real(scene, REACH, n * joints + j)
+    return total
+
+
+@vectorised
+def look_at_obstacles(scene: int, work: int, owner: int, stop_at_hit: bool) -> None:
+    """Hold an owner's balls against all obstacles that it is checked against: those that come near a ball are handed
+    down to the balls that it holds."""
+    joint, owners, count = number(scene, CARRIERS, owner), rows(scene, CARRIERS), 0
+    for k in range(rows(scene, OBSTACLES)):
+        if real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * owners + owner) >= NIL:
+            set_number(work, NEAR, count, k)
+            count += 1
+    count = hold_ball(scene, work, owner, owner, 0, count)
+    if count == 0:
+        return
+    for cluster in range(number(scene, CHILDREN, 2 * owner), number(scene, CHILDREN, 2 * owner + 1)):
+        place_ball(scene, work, cluster, joint)
+        nearer = hold_ball(scene, work, owner, cluster, 1, count)
+        if nearer > 0:
+            for leaf in range(number(scene, CHILDREN, 2 * cluster), number(scene, CHILDREN, 2 * cluster + 1)):
+                place_ball(scene, work, leaf, joint)
+                hold_ball(scene, work, owner, leaf, 2, nearer)
+                if stop_at_hit and number(work, BITS, HIT) != 0:
+                    return
+
+
+@vectorised
+def hold_ball(scene: int, work: int, owner: int, ball: int, level: int, count: int) -> int:
+    """Hold a ball against the first `count` obstacles of a list; those that come near are put into the next list, and
+    counted. At the level of leaves, 2, the lanes are noted instead."""
+    drift, owners, obstacles = sway(scene, work, ball), rows(scene, CARRIERS), rows(scene, OBSTACLES)
+    radius, nearer = real(scene, BALLS, 4 * ball + 3), 0
+    for place in range(count):
+        k = number(work, NEAR, level * obstacles + place)
+        margin = real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * owners + owner)
+        touch = radius + margin + real(scene, SHAPES, 20 * k + 19)
+        gaps = obstacle_gaps(scene, work, k, ball, touch + drift)
+        found = below(gaps, touch + drift)
+        if found != 0:
+            if level == 2:
+                note(work, UNCERTAIN, found)
+                note(work, HIT, below(gaps, touch))
+            else:
+                set_number(work, NEAR, (level + 1) * obstacles + nearer, k)
+            nearer += 1
+    return nearer
+
+
+@inlined
+def sway_between(scene: int, work: int, pair: int, n: int, m: int) -> Any:
+    """How far the centres below two balls can move against each other."""
+    total, joints = NIL, rows(scene, JOINTS)
+    for j in range(joints):
+        side = number(scene, SIDES, pair * joints + j)
+        if side != 0:
+            total += real(work, SPEEDS, j) * real(scene, REACH, (n if side == 1 else m) * joints + j)
+    return total
+
+
+@vectorised
+def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
+    """Bits of the lanes in which two balls may come together."""
+    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
+    reach = real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
+    reach = reach + sway_between(scene, work, pair, n, m)
+    return below(square_between(work, n, m), reach * reach)
+
+
+@vectorised
+def look_at_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
+    """Hold the balls of two moving owners against each other."""
+    a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
+    if near_lanes(scene, work, pair, a, b) == 0:
+        return
+    for first in range(number(scene, CHILDREN, 2 * a), number(scene, CHILDREN, 2 * a + 1)):
+        place_ball(scene, work, first, number(scene, CARRIERS, a))
+        if near_lanes(scene, work, pair, first, b) != 0:
+            for second in range(number(scene, CHILDREN, 2 * b), number(scene, CHILDREN, 2 * b + 1)):
+                place_ball(scene, work, second, number(scene, CARRIERS, b))
+                if near_lanes(scene, work, pair, first, second) != 0:
+                    look_at_leaves(scene, work, pair, first, second)
+                    if stop_at_hit and number(work, BITS, HIT) != 0:
+                        return
+
+
+@vectorised
+def look_at_leaves(scene: int, work: int, pair: int, first: int, second: int) -> None:
+    """Hold the leaves of two clusters against each other."""
+    joint_a = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair))
+    joint_b = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair + 1))
+    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
+    for n in range(number(scene, CHILDREN, 2 * first), number(scene, CHILDREN, 2 * first + 1)):
+        place_ball(scene, work, n, joint_a)
+        if near_lanes(scene, work, pair, n, second) == 0:
+            continue
+        for m in range(number(scene, CHILDREN, 2 * second), number(scene, CHILDREN, 2 * second + 1)):
+            place_ball(scene, work, m, joint_b)
+            found = near_lanes(scene, work, pair, n, m)
+            if found != 0:
+                touch = real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
+                note(work, UNCERTAIN, found)
+                note(work, HIT, below(square_between(work, n, m), touch * touch))

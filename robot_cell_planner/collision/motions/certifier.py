@@ -1,0 +1,254 @@
+"""Certified motions: proven free, colliding at a configuration that is named, or undecided at a resolution."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cell.cell import RobotCell
+from ...cell.state import RobotCellState
+from ...errors import InvalidRequestError, JointLimitError, Value
+from ..checker import CollisionChecker
+from ..engine import TOUCHING
+from ..rules import CheckedPair
+from ..spheres.cover import PROTRUSION
+from .arrays import Packed, work_space
+from .curves import JointCurve, StraightMotion, stretches
+from .exact import ExactCertifier
+from .scene import MotionScene
+from .schedule import FREE, MOST_OPEN, SPACING, certify_straight, look_at_boxes, open_stretches
+
+Floats = NDArray[np.float64]
+STAGE = "certificate"
+COARSE = 1.0 / 256.0  # [rad or m] at which balls give up
+FINE = 1e-5  # [rad or m] at which exact distances do
+KEPT = 4  # arrays for different margins
+MAX_LEVELS = 12
+
+
+class Verdict(str, Enum):
+    """What is known of a motion."""
+
+    FREE = "free"
+    COLLIDING = "colliding"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class MotionCertificate:
+    """The verdict about a motion.
+
+    clearance [m]: what everything is proven to keep all along, beyond the margins of the cell; NaN unless free. It is
+    what was asked for: more may be there. place, configuration: where it collides, or where the first stretch lies
+    that is undecided; 0 and empty if it is free. pair: who collides there, or may. distance [m]: of them there, less
+    their margin. resolution [rad or m]: at which it is undecided. states: configurations looked at by balls, and
+    exact_states by exact distances; exact_share: of the motion's parameter that these had to decide.
+    """
+
+    verdict: Verdict
+    clearance: float = math.nan
+    place: float = 0.0
+    configuration: tuple[float, ...] = ()
+    pair: CheckedPair | None = None
+    distance: float = math.nan
+    resolution: float = FINE
+    states: int = 0
+    exact_states: int = 0
+    exact_share: float = 0.0
+
+    @property
+    def free(self) -> bool:
+        return self.verdict is Verdict.FREE
+
+
+class MotionCertifier:
+    """Certificates for motions of the variables of a checker, in its cell and arrangement.
+
+    Covers of what moves are made when they are not on disk yet, which takes a second or so for a new mesh; then making
+    a certifier takes milliseconds. It belongs to the thread of its checker.
+
+    Raises:
+        GeometryError: a shape cannot be covered.
+    """
+
+    def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
+        self.checker = checker
+        self.scene = MotionScene(checker, protrusion)
+        self.exact = ExactCertifier(self.scene)
+        self.states = 0
+        self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
+        self._fixed_gap = self._smallest_fixed_gap()
+        slides = [joint for joint in self.scene.tree.joints if not joint.turns]
+        self._slides = [(j.variable, j.multiplier, j.offset, j.low, j.high) for j in slides]
+
+    def _smallest_fixed_gap(self) -> float:
+        """The smallest gap beyond their margin of things that no variable moves against each other [m], but at most 1;
+        balls do not look at them."""
+        fixed = {frozenset(pair[:2]) for pair in self.scene.fixed_pairs}
+        if not fixed:
+            return 1.0
+        near = self.checker.near_solids(self.checker.default, 1.0)
+        gaps = [
+            self.checker.distance_of_solids(i, j) - margin for pair, i, j, margin in near if frozenset(pair) in fixed
+        ]
+        return min([1.0, *gaps])
+
+    def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
+        """Arrays and work space of the kernels, with a margin added to all others [m]."""
+        found = self._packed.get(margin)
+        if found is None:
+            arrays = self.scene.arrays(margin)
+            found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
+            self._packed[margin] = found
+            if len(self._packed) > KEPT:
+                self._packed.popitem(last=False)
+        return found
+
+    def balls_serve(self, margin: float = 0.0) -> bool:
+        """Whether balls can prove anything with a margin [m]: not where things collide that nothing moves."""
+        return margin <= self._fixed_gap + TOUCHING
+
+    def quickly_free(self, start: Floats, end: Floats, margin: float = 0.0) -> bool:
+        """Whether balls alone prove a straight motion free; False means that they cannot tell."""
+        if not self.balls_serve(margin):
+            return False
+        scene, work = self.packed(margin)
+        facts = np.zeros(3)
+        start, end = (np.ascontiguousarray(q, dtype=np.float64) for q in (start, end))
+        found = certify_straight(scene.address, work.address, start, end, COARSE, facts)
+        self.states += int(facts[0])
+        return bool(found == FREE)
+
+    def certify(
+        self, start: Floats, end: Floats, margin: float = 0.0, *, resolution: float = FINE
+    ) -> MotionCertificate:
+        """Decide about the straight motion between two configurations (dof,) [rad or m].
+
+        margin [m]: to keep in addition to the margins of the cell. resolution [rad or m]: stretches in which no joint
+        moves by more than this are not cut any further.
+
+        Raises:
+            InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
+            JointLimitError: a slide leaves its limits, beyond which nothing is known of what it carries.
+        """
+        self.checker.require_configurations(np.array([start, end], dtype=np.float64))
+        _check_numbers(margin, resolution)
+        motion = StraightMotion(np.array(start, dtype=np.float64), np.array(end, dtype=np.float64))
+        self._check_slides(motion.start, motion.end)
+        facts = np.zeros(3)
+        left = np.array(((0.5, 0.5),))
+        if self.balls_serve(margin):
+            scene, work = self.packed(margin)
+            left = open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts)
+        return self._decided(motion, left, margin, resolution, int(facts[0]))
+
+    def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
+        """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters."""
+        _check_numbers(margin, resolution)
+        middles, halves = stretches(curve, 0.5 * SPACING)
+        boxes = np.array([curve.at(place) for place in middles.tolist()])
+        self.checker.require_configurations(boxes)
+        for middle, half in zip(middles.tolist(), halves.tolist(), strict=True):
+            q, spread = curve.at(middle), curve.spread(middle, half)
+            self._check_slides(q - spread, q + spread)
+        states = 0
+        left = np.column_stack((middles, halves))
+        if self.balls_serve(margin):
+            left, states = self._open_boxes(curve, left, margin)
+        return self._decided(curve, left, margin, resolution, states)
+
+    def _open_boxes(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
+        """Stretches (n, 2) of a curve that balls do not prove free, and how many configurations they looked at."""
+        scene, work = self.packed(margin)
+        facts = np.zeros(3)
+        left: list[Floats] = []
+        for level in range(MAX_LEVELS):
+            middles = np.array([curve.at(place) for place in pending[:, 0].tolist()])
+            spreads = np.array([curve.spread(*row) for row in pending.tolist()])
+            found = look_at_boxes(scene.address, work.address, middles, spreads, facts)
+            narrow = spreads.max(axis=1) <= COARSE
+            last = level == MAX_LEVELS - 1 or 2 * len(pending) > 8 * MOST_OPEN
+            give_up = (found == 2.0) | ((found == 1.0) & (narrow | last))
+            left.append(pending[give_up])
+            again = pending[(found == 1.0) & ~give_up]
+            if not len(again):
+                break
+            half = 0.5 * again[:, 1]
+            pending = np.concatenate([np.column_stack((again[:, 0] + side * half, half)) for side in (-1.0, 1.0)])
+        rows = np.concatenate(left)
+        return rows[np.argsort(rows[:, 0], kind="stable")], int(facts[0])
+
+    def _decided(
+        self, curve: JointCurve, left: Floats, margin: float, resolution: float, states: int
+    ) -> MotionCertificate:
+        """The certificate of a curve of which the stretches `left` (n, 2) are still open."""
+        before = self.exact.states
+        self.states += states
+        span = float(curve.pieces[-1] - curve.pieces[0])
+        share = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
+        undecided: MotionCertificate | None = None
+        for middle, half in left.tolist():
+            found = self.exact.certify(curve, middle, half, margin, resolution)
+            if found.free:
+                continue
+            verdict = MotionCertificate(
+                Verdict.COLLIDING if found.collides else Verdict.UNDECIDED,
+                place=found.place,
+                configuration=tuple(curve.at(found.place).tolist()),
+                pair=self._pair(found.first, found.second),
+                distance=found.distance + margin,
+                resolution=resolution,
+                states=states,
+                exact_states=self.exact.states - before,
+                exact_share=share,
+            )
+            if found.collides:
+                return verdict
+            undecided = undecided or verdict
+        if undecided is not None:
+            return undecided
+        counts = (states, self.exact.states - before)
+        return MotionCertificate(Verdict.FREE, margin, 0.0, (), None, math.nan, resolution, *counts, share)
+
+    def _pair(self, first: int, second: int) -> CheckedPair:
+        book = self.checker.rule_book
+        found = book.pair(book.owners[first].name, book.owners[second].name)
+        assert isinstance(found, CheckedPair)
+        return found
+
+    def _check_slides(self, start: Floats, end: Floats) -> None:
+        for variable, multiplier, offset, low, high in self._slides:
+            for q in (start, end):
+                value = multiplier * float(q[variable]) + offset
+                if not low - 1e-9 <= value <= high + 1e-9:
+                    name = self.checker.variables[variable]
+                    numbers = (Value(name, value, low if value < low else high, "m"),)
+                    text = f"a motion takes joint {name} beyond its limits"
+                    raise JointLimitError(text, stage=STAGE, subjects=(name,), values=numbers)
+
+
+def _check_numbers(margin: float, resolution: float) -> None:
+    if not 0.0 <= margin <= 10.0:
+        raise InvalidRequestError(f"margin is {margin} m, expected 0 to 10", stage=STAGE)
+    if not 1e-9 <= resolution <= 1.0:
+        raise InvalidRequestError(f"resolution is {resolution}, expected 1e-9 to 1", stage=STAGE)
+
+
+def certify(
+    cell: RobotCell,
+    state: RobotCellState,
+    start: Floats,
+    end: Floats,
+    margin: float = 0.0,
+    *,
+    variables: Sequence[str] | None = None,
+) -> MotionCertificate:
+    """Decide about one straight motion of variables (those of all robots, if none are given) from one configuration to
+    another, everything else being as in the state. For many motions make a `MotionCertifier` once."""
+    return MotionCertifier(CollisionChecker(cell, state, variables)).certify(start, end, margin)

@@ -1,0 +1,109 @@
+"""Certificates by exact distances, where balls cannot tell: conservative advancement (Mirtich, 1996) by halving.
+
+Two things that keep a distance d at a configuration cannot meet within a stretch around it in which they approach each
+other by less than d. Each pair is asked only until it is done with; what is left is asked again in both halves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import TOUCHING
+from .curves import JointCurve
+from .scene import MotionScene
+
+Floats = NDArray[np.float64]
+SLACK = 1e-6  # [m] that distances may be off, ten times less than what counts as touching
+ENOUGH = 20_000  # configurations that one stretch may cost
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a stretch.
+
+    free: proven; otherwise `place` is a parameter where it collides, or which is undecided, of the pair of owners
+    `first` and `second`, by index. distance: of these there [m], margins taken off.
+    """
+
+    free: bool
+    collides: bool = False
+    place: float = 0.0
+    first: int = -1
+    second: int = -1
+    distance: float = 0.0
+
+
+class ExactCertifier:
+    """Certifies stretches of curves with the distances of a scene's checker. states: configurations looked at."""
+
+    def __init__(self, scene: MotionScene) -> None:
+        self._scene = scene
+        self._checker = scene.checker
+        joints = scene.tree.joints
+        self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
+        self._gain = np.array([abs(joint.multiplier) for joint in joints])
+        self._speeds: dict[tuple[int, int], Floats] = {}
+        self.states = 0
+
+    def certify(self, curve: JointCurve, middle: float, half: float, margin: float, resolution: float) -> Finding:
+        """Whether a curve keeps a margin [m] beyond those of the rule book, within `half` of `middle`.
+
+        resolution: where no joint moves by more than this [rad or m], nothing is cut any further.
+        """
+        pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
+        spent = self.states + ENOUGH
+        while pending:
+            middle, half, kept = pending.pop()
+            spread = curve.spread(middle, half)[self._joint_of] * self._gain
+            self.states += 1
+            left, worst = self._left(curve.at(middle), spread, margin, kept)
+            if worst is not None:
+                pair, distance = worst
+                if distance < -TOUCHING:
+                    return Finding(False, True, middle, *pair, distance)
+                if float(spread.max(initial=0.0)) <= resolution or self.states >= spent:
+                    return Finding(False, False, middle, *pair, distance)
+                pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
+        return Finding(True)
+
+    def _left(
+        self, q: Floats, spread: Floats, margin: float, kept: set[tuple[int, int]] | None
+    ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
+        """Pairs of owners that a look at q leaves open, and the nearest of them with its distance less its margin."""
+        # Nothing approaches anything by more than what two movers can make good.
+        drifts = self._scene.speed_bounds @ spread
+        reach = margin + 2.0 * float(drifts.max(initial=0.0))
+        left: set[tuple[int, int]] = set()
+        worst: tuple[tuple[int, int], float] | None = None
+        for pair, first_solid, second_solid, pair_margin in self._checker.near_solids(q, reach):
+            if kept is not None and pair not in kept:
+                continue
+            distance = self._checker.distance_of_solids(first_solid, second_solid) - pair_margin - margin
+            drift = float(self._speed(pair) @ spread)
+            if distance >= drift + SLACK - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):
+                continue
+            left.add(pair)
+            if worst is None or distance < worst[1]:
+                worst = pair, distance
+        return left, worst
+
+    def _speed(self, pair: tuple[int, int]) -> Floats:
+        """How fast each joint brings two owners nearer to each other at most, (j,)."""
+        found = self._speeds.get(pair)
+        if found is None:
+            found = self._speeds[pair] = self._find_speed(*pair)
+        return found
+
+    def _find_speed(self, i: int, j: int) -> Floats:
+        scene = self._scene
+        first, second = (scene.carried[owner].joint for owner in (i, j))
+        one, other = scene.tree.between(first, second)
+        found = np.zeros(len(scene.tree.joints))
+        if i in scene.number:
+            found[one] = scene.speed_bounds[scene.number[i]][one]
+        if j in scene.number:
+            found[other] = scene.speed_bounds[scene.number[j]][other]
+        return found

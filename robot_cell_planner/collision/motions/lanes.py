@@ -1,0 +1,243 @@
+"""Compiled kernels: where everything is, and how near it comes to obstacles, for LANES configurations at once.
+
+Numbers are single precision; what rounding can do is allowed for by the caller. `scene` and `work` are addresses of
+packed `MotionArrays` and `WorkSpace`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .arrays import (
+    BALLS,
+    BOX,
+    CAPSULE,
+    CONE,
+    CONVEX,
+    DRIVES,
+    FRAMES,
+    JOINTS,
+    LINKS,
+    NODES,
+    OBSTACLES,
+    PLACED,
+    PLACES,
+    PLANES,
+    POSES,
+    SHAPES,
+    STACK,
+    TRIANGLES,
+    Q,
+)
+from .simd import (
+    absolute,
+    below,
+    double,
+    greatest,
+    inlined,
+    least,
+    load,
+    load_double,
+    narrowed,
+    number,
+    real,
+    root,
+    rows,
+    set_number,
+    spread,
+    store,
+    vectorised,
+    where_positive,
+    whole,
+)
+
+Vector = Any  # of LANES numbers, in compiled code alone
+NIL, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
+TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
+# Taylor series of sine and cosine; up to a quarter turn they end within 6e-8.
+S1, S2, S3, S4, S5 = (np.float32((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(1, 6))
+C1, C2, C3, C4, C5, C6 = (np.float32((-1.0) ** k / math.factorial(2 * k)) for k in range(1, 7))
+
+
+@inlined
+def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
+    """Of a vector of double precision: by the series of half the angle, doubled."""
+    x = narrowed((angle - whole(angle * PER_TURN) * TURN) * 0.5)
+    y = x * x
+    s = (((((y * S5 + S4) * y + S3) * y + S2) * y + S1) * y + ONE) * x
+    c = (((((y * C6 + C5) * y + C4) * y + C3) * y + C2) * y + C1) * y + ONE
+    return ONE - TWO * (s * s), TWO * (s * c)
+
+
+@vectorised
+def place_joints(scene: int, work: int) -> None:
+    """Poses of all joints for the configurations of the work space; no ball is placed yet."""
+    for j in range(rows(scene, JOINTS)):
+        parent, slide = number(scene, JOINTS, 3 * j), number(scene, JOINTS, 3 * j + 1)
+        variable = load_double(work, Q, number(scene, JOINTS, 3 * j + 2))
+        value = variable * double(scene, DRIVES, 2 * j) + double(scene, DRIVES, 2 * j + 1)
+        c, s = cosine_and_sine(value)
+        way, f = narrowed(value), 12 * j
+        for row in range(3):
+            if parent < 0:
+                x, y = spread(real(scene, FRAMES, f + 3 * row)), spread(real(scene, FRAMES, f + 3 * row + 1))
+                z, p = spread(real(scene, FRAMES, f + 3 * row + 2)), spread(real(scene, FRAMES, f + 9 + row))
+            else:
+                u = load(work, POSES, 12 * parent + 3 * row)
+                v = load(work, POSES, 12 * parent + 3 * row + 1)
+                w = load(work, POSES, 12 * parent + 3 * row + 2)
+                x = u * real(scene, FRAMES, f) + v * real(scene, FRAMES, f + 3) + w * real(scene, FRAMES, f + 6)
+                y = u * real(scene, FRAMES, f + 1) + v * real(scene, FRAMES, f + 4) + w * real(scene, FRAMES, f + 7)
+                z = u * real(scene, FRAMES, f + 2) + v * real(scene, FRAMES, f + 5) + w * real(scene, FRAMES, f + 8)
+                p = u * real(scene, FRAMES, f + 9) + v * real(scene, FRAMES, f + 10) + w * real(scene, FRAMES, f + 11)
+                p = load(work, POSES, 12 * parent + 9 + row) + p
+            if slide == 0:
+                x, y = c * x + s * y, c * y - s * x
+            else:
+                p = p + way * z
+            store(work, POSES, f + 3 * row, x)
+            store(work, POSES, f + 3 * row + 1, y)
+            store(work, POSES, f + 3 * row + 2, z)
+            store(work, POSES, f + 9 + row, p)
+    for n in range(rows(work, PLACED)):
+        set_number(work, PLACED, n, 0)
+
+
+@vectorised
+def place_ball(scene: int, work: int, n: int, joint: int) -> None:
+    """The centre of a ball for all lanes."""
+    if number(work, PLACED, n) != 0:
+        return
+    set_number(work, PLACED, n, 1)
+    x, y, z = real(scene, BALLS, 4 * n), real(scene, BALLS, 4 * n + 1), real(scene, BALLS, 4 * n + 2)
+    for row in range(3):
+        f = 12 * joint + 3 * row
+        at = load(work, POSES, f) * x + load(work, POSES, f + 1) * y + load(work, POSES, f + 2) * z
+        store(work, PLACES, 3 * n + row, at + load(work, POSES, 12 * joint + 9 + row))
+
+
+@inlined
+def square_to(work: int, n: int, x: float, y: float, z: float) -> Vector:
+    """Squared distances of the centre of a ball from a point."""
+    dx, dy = load(work, PLACES, 3 * n) - x, load(work, PLACES, 3 * n + 1) - y
+    dz = load(work, PLACES, 3 * n + 2) - z
+    return dx * dx + dy * dy + dz * dz
+
+
+@inlined
+def square_between(work: int, n: int, m: int) -> Vector:
+    """Squared distances between the centres of two balls."""
+    dx = load(work, PLACES, 3 * n) - load(work, PLACES, 3 * m)
+    dy = load(work, PLACES, 3 * n + 1) - load(work, PLACES, 3 * m + 1)
+    dz = load(work, PLACES, 3 * n + 2) - load(work, PLACES, 3 * m + 2)
+    return dx * dx + dy * dy + dz * dz
+
+
+@inlined
+def local(scene: int, f: int, row: int, px: Vector, py: Vector, pz: Vector) -> Vector:
+    """One coordinate of a point in the frame of an obstacle whose numbers start at f."""
+    i = f + 3 * row
+    turned = px * real(scene, SHAPES, i) + py * real(scene, SHAPES, i + 1) + pz * real(scene, SHAPES, i + 2)
+    return turned + real(scene, SHAPES, f + 9 + row)
+
+
+@vectorised
+def primitive_gaps(scene: int, work: int, k: int, n: int) -> Vector:
+    """Lower bounds of the distances between the centre of a ball and a primitive; at most 0 inside.
+
+    They are exact but for a cone, whose distance is bounded by those to the cylinder around it and to its side.
+    """
+    kind, f = number(scene, OBSTACLES, 5 * k), 20 * k
+    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+    x, y = local(scene, f, 0, px, py, pz), local(scene, f, 1, px, py, pz)
+    z = local(scene, f, 2, px, py, pz)
+    a, b, c = real(scene, SHAPES, f + 12), real(scene, SHAPES, f + 13), real(scene, SHAPES, f + 14)
+    if kind == BOX:
+        dx, dy = greatest(absolute(x) - a, NIL), greatest(absolute(y) - b, NIL)
+        dz = greatest(absolute(z) - c, NIL)
+        return root(dx * dx + dy * dy + dz * dz)
+    beyond = greatest(absolute(z) - b, NIL)
+    if kind == CAPSULE:
+        return root(x * x + y * y + beyond * beyond) - a
+    around = root(x * x + y * y)
+    out = greatest(around - a, NIL)
+    gap = root(out * out + beyond * beyond)
+    if kind == CONE:
+        # The side is the line through (radius a, height -b) and (0, b).
+        slope = ONE / np.float32(math.sqrt(a * a + np.float32(4.0) * b * b))
+        gap = greatest(gap, (around * (TWO * b) + (z - b) * a) * slope)
+    return gap
+
+
+@vectorised
+def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
+    """Squared distances between the centre of a ball and a triangle.
+
+    Above the triangle it is the distance to its plane, elsewhere to the nearest edge.
+    """
+    f = 33 * t
+    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+    nearest, inside = spread(FAR), spread(FAR)
+    for edge in range(3):
+        i = f + 3 * edge
+        x, y = px - real(scene, TRIANGLES, i), py - real(scene, TRIANGLES, i + 1)
+        z = pz - real(scene, TRIANGLES, i + 2)
+        kx, ky, kz = real(scene, TRIANGLES, i + 18), real(scene, TRIANGLES, i + 19), real(scene, TRIANGLES, i + 20)
+        inside = least(inside, x * kx + y * ky + z * kz)
+        ux, uy, uz = real(scene, TRIANGLES, i + 9), real(scene, TRIANGLES, i + 10), real(scene, TRIANGLES, i + 11)
+        share = least(greatest((x * ux + y * uy + z * uz) * real(scene, TRIANGLES, f + 30 + edge), NIL), ONE)
+        x, y, z = x - share * ux, y - share * uy, z - share * uz
+        nearest = least(nearest, x * x + y * y + z * z)
+    x, y = px - real(scene, TRIANGLES, f), py - real(scene, TRIANGLES, f + 1)
+    z = pz - real(scene, TRIANGLES, f + 2)
+    height = x * real(scene, TRIANGLES, f + 27) + y * real(scene, TRIANGLES, f + 28)
+    height = height + z * real(scene, TRIANGLES, f + 29)
+    return where_positive(inside, least(nearest, height * height), nearest)
+
+
+@vectorised
+def mesh_gaps(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
+    """Distances between the centre of a ball and a mesh where they are below `reach`, at least that elsewhere; 0 inside
+    of a convex one."""
+    squares = spread(FAR)
+    set_number(work, STACK, 0, number(scene, OBSTACLES, 5 * k + 2))
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = number(work, STACK, waiting)
+        x, y, z = real(scene, NODES, 4 * node), real(scene, NODES, 4 * node + 1), real(scene, NODES, 4 * node + 2)
+        wide = real(scene, NODES, 4 * node + 3) + reach
+        if below(square_to(work, n, x, y, z), wide * wide) != 0:
+            if number(scene, LINKS, 3 * node + 1) < 0:
+                squares = least(squares, triangle_squares(scene, work, number(scene, LINKS, 3 * node + 2), n))
+            else:
+                set_number(work, STACK, waiting, number(scene, LINKS, 3 * node))
+                set_number(work, STACK, waiting + 1, number(scene, LINKS, 3 * node + 1))
+                waiting += 2
+    if number(scene, OBSTACLES, 5 * k) == CONVEX:
+        px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+        highest = spread(-FAR)
+        for p in range(number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)):
+            side = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
+            highest = greatest(highest, side + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3))
+        squares = where_positive(highest, squares, spread(NIL))
+    return root(squares)
+
+
+@inlined
+def obstacle_gaps(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
+    """Lower bounds of the distances between the centre of a ball and an obstacle where they are below `reach`, at least
+    that elsewhere."""
+    f = 20 * k + 15
+    wide = real(scene, SHAPES, f + 3) + reach
+    gaps = spread(FAR)
+    x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
+    if below(square_to(work, n, x, y, z), wide * wide) != 0:
+        if number(scene, OBSTACLES, 5 * k) <= CONE:
+            gaps = primitive_gaps(scene, work, k, n)
+        else:
+            gaps = mesh_gaps(scene, work, k, n, reach)
+    return gaps

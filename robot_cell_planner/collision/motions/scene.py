@@ -1,0 +1,207 @@
+"""A cell in one arrangement, made ready for certificates: what moves as trees of balls, what stands as obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kinematics.model import cell_model
+from ..checker import CollisionChecker
+from ..rules import RuleBook
+from ..solids import solids
+from ..spheres.cover import PROTRUSION
+from ..spheres.report import placed_balls
+from .arrays import NEVER, MotionArrays
+from .ball_tree import BallTree, ball_tree
+from .joint_tree import Carried, JointTree
+from .obstacles import UNIT, Obstacles
+
+Floats = NDArray[np.float64]
+JOINT_ROUNDING = 24.0  # units of rounding that a joint may add to where things are, as a share of their distance
+
+
+@dataclass(frozen=True)
+class ScenePair:
+    """Two owners that are checked against each other at a margin [m]: numbers among those that the variables move, and
+    the joints that move one of them alone."""
+
+    first: int
+    second: int
+    margin: float
+    first_joints: tuple[int, ...]
+    second_joints: tuple[int, ...]
+
+
+class MotionScene:
+    """What a checker checks, by what its variables move.
+
+    movers: owners, by index in the rule book, that the variables move, with the joint that carries each. Owners that
+    only held joints move count as obstacles. protrusion: of the covers [m].
+
+    Raises:
+        GeometryError: a shape cannot be covered.
+    """
+
+    def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
+        self.checker = checker
+        self.protrusion = protrusion
+        self.book: RuleBook = checker.rule_book
+        self._model = cell_model(checker.cell, checker.state)
+        base = self._model.expand(self._model.configuration(checker.state))
+        self.tree = JointTree(self._model, checker.variables, base)
+        self.carried = {owner.index: self._carrier(owner.name) for owner in self.book.owners if not owner.hidden}
+        self.movers = tuple(index for index in self.book.moving if self.carried[index].joint >= 0)
+        self.number = {owner: number for number, owner in enumerate(self.movers)}
+        self.trees: tuple[BallTree, ...] = tuple(ball_tree(self._balls(index)) for index in self.movers)
+        self.pairs: list[ScenePair] = []
+        self.fixed_pairs: list[tuple[int, int, float]] = []
+        self._obstacle_margins: dict[int, dict[int, float]] = {}
+        self._sort_pairs()
+
+    def _carrier(self, frame: str) -> Carried:
+        found = self._model.frame(frame)
+        return self.tree.carrier(found.joint, found.placement.homogeneous)
+
+    def _balls(self, index: int) -> Floats:
+        """Balls (n, 4) of an owner in the frame of the joint that carries it."""
+        balls = placed_balls(self.book.owners[index].shapes, self.protrusion)
+        pose = self.carried[index].placement
+        return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
+
+    def _sort_pairs(self) -> None:
+        for i, j, margin in self.book.moving_pairs:
+            self._add_pair(i, j, margin)
+        for row in self.book.static_rows:
+            for owner in row.owners:
+                for partner in row.partners:
+                    self._add_pair(owner, partner.owner, partner.margin)
+
+    def _add_pair(self, i: int, j: int, margin: float) -> None:
+        first, second = self.number.get(i), self.number.get(j)
+        if first is None and second is None:
+            self.fixed_pairs.append((i, j, margin))
+        elif first is None or second is None:
+            obstacle, mover = (i, second) if first is None else (j, first)
+            assert mover is not None
+            self._obstacle_margins.setdefault(obstacle, {})[mover] = margin
+        else:
+            one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
+            if one or other:
+                self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
+            else:
+                self.fixed_pairs.append((i, j, margin))
+
+    @cached_property
+    def ball_count(self) -> int:
+        """Balls of all covers."""
+        return sum(len(tree.leaves) for tree in self.trees)
+
+    @cached_property
+    def origin(self) -> Floats:
+        """The point (3,) of the world that single-precision coordinates are counted from: the first joint."""
+        return self.tree.joints[0].before[:3, 3].copy() if self.tree.joints else np.zeros(3)
+
+    @cached_property
+    def speed_bounds(self) -> Floats:
+        """(m, j) how fast each joint moves any point of each mover at most [m per rad or m]: of a point in a ball it is
+        that of the centre and the radius."""
+        found = np.zeros((len(self.movers), len(self.tree.joints)))
+        for number, tree in enumerate(self.trees):
+            joint = self.carried[self.movers[number]].joint
+            reach, _ = self.tree.bounds(joint, tree.leaves[:, :3])
+            for j in self.tree.ancestors(joint):
+                radius = tree.leaves[:, 3] if self.tree.joints[j].turns else 0.0
+                found[number, j] = float((reach[:, j] + radius).max())
+        return found
+
+    def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
+        """The arrays of the kernels. extra_margin: added to every margin [m]."""
+        balls, children, reach, farthest = self._ball_arrays()
+        # Balls are rounded where they are put: by the joints, and by their own numbers.
+        rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
+        obstacles, margins = self._obstacles(extra_margin)
+        shapes = np.array(obstacles.shapes).reshape(-1, 20)
+        shapes[:, 19] += rounding
+        joints = self.tree.joints
+        sides = np.zeros((len(self.pairs), len(joints)), dtype=np.int64)
+        for row, pair in enumerate(self.pairs):
+            sides[row, list(pair.first_joints)] = 1
+            sides[row, list(pair.second_joints)] = 2
+        return MotionArrays(
+            joints=_whole([(j.parent, 0 if j.turns else 1, j.variable) for j in joints], 3),
+            frames=_single([self._frame(j.parent, j.before) for j in joints], 12),
+            drives=np.array([(j.multiplier, j.offset) for j in joints]).reshape(-1, 2),
+            balls=balls,
+            children=children,
+            carriers=np.array([self.carried[index].joint for index in self.movers], dtype=np.int64),
+            reach=reach,
+            pairs=_whole([(pair.first, pair.second) for pair in self.pairs], 2),
+            pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
+            sides=sides,
+            obstacles=_whole(obstacles.obstacles, 5),
+            shapes=shapes.astype(np.float32),
+            margins=margins,
+            nodes=_single_rows(obstacles.nodes, 4),
+            links=np.concatenate([np.empty((0, 3), dtype=np.int64), *obstacles.links]),
+            triangles=_single_rows(obstacles.triangles, 33),
+            planes=_single_rows(obstacles.planes, 4),
+            rounding=np.array([2.0 * rounding], dtype=np.float32),
+        )
+
+    def _frame(self, parent: int, before: Floats) -> Floats:
+        shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
+        return np.array((*before[:3, :3].ravel(), *shift))
+
+    def _ball_arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], float]:
+        """Balls (n, 4), children (n, 2), reach (n, j), and how far from the origin a centre can come [m]."""
+        roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.ball_count
+        balls = np.zeros((roots + clusters + leaves, 4))
+        children = np.zeros((len(balls), 2), dtype=np.int64)
+        reach = np.zeros((len(balls), len(self.tree.joints)))
+        farthest = 0.0
+        cluster, leaf = roots, roots + clusters
+        for owner, tree in enumerate(self.trees):
+            bounds, distances = self.tree.bounds(self.carried[self.movers[owner]].joint, tree.leaves[:, :3])
+            farthest = max(farthest, float(distances.max()) + float(np.linalg.norm(self.origin)))
+            balls[owner], children[owner] = tree.root, (cluster, cluster + len(tree.clusters))
+            reach[owner] = bounds.max(axis=0)
+            for number, ball in enumerate(tree.clusters):
+                first, end = tree.starts[number], tree.starts[number + 1]
+                balls[cluster], children[cluster] = ball, (leaf, leaf + end - first)
+                reach[cluster] = bounds[first:end].max(axis=0)
+                balls[leaf : leaf + end - first] = tree.leaves[first:end]
+                reach[leaf : leaf + end - first] = bounds[first:end]
+                cluster, leaf = cluster + 1, leaf + end - first
+        balls[:, 3] *= 1.0 + 1e-6
+        return balls.astype(np.float32), children, (reach * (1.0 + 1e-6)).astype(np.float32), farthest
+
+    def _obstacles(self, extra_margin: float) -> tuple[Obstacles, NDArray[np.float32]]:
+        """All solids that stand still, and the rows (r, m) of their margins with each mover."""
+        found = Obstacles()
+        rows: dict[tuple[float, ...], int] = {}
+        for index in sorted(self._obstacle_margins):
+            partners = self._obstacle_margins[index]
+            row = tuple(partners[m] + extra_margin if m in partners else NEVER for m in range(len(self.movers)))
+            number = rows.setdefault(row, len(rows))
+            pose = self.carried[index].placement.copy()
+            pose[:3, 3] -= self.origin
+            for shape in self.book.owners[index].shapes:
+                for solid in solids(shape.geometry):
+                    found.add(solid, pose @ shape.pose.matrix, number)
+        return found, np.array(list(rows), dtype=np.float32).reshape(len(rows), len(self.movers))
+
+
+def _whole(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
+
+
+def _single(rows: list[Floats], width: int) -> NDArray[np.float32]:
+    return np.array(rows, dtype=np.float32).reshape(-1, width)
+
+
+def _single_rows(parts: list[Floats], width: int) -> NDArray[np.float32]:
+    return np.concatenate([np.empty((0, width)), *parts]).astype(np.float32)

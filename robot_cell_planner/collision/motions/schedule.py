@@ -1,0 +1,179 @@
+"""Compiled kernels of whole motions: where along a straight one to look, and how far each look reaches.
+
+A motion is looked at in LANES places at once, spread over all of it, each of which speaks for a stretch around it.
+Stretches that are not clear are cut in halves, and LANES of those are looked at again, until everything is clear, a
+place is hit, or the stretches are shorter than the resolution.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .arrays import BITS, DRIVES, JOINTS, LANES, SPEEDS, Double, Q
+from .certificate import HIT, UNCERTAIN, look
+from .simd import double, number, rows, set_double, set_real, vectorised
+
+SPACING = 0.125  # [rad or m] that the fastest joint makes between places at first
+MOST_OPEN = 512  # stretches that may wait
+FREE, BLOCKED, OPEN = 0, 1, 2  # of a motion: proven; a place is hit; neither
+
+
+@vectorised
+def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -> None:
+    """Displacements of all joints within a stretch of half the length `half`, as a share of a motion; a little more,
+    for rounding."""
+    for j in range(rows(scene, JOINTS)):
+        variable = number(scene, JOINTS, 3 * j + 2)
+        way = abs(double(scene, DRIVES, 2 * j) * (end[variable] - start[variable]))
+        set_real(work, SPEEDS, j, np.float32(way * half * (1.0 + 1e-6) + 1e-9))
+
+
+@vectorised
+def look_along(
+    scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool
+) -> None:
+    """Look at LANES places of a motion from number `first` on, the last one again where there are fewer."""
+    last = places.shape[0] - 1
+    for lane in range(LANES):
+        place = places[min(first + lane, last)]
+        for variable in range(start.shape[0]):
+            value = start[variable] + place * (end[variable] - start[variable])
+            set_double(work, Q, variable * LANES + lane, value)
+    look(scene, work, stop)
+
+
+@vectorised
+def fastest(scene: int, start: Double, end: Double) -> float:
+    """The longest way that any joint makes [rad or m]."""
+    longest = 0.0
+    for j in range(rows(scene, JOINTS)):
+        variable = number(scene, JOINTS, 3 * j + 2)
+        longest = max(longest, abs(double(scene, DRIVES, 2 * j) * (end[variable] - start[variable])))
+    return longest
+
+
+@vectorised
+def first_places(longest: float) -> Double:
+    """The middles of equal stretches of a motion, in the order in which they are looked at: each LANES of them are
+    spread over all of it."""
+    batches = max(1, math.ceil(longest / (SPACING * LANES)))
+    places = np.empty(batches * LANES)
+    for batch in range(batches):
+        for lane in range(LANES):
+            places[batch * LANES + lane] = (batch + batches * lane + 0.5) / (batches * LANES)
+    return places
+
+
+@vectorised
+def certify_straight(
+    scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double
+) -> int:
+    """Whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN; it ends at the first
+    stretch that is not free.
+
+    resolution: stretches in which no joint makes more than this to either side are not cut [rad or m]. facts: (3,);
+    the number of places looked at is added to the first, the others are the middle and half the length of the stretch
+    that is not free, as shares of the motion.
+    """
+    longest = fastest(scene, start, end)
+    places = first_places(longest)
+    half = 0.5 / places.shape[0]
+    if longest == 0.0:
+        places, half = np.full(1, 0.5), 0.5
+    while True:
+        set_speeds(scene, work, start, end, half)
+        open_places = np.empty(MOST_OPEN)
+        count = 0
+        for first in range(0, places.shape[0], LANES):
+            look_along(scene, work, start, end, places, first, True)
+            uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
+            size = min(LANES, places.shape[0] - first)
+            facts[0] += size
+            for lane in range(size if uncertain != 0 else 0):
+                hit = hits >> lane & 1 != 0
+                if (hits != 0 and not hit) or uncertain >> lane & 1 == 0:
+                    continue
+                facts[1], facts[2] = places[first + lane], half
+                if hit:
+                    return BLOCKED
+                if count + 2 > MOST_OPEN or half * longest <= resolution:
+                    return OPEN
+                open_places[count] = places[first + lane] - 0.5 * half
+                open_places[count + 1] = places[first + lane] + 0.5 * half
+                count += 2
+        if count == 0:
+            return FREE
+        places, half = open_places[:count].copy(), 0.5 * half
+
+
+@vectorised
+def open_stretches(
+    scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double
+) -> Double:
+    """All stretches (n, 2) of a straight motion that are not proven free, as middles and halves of their lengths, in
+    order; one that is hit is not cut any further. Arguments as in `certify_straight`."""
+    longest = fastest(scene, start, end)
+    places = np.sort(first_places(longest))
+    half = 0.5 / places.shape[0]
+    if longest == 0.0:
+        places, half = np.full(1, 0.5), 0.5
+    left = np.empty((2 * MOST_OPEN + LANES, 2))
+    kept = 0
+    while places.shape[0] > 0:
+        set_speeds(scene, work, start, end, half)
+        open_places = np.empty(2 * places.shape[0])
+        count = 0
+        final = half * longest <= resolution or 2 * places.shape[0] > MOST_OPEN
+        for first in range(0, places.shape[0], LANES):
+            size = min(LANES, places.shape[0] - first)
+            facts[0] += size
+            look_along(scene, work, start, end, places, first, False)
+            uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
+            for lane in range(size if uncertain != 0 else 0):
+                if uncertain >> lane & 1 == 0:
+                    continue
+                if hits >> lane & 1 != 0 or final or kept + count >= MOST_OPEN:
+                    if kept >= left.shape[0]:
+                        # Too many to list: the whole motion is open.
+                        return np.array(((0.5, 0.5),))
+                    left[kept, 0], left[kept, 1] = places[first + lane], half
+                    kept += 1
+                else:
+                    open_places[count] = places[first + lane] - 0.5 * half
+                    open_places[count + 1] = places[first + lane] + 0.5 * half
+                    count += 2
+        places, half = open_places[:count].copy(), 0.5 * half
+    found = left[:kept]
+    return found[np.argsort(found[:, 0])]
+
+
+@vectorised
+def look_at_boxes(
+    scene: int, work: int, middles: Double, spreads: Double, facts: Double
+) -> Double:
+    """Verdicts (n,) of boxes in joint space, 0: clear, 1: uncertain, 2: hit.
+
+    middles: (n, variables). spreads: (n, variables) how far configurations of each differ from its middle at most;
+    LANES of them share the largest.
+    """
+    count = middles.shape[0]
+    found = np.zeros(count)
+    for first in range(0, count, LANES):
+        size = min(LANES, count - first)
+        facts[0] += size
+        for j in range(rows(scene, JOINTS)):
+            variable, widest = number(scene, JOINTS, 3 * j + 2), 0.0
+            for lane in range(size):
+                widest = max(widest, spreads[first + lane, variable])
+            way = abs(double(scene, DRIVES, 2 * j)) * widest
+            set_real(work, SPEEDS, j, np.float32(way * (1.0 + 1e-6) + 1e-9))
+        for lane in range(LANES):
+            for variable in range(middles.shape[1]):
+                set_double(work, Q, variable * LANES + lane, middles[first + min(lane, size - 1), variable])
+        look(scene, work, False)
+        uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
+        for lane in range(size):
+            found[first + lane] = (uncertain >> lane & 1) + (hits >> lane & 1)
+    return found

@@ -1,0 +1,374 @@
+"""Certified motions: each bound against an outside truth, with errors of 5 % planted, and verdicts against coal."""
+
+import math
+
+import numpy as np
+import pytest
+from collision_cells import (
+    at,
+    body,
+    box,
+    bracket,
+    free_body,
+    make_cell,
+    mechanism,
+    obstacles,
+    place,
+    settings,
+    sphere,
+    with_obstacles,
+    working_cell,
+)
+from frozendict import frozendict
+
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere
+from robot_cell_planner.cell.mechanism import JointKind
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions import arrays, lanes, schedule
+from robot_cell_planner.collision.motions.arrays import LANES, PLACES, SPEEDS, Packed, work_space
+from robot_cell_planner.collision.motions.certificate import HIT, UNCERTAIN, look
+from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict, certify
+from robot_cell_planner.collision.motions.curves import PolynomialMotion, StraightMotion
+from robot_cell_planner.collision.motions.scene import MotionScene
+from robot_cell_planner.errors import InvalidRequestError, JointLimitError
+from robot_cell_planner.kinematics.forward import forward_batch
+
+Z = (0.0, 0.0, 1.0)
+RADIUS, REACH = 0.05, 0.8
+
+
+def swing(joints=1, *, wall=2.0, margin=0.0):
+    """A ball of 50 mm at the end of `joints` links in a row that turn about z, 0.8 m from the first axis; and a ball of
+    50 mm as obstacle at `wall` from that axis, in the direction of x."""
+    links = {"base": []} | {f"l{i}": [] for i in range(joints)} | {"tip": [sphere(RADIUS)]}
+    length = REACH / joints
+    made = [("j0", JointKind.REVOLUTE, "base", "l0", at(0.0), Z)]
+    made += [(f"j{i}", JointKind.REVOLUTE, f"l{i - 1}", f"l{i}", at(length), Z) for i in range(1, joints)]
+    made += [("end", JointKind.FIXED, f"l{joints - 1}", "tip", at(length), Z)]
+    names = tuple(f"j{i}" for i in range(joints))
+    group = PlanningGroup("g", names, base_link="base", tip_link="tip")
+    robot = Robot("swing", mechanism("swing", links, made), frozendict({"g": group}))
+    cell = make_cell((robot,), (), (body("wall", sphere(RADIUS)),), settings(margins={"wall": margin}))
+    return cell, place(cell.default_state(), "wall", at(wall))
+
+
+def look_once(checker, q, displacements, extra=0.0):
+    """(uncertain, hit) of the balls at q with displacements of all joints."""
+    made = MotionScene(checker).arrays(extra)
+    work = work_space(made, len(checker.variables))
+    work.q[:] = np.asarray(q)[:, None]
+    work.speeds[:] = displacements
+    scene, space = Packed(made), Packed(work)
+    look(scene.address, space.address, False)
+    return bool(work.bits[UNCERTAIN]), bool(work.bits[HIT])
+
+
+class TestThresholds:
+    """A stretch is clear if and only if gaps exceed what the motion can make good, to one in a hundred or thousand."""
+
+    @pytest.mark.parametrize("joints", [1, 2, 4])
+    @pytest.mark.parametrize("turn", [0.0, 0.05, 0.3])
+    def test_of_turning_joints(self, joints, turn):
+        # The sum of the arms about all axes, with the arm stretched out.
+        arms = sum(REACH * (joints - i) / joints for i in range(joints))
+        need = 2.0 * RADIUS + turn * arms
+        for factor, uncertain in ((1.01, False), (0.999, True)):
+            cell, state = swing(joints, wall=REACH + need * factor)
+            checker = CollisionChecker(cell, state)
+            assert look_once(checker, np.zeros(joints), turn)[0] is uncertain
+
+    @pytest.mark.parametrize("margin", [0.0, 0.02, 0.3])
+    def test_of_margins(self, margin):
+        for factor, uncertain in ((1.001, False), (0.999, True)):
+            cell, state = swing(1, wall=REACH + (2.0 * RADIUS + margin) * factor, margin=margin)
+            assert look_once(CollisionChecker(cell, state), [0.0], 0.0) == (uncertain, uncertain)
+            cell, state = swing(1, wall=REACH + (2.0 * RADIUS + margin) * factor)
+            assert look_once(CollisionChecker(cell, state), [0.0], 0.0, margin) == (uncertain, uncertain)
+
+    def test_of_slides(self):
+        for factor, uncertain in ((1.001, False), (0.999, True)):
+            cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
+            state = place(cell.default_state(), "wall", at((2.0 * RADIUS + 0.2) * factor))
+            assert look_once(CollisionChecker(cell, state), [0.0], 0.2)[0] is uncertain
+
+    def test_of_two_that_move(self):
+        """The joint below both does not count, that between them does."""
+        links = {"base": [], "a": [sphere(RADIUS)], "b": [sphere(RADIUS)]}
+        for factor, uncertain in ((1.001, False), (0.999, True)):
+            gap = 2.0 * RADIUS * factor / (1.0 - 0.3)
+            joints = [
+                ("j0", JointKind.REVOLUTE, "base", "a", at(1.0), Z),
+                ("j1", JointKind.REVOLUTE, "a", "c", at(0.0), Z),
+                ("j2", JointKind.FIXED, "c", "b", at(gap), Z),
+            ]
+            groups = frozendict({"g": PlanningGroup("g", ("j0", "j1"), base_link="base", tip_link="b")})
+            disabled = (DisabledPair("base", "b", "not of interest"),)
+            robot = Robot("r", mechanism("r", links | {"c": []}, joints), groups, disabled_pairs=disabled)
+            cell = make_cell((robot,))
+            checker = CollisionChecker(cell, cell.default_state())
+            assert look_once(checker, [0.0, 0.0], 0.3)[0] is uncertain
+
+
+@pytest.fixture(scope="module")
+def busy():
+    """An arm with a gripper that holds a part, among obstacles, with margins."""
+    rng = np.random.default_rng(5)
+    bodies, poses = obstacles(8, rng)
+    collision = settings(margins={"gripper": 0.004, "obstacle0": 0.006})
+    return with_obstacles(working_cell(bodies, collision), poses)
+
+
+def test_reach_bounds_the_speed_of_every_ball(busy):
+    """By finite differences at random configurations, and it is attained to some percent for the joint that carries."""
+    checker = CollisionChecker(*busy)
+    scene = MotionScene(checker)
+    made = scene.arrays()
+    rng = np.random.default_rng(1)
+    tightest = 0.0
+    for joint in range(len(scene.tree.joints)):
+        base = rng.uniform(-3.0, 3.0, (40, len(checker.variables)))
+        for owner, index in enumerate(scene.movers):
+            centre = scene.trees[owner].leaves[0, :3]
+            reach, far = scene.tree.bounds(scene.carried[index].joint, centre[None])
+            step = np.zeros(len(checker.variables))
+            step[scene.tree.joints[joint].variable] = 1e-6
+            frame = scene.book.owners[index].name
+            pose = np.linalg.inv(scene.carried[index].placement)
+            local = pose[:3, :3] @ centre + pose[:3, 3]
+            poses = [forward_batch(*busy, frame, checker.variables, base + side * step) for side in (-1.0, 1.0)]
+            points = [p[:, :3, :3] @ local + p[:, :3, 3] for p in poses]
+            speed = np.linalg.norm(points[1] - points[0], axis=1) / 2e-6
+            assert (speed <= reach[0, joint] * (1.0 + 1e-6) + 1e-8).all()
+            assert (np.linalg.norm(points[0], axis=1) <= far[0]).all()
+            if scene.carried[index].joint == joint:
+                tightest = max(tightest, float((speed / np.maximum(reach[0, joint], 1e-9)).max()))
+    assert tightest > 0.999
+    assert made.reach.shape[1] == len(scene.tree.joints)
+
+
+def test_rounding_stays_below_a_quarter_of_its_allowance(busy):
+    checker = CollisionChecker(*busy)
+    scene = MotionScene(checker)
+    made = scene.arrays()
+    work = work_space(made, len(checker.variables))
+    packed, space = Packed(made), Packed(work)
+    rng = np.random.default_rng(2)
+    worst = 0.0
+    for _ in range(20):
+        q = rng.uniform(-20.0, 20.0, (LANES, len(checker.variables)))
+        work.q[:] = q.T
+        lanes.place_joints(packed.address, space.address)
+        for owner, index in enumerate(scene.movers):
+            lanes.place_ball(packed.address, space.address, owner, int(made.carriers[owner]))
+            found = space.arrays[PLACES].reshape(-1, 3, LANES)[owner].T + scene.origin
+            pose = np.linalg.inv(scene.carried[index].placement)
+            local = pose[:3, :3] @ scene.trees[owner].root[:3] + pose[:3, 3]
+            poses = forward_batch(*busy, scene.book.owners[index].name, checker.variables, q)
+            worst = max(worst, float(np.abs(poses[:, :3, :3] @ local + poses[:, :3, 3] - found).max()))
+    assert 0.0 < worst < 0.25 * float(made.rounding[0])
+
+
+SHAPES = {
+    "box": Box((0.3, 0.2, 0.1)),
+    "sphere": Sphere(0.15),
+    "cylinder": Cylinder(0.1, 0.3),
+    "capsule": Capsule(0.07, 0.3),
+    "cone": Cone(0.12, 0.3),
+    "hull": bracket(0.3, MeshUse.HULL),
+    "surface": bracket(0.3, MeshUse.EXACT),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_gaps_to_obstacles_are_lower_bounds(name):
+    """Of the distance that coal finds between a small ball and the shape; for all but cones they are exact."""
+    rng = np.random.default_rng(3)
+    slider = mechanism("m", {"base": [], "x": [], "y": [], "z": [sphere(0.01)]}, [
+        ("x", JointKind.PRISMATIC, "base", "x", at(0.0), (1.0, 0.0, 0.0)),
+        ("y", JointKind.PRISMATIC, "x", "y", at(0.0), (0.0, 1.0, 0.0)),
+        ("z", JointKind.PRISMATIC, "y", "z", at(0.0), (0.0, 0.0, 1.0)),
+    ])  # fmt: skip
+    group = PlanningGroup("g", ("x", "y", "z"), base_link="base", tip_link="z")
+    robot = Robot("r", slider, frozendict({"g": group}))
+    cell = make_cell((robot,), (), (body("thing", Shape(SHAPES[name])),))
+    state = place(cell.default_state(), "thing", Pose.from_rpy((0.1, -0.2, 0.05), (0.4, -1.1, 2.0)))
+    checker = CollisionChecker(cell, state)
+    made = MotionScene(checker).arrays()
+    work = work_space(made, 3)
+    packed, space = Packed(made), Packed(work)
+    clear = 0
+    for _ in range(30):
+        q = rng.uniform(-0.4, 0.4, (LANES, 3))
+        truth = np.array([checker.distance(row).distance for row in q])
+        for side, sign in ((1.0005, 1.0), (0.9995, -1.0)):
+            # Where the ball may move by a little less than the distance it is clear, by a little more it is not.
+            for lane in range(LANES):
+                work.q[:] = q[lane][:, None]
+                work.speeds[:] = 0.0
+                work.speeds[0] = max(truth[lane], 0.0) / side - sign * 1e-4
+                if work.speeds[0] < 0.0:
+                    continue
+                look(packed.address, space.address, False)
+                uncertain = bool(work.bits[UNCERTAIN])
+                if truth[lane] <= 0.0 and name != "surface":
+                    assert uncertain
+                elif sign < 0.0:
+                    assert uncertain or truth[lane] <= 0.0
+                elif truth[lane] > 1e-3:
+                    clear += not uncertain
+                    assert not uncertain or name == "cone"
+    assert clear > 50
+    assert space.arrays[SPEEDS] is not None
+
+
+def check_closely(checker, start, end, finest=1e-3):
+    """The smallest gap beyond margins on a motion, by steps no longer than it allows."""
+    speed = float(np.abs(end - start).max())
+    place, least = 0.0, math.inf
+    while place <= 1.0:
+        found = checker.distance(start + place * (end - start), max_distance=1.0)
+        gap = found.distance - found.margin if found.first else 1.0
+        least = min(least, gap)
+        place += max(finest, 0.2 * gap) / max(speed, 1e-9)
+    return least
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.01])
+def test_verdicts_hold(busy, margin):
+    """Free motions keep their margin, colliding ones do collide where they say, hardly any are undecided."""
+    checker = CollisionChecker(*busy)
+    certifier = MotionCertifier(checker)
+    rng = np.random.default_rng(7)
+    counts = dict.fromkeys(Verdict, 0)
+    by_balls = 0
+    for _ in range(120):
+        start = rng.uniform(-2.0, 2.0, len(checker.variables))
+        end = start + rng.normal(size=len(start)) * 0.15
+        found = certifier.certify(start, end, margin)
+        counts[found.verdict] += 1
+        if found.free:
+            by_balls += found.exact_states == 0
+            assert found.clearance == margin
+            assert check_closely(checker, start, end) >= margin - 2e-5
+            assert found.exact_states or certifier.quickly_free(start, end, margin) or found.exact_share == 0.0
+        elif found.verdict is Verdict.COLLIDING:
+            q = np.array(found.configuration)
+            assert np.allclose(q, start + found.place * (end - start))
+            gap = checker.distance(q)
+            assert gap.distance - gap.margin < margin
+            assert {found.pair.first, found.pair.second} <= {owner.name for owner in checker.rule_book.owners}
+            assert found.distance < margin
+    assert counts[Verdict.UNDECIDED] <= 1
+    assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING], by_balls) > 5
+
+
+def test_curves_of_polynomials(busy):
+    checker = CollisionChecker(*busy)
+    certifier = MotionCertifier(checker)
+    rng = np.random.default_rng(8)
+    counts = dict.fromkeys(Verdict, 0)
+    for _ in range(40):
+        first = np.array([rng.uniform(-2.0, 2.0, len(checker.variables)), *rng.normal(size=(3, 6)) * 0.1])
+        second = np.array([first.sum(axis=0), *rng.normal(size=(3, 6)) * 0.1])
+        curve = PolynomialMotion(np.array([0.0, 1.0, 2.0]), np.array([first, second]))
+        found = certifier.certify_curve(curve)
+        counts[found.verdict] += 1
+        samples = checker.in_collision_batch(np.array([curve.at(t) for t in np.linspace(0.0, 2.0, 400)]))
+        assert found.verdict is not Verdict.FREE or not samples.any()
+        if found.verdict is Verdict.COLLIDING:
+            assert checker.in_collision(np.array(found.configuration))
+    assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING]) > 3
+
+
+@pytest.mark.parametrize("half", [0.1, 0.4])
+def test_spreads_of_curves_bound_them(half):
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        curves = (
+            PolynomialMotion(np.array([0.0, 1.0]), rng.normal(size=(1, 6, 3))),
+            StraightMotion(rng.normal(size=3), rng.normal(size=3)),
+        )
+        for curve in curves:
+            found = curve.spread(0.5, half)
+            ways = [np.abs(curve.at(t) - curve.at(0.5)) for t in np.linspace(0.5 - half, 0.5 + half, 101)]
+            assert (np.max(ways, axis=0) <= found + 1e-12).all()
+    assert (curves[1].spread(0.5, half) < np.max(ways, axis=0) * 1.001).all()
+
+
+def test_a_planted_error_in_the_exact_bounds_is_seen():
+    """The arm stretched out: its speed bound is what mechanics says, to one in a thousand."""
+    cell, state = swing(4)
+    scene = MotionScene(CollisionChecker(cell, state))
+    arms = [REACH * (4 - i) / 4 + RADIUS for i in range(4)]
+    assert scene.speed_bounds[0] == pytest.approx(arms, rel=6e-3)
+    assert (scene.speed_bounds[0] >= np.array(arms) - 1e-12).all()
+
+
+@pytest.mark.parametrize("factor, done", [(0.99, True), (1.01, False), (1.05, False)])
+def test_exact_stretches_at_the_threshold(factor, done):
+    """A pair is done with where its distance exceeds what the motion can make good, and only there."""
+    gap = 0.05
+    cell, state = swing(1, wall=REACH + 2.0 * RADIUS + gap)
+    exact = MotionCertifier(CollisionChecker(cell, state)).exact
+    left, _ = exact._left(np.zeros(1), np.array([factor * gap / (REACH + RADIUS)]), 0.0, None)
+    assert (not left) is done
+    cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
+    checker = CollisionChecker(cell, place(cell.default_state(), "wall", at(2.0 * RADIUS + gap)))
+    left, _ = MotionCertifier(checker).exact._left(np.zeros(1), np.array([factor * gap]), 0.0, None)
+    assert (not left) is done
+
+
+def test_things_that_no_variable_moves_are_looked_at():
+    """A wall through the upper arm, which is held: no motion of the wrist is free."""
+    cell, state = working_cell((body("wall", box(0.1, 0.1, 0.1)),))
+    free = place(state, "wall", at(0.0, 1.5, 0.4))
+    for where, verdict in ((free, Verdict.FREE), (place(state, "wall", at(0.0, 0.0, 0.4)), Verdict.COLLIDING)):
+        certifier = MotionCertifier(CollisionChecker(cell, where, ("joint6",)))
+        found = certifier.certify(np.zeros(1), np.full(1, 0.1))
+        assert found.verdict is verdict
+        assert certifier.quickly_free(np.zeros(1), np.full(1, 0.1)) is (verdict is Verdict.FREE)
+    assert "wall" in (found.pair.first, found.pair.second)
+
+
+def test_one_call_for_one_motion():
+    cell, state = swing(2, wall=0.89)
+    assert certify(cell, state, np.array([1.0, 0.0]), np.array([2.0, 0.0])).free
+    found = certify(cell, state, np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
+    assert found.verdict is Verdict.COLLIDING
+    assert abs(found.configuration[0]) < 0.2
+    assert (found.pair.first, found.pair.second) == ("tip", "wall")
+
+
+def test_bad_requests_are_refused():
+    cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
+    certifier = MotionCertifier(CollisionChecker(cell, place(cell.default_state(), "wall", at(0.0, 5.0))))
+    for start, end in (([0.0, 0.0], [0.0, 0.0]), ([math.nan], [0.0])):
+        with pytest.raises(InvalidRequestError):
+            certifier.certify(np.array(start), np.array(end))
+    for options in ({"margin": -1.0}, {"margin": math.nan}, {"resolution": 0.0}):
+        with pytest.raises(InvalidRequestError):
+            certifier.certify(np.zeros(1), np.ones(1), **options)
+    with pytest.raises(JointLimitError) as caught:
+        certifier.certify(np.zeros(1), np.array([4.0]))
+    assert caught.value.subjects == ("slide",)
+
+
+def test_equal_requests_have_equal_answers(busy):
+    answers = [MotionCertifier(CollisionChecker(*busy)).certify(np.zeros(6), np.full(6, 0.7)) for _ in range(2)]
+    assert answers[0] == answers[1]
+
+
+def test_the_numbers_of_arrays_are_those_of_their_names():
+    for kind in (arrays.MotionArrays, arrays.WorkSpace):
+        assert [getattr(arrays, name.upper()) for name in kind._fields] == list(range(len(kind._fields)))
+
+
+def test_first_places_cover_the_motion():
+    for longest in (0.0, 0.3, 2.0, 2.1, 9.0):
+        places = np.sort(schedule.first_places(longest))
+        half = 0.5 / len(places)
+        assert len(places) % LANES == 0
+        assert np.allclose(places, (2.0 * np.arange(len(places)) + 1.0) * half)
+        assert 2.0 * half * longest <= schedule.SPACING + 1e-12
