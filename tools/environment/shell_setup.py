@@ -55,13 +55,13 @@ def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, 
         environment[name] = os.pathsep.join([*front, *own])
         if not environment[name]:
             del environment[name]
-    own = {
+    settings = {
         # Without this colcon starts a second compiler only below a load of as many processes as there are processors.
         "MAKEFLAGS": f"-j{os.cpu_count()}",
         # It warns of prefixes that are no workspaces, such as that of the wheels.
         "COLCON_LOG_LEVEL": "error",
     }
-    return {**environment, **plain_variables(layout, ros), **own}
+    return {**environment, **plain_variables(layout, ros), **settings}
 
 
 def write_setup_file(layout: Layout, ros: RosInstallation | None) -> None:
