@@ -1,8 +1,9 @@
 """The scene node between two processes: one change with its reply, by numbers of bodies in the cell.
 
 The client calls apply_changes as fast as the replies come, one change a request, in a cell with the demo's robot. Each
-time is from the call to the reply, which the node sends only after the change is in its journal. Bodies are added by
-one request; a replica in the client's process follows all along, and must be equal to the owner at the end.
+time is from the call to the reply, which the node sends only after the change is in its journal. In turns with these
+calls goes one to a bare service in a third process, with the same types, that does nothing: a busy computer slows both.
+Figures named "processor" are the time that the node's process spent on processors a change, with all that it publishes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.msg import Configuration, SceneChange
 
 from .results import Results
-from .scene_node import BARE, Caller, bare_service, own_domain, running, scene_node
+from .scene_node import BARE, Caller, bare_service, own_domain, processor_time, running, scene_node
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 1
@@ -100,11 +101,13 @@ def measure(results: Results, caller: Caller, count: int, folder: Path) -> None:
     load_cell(file)
     results.add(f"load_cell_file_{count}_bodies_s", perf_counter() - start)
     start = perf_counter()
-    with running(scene_node(file, folder / f"journal_{count}")):
+    with running(scene_node(file, folder / f"journal_{count}")) as pid:
         caller.call(srv.GetState, "scene/get_state", srv.GetState.Request())
         results.add(f"start_of_node_{count}_bodies_s", perf_counter() - start)
         for name, change in CHANGES.items():
+            before = processor_time(pid)
             times = round_trips(caller, change, CALLS)
+            results.add(f"{name}_processor_{count}_bodies_ms", 1e3 * (processor_time(pid) - before) / CALLS)
             for kind, found in times.items():
                 results.add(f"{name}_{kind}_{count}_bodies_ms", float(np.median(found)))
                 results.add(f"{name}_{kind}_{count}_bodies_p95_ms", float(np.quantile(found, 0.95)))

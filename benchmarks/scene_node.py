@@ -37,14 +37,20 @@ def own_domain() -> Iterator[None]:
 
 
 @contextmanager
-def running(command: Sequence[str]) -> Iterator[None]:
-    """A program that runs until the end of the block."""
+def running(command: Sequence[str]) -> Iterator[int]:
+    """Number of the process of a program that runs until the end of the block."""
     process = subprocess.Popen(command)
     try:
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)
+
+
+def processor_time(pid: int) -> float:
+    """Time [s] that all threads of a process have spent on processors."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def scene_node(cell_file: Path, journal_file: Path) -> list[str]:
