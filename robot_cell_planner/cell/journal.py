@@ -7,6 +7,7 @@ since its change was not yet acknowledged; it is cut off when the journal is ope
 
 from __future__ import annotations
 
+import fcntl
 import os
 import zlib
 from pathlib import Path
@@ -57,7 +58,7 @@ class Journal:
     disk. compact_after: changes after which the file is written anew with the whole scene.
 
     Raises:
-        JournalError: the file cannot be opened, or is damaged in other places than its end.
+        JournalError: the file cannot be opened, is open in another process, or is damaged in other places than its end.
     """
 
     def __init__(self, path: str | Path, *, fsync: bool = False, compact_after: int = 1000) -> None:
@@ -69,6 +70,10 @@ class Journal:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 - it stays open
+            _lock(self._file)
+        except BlockingIOError as error:
+            self._file.close()
+            raise JournalError(f"{self.path} is open in another process", subjects=(str(self.path),)) from error
         except OSError as error:
             raise JournalError(f"{self.path}: {error.strerror}", subjects=(str(self.path),)) from error
         self.restored = self._read()
@@ -119,6 +124,7 @@ class Journal:
         fresh = self.path.with_name(self.path.name + ".new")
         file: BinaryIO = open(fresh, "w+b")  # noqa: SIM115 - it takes the place of the old one
         try:
+            _lock(file)
             self._write(file, WholeScene(FORMAT, revision, self._cell_revision, scene))
             os.fsync(file.fileno())
             os.replace(fresh, self.path)
@@ -177,3 +183,8 @@ class Journal:
             raise JournalError(f"{place}: revision {record.revision} has another digest than was recorded")
         models = record.revision if record.difference.changes_models else before.cell_revision
         return Restored(scene, record.revision, models)
+
+
+def _lock(file: BinaryIO) -> None:
+    """Keep others from opening the file as a journal, until it is closed or its process ends in whatever way."""
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,6 +17,7 @@ from ..cell.import_files import import_file
 from ..cell.imported import Imported, moved
 from ..cell.journal import Journal
 from ..cell.revisions import AcceptedChange, RevisionedScene
+from ..cell.things import CollisionSettings
 from ..collision.settings import unknown_names
 from ..collision.solids import prepare_geometry
 from ..errors import InvalidRequestError
@@ -118,7 +119,8 @@ class SceneNode(CellNode):
 
     def _note_unknown_names(self) -> None:
         """Collision settings of what is not in the cell: they wait for it, or are misspelt."""
-        unknown = unknown_names(self._owned.scene.cell)
+        cell = self._owned.scene.cell
+        unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
         if unknown and unknown != self._unknown:
             self.get_logger().warning(_unknown_text(unknown))
         self._unknown = unknown

@@ -81,6 +81,18 @@ def test_a_journal_that_cannot_be_opened_is_named(tmp_path):
         Journal(tmp_path / "folder")
 
 
+def test_one_journal_is_for_one_owner(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path, compact_after=3)
+    for step in range(5):  # the file is written anew meanwhile
+        with pytest.raises(JournalError, match="open in another process"):
+            Journal(path)
+        owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+    journal.close()
+    with Journal(path) as again:
+        assert again.restored.revision == owner.revision
+
+
 def write_until_killed(path, told):
     """A process of its own: change after change, each acknowledged on a pipe once it is accepted."""
     owner, _ = owned(path, compact_after=5)
