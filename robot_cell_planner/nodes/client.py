@@ -24,7 +24,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.msg import (
-    CartesianOptions,
     CartesianWaypoint,
     ExecutionOptions,
     GoalSpec,
@@ -222,7 +221,7 @@ class CellClient:
             waypoints=[CartesianWaypoint(target=target) for target in targets],
             timing=timing or TimingOptions(method=TimingOptions.FOLLOW_SAMPLES),
         )
-        for name, value in {"strategy": CartesianOptions.GREEDY, **options}.items():
+        for name, value in options.items():
             setattr(goal.options, name, value)
         return self.act(action.PlanCartesian, "planning/plan_cartesian", goal)
 

@@ -122,7 +122,9 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
 def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
     """The closest approach at states along a path, no joint moving by more than `step` [rad or m] from one to the next;
     None if there is nothing that could be approached."""
-    points, places = densify(path, step) if len(path) > 1 else (path, np.zeros(1))
+    kept = _spaced(path, step)
+    points, places = densify(path[kept], step) if len(path) > 1 else (path, np.zeros(1))
+    places = np.interp(places, np.arange(len(kept)), kept)
     closest: Clearance | None = None
     found: PathClearance | None = None
     for q, place in zip(points, places.tolist(), strict=True):
@@ -134,6 +136,18 @@ def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathC
         elif closest is None:
             return None
     return found
+
+
+def _spaced(path: Array, step: float) -> NDArray[np.intp]:
+    """Indices of points of a path (n, dof), both ends among them; those are left out within which no joint moves by
+    more than `step`."""
+    kept = [0]
+    for index in range(1, len(path) - 1):
+        if float(np.abs(path[index + 1] - path[kept[-1]]).max()) > step:
+            kept.append(index)
+    if len(path) > 1:
+        kept.append(len(path) - 1)
+    return np.array(kept, dtype=np.intp)
 
 
 def tool_path_length(job: Job, path: Array) -> float:

@@ -21,6 +21,7 @@ from ..errors import (
     Value,
 )
 from ..kinematics import kernels
+from ..kinematics.ik_failure import IkFailure
 from ..kinematics.ik_options import IkOptions
 from ..kinematics.ik_problem import IkProblem
 from ..kinematics.inverse import inverse_kinematics
@@ -163,8 +164,8 @@ class Follower:
             raise self.ended(kind, text, target, waypoint, error.subjects, error.values) from error
         except InverseKinematicsError as error:
             text = f"no inverse kinematic solution on the way to waypoint {waypoint}: {error.message}"
-            kind_of = MPNoIKSolutionError
-            raise self.ended(kind_of, text, target, waypoint, error.subjects, error.values, ik=str(error)) from error
+            names, values = error.subjects, error.values
+            raise self.ended(MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
         return found.best
 
     def _as_target(self, target: Array) -> FrameTarget | PointAxisTarget:
@@ -325,13 +326,19 @@ class Follower:
         subjects: tuple[str, ...],
         values: tuple[Value, ...],
         *,
-        ik: str = "",
+        ik: InverseKinematicsError | None = None,
         pairs: tuple[CollisionPair, ...] = (),
     ) -> PlanningError:
         """The error for a way that ends before a pose (4, 4) on the way to a waypoint."""
         self.note(f"ended: {text}")
+        failure = ik.partial if ik is not None and isinstance(ik.partial, IkFailure) else None
         report = replace(
-            self.report(), failed_frame=Pose.from_matrix(target), failed_waypoint=waypoint, ik=ik, pairs=pairs
+            self.report(),
+            failed_frame=Pose.from_matrix(target),
+            failed_waypoint=waypoint,
+            ik="" if ik is None else str(ik),
+            ik_failure=failure,
+            pairs=pairs,
         )
         fraction = Value("fraction", report.fraction, 1.0)
         partial = bare_plan(self.job, self.path(), self.origin, cartesian=report)

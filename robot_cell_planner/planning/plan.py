@@ -11,6 +11,7 @@ from frozendict import frozendict
 from ..cell.pose import Pose
 from ..collision.report import Clearance, CollisionPair
 from ..errors import RobotCellError
+from ..kinematics.ik_failure import IkFailure
 from ..trajectory.limits import Array, read_only
 from ..trajectory.trajectory import Trajectory
 
@@ -43,8 +44,8 @@ class CartesianReport:
     distance from the way, and from the orientation that belongs to the place, between the points, where joints move
     straight from one to the next. min_manipulability: smallest on the way, sqrt(det(J J^T)) for the directions that the
     task prescribes. log: what was tried, a line for each, if it was asked for. failed_frame: the pose in the world that
-    could not be reached, failed_waypoint the waypoint that it lies before or at, -1 for none; ik: the reasons of
-    inverse kinematics; pairs: in collision there.
+    could not be reached, failed_waypoint the waypoint that it lies before or at, -1 for none; ik, ik_failure: the
+    reasons of inverse kinematics; pairs: in collision there.
     """
 
     fraction: float
@@ -56,6 +57,7 @@ class CartesianReport:
     failed_waypoint: int = -1
     ik: str = ""
     pairs: tuple[CollisionPair, ...] = ()
+    ik_failure: IkFailure | None = None
     min_manipulability: float = 0.0
     log: tuple[str, ...] = ()
 

@@ -6,16 +6,23 @@ from typing import Any
 
 from robot_cell_planner import msg
 
-from ...errors import InvalidRequestError, NotSupportedError, RobotCellError
-from ...kinematics.targets import FrameTarget
-from ...planning.cartesian_options import CartesianOptions
+from ...errors import InvalidRequestError, RobotCellError
+from ...kinematics.targets import FrameTarget, PointAxisTarget
+from ...planning.cartesian_options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
 from ...planning.plan import CartesianReport, Plan
 from ...planning.request import PlanningOptions
 from ...planning.tasks import CartesianRequest
-from ...planning.waypoints import FrameWaypoints
+from ...planning.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
 from ...trajectory.timing import TimingOptions
-from .basic import configuration_to_message, duration_from_message, pose_to_message
+from .basic import (
+    configuration_to_message,
+    duration_from_message,
+    path_to_message,
+    pose_to_message,
+    position_from_message,
+)
 from .collisions import pair_to_message
+from .inverse import ik_failure_to_message
 from .plans import plan_to_message, timing_from_message
 from .targets import target_from_message
 
@@ -26,18 +33,22 @@ NAMED_ALIKE = (
     "min_step_angle",
     "max_jump_prismatic",
     "max_jump_revolute",
+    "max_deviation",
+    "max_deviation_angle",
     "check_collision",
-    "skip_preplanning_collision_check",
+    "sample_start_configuration",
+    "verbose",
     "seed",
 )
+STRATEGIES = {msg.CartesianOptions.GRAPH: Strategy.GRAPH, msg.CartesianOptions.GREEDY: Strategy.GREEDY}
 
 
 def cartesian_request_from_message(message: Any, options: PlanningOptions, timing: TimingOptions) -> CartesianRequest:
     """The goal of a plan_cartesian action, without its start state. options: the node's defaults.
 
     Raises:
-        InvalidRequestError: no waypoint, or waypoints of several kinds.
-        NotSupportedError: an option that is not offered.
+        InvalidRequestError: no waypoint, waypoints of several kinds, or numbers out of their range.
+        NotSupportedError: a way of timing that is not offered.
     """
     return CartesianRequest(
         waypoints=_waypoints(message.waypoints),
@@ -48,57 +59,73 @@ def cartesian_request_from_message(message: Any, options: PlanningOptions, timin
     )
 
 
-def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints:
+def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointAxisWaypoints:
     if not messages:
         raise InvalidRequestError("no waypoint is given", subjects=("waypoints",))
-    targets: list[FrameTarget] = []
+    targets: list[FrameTarget | PointAxisTarget] = []
     for index, message in enumerate(messages):
         field = f"waypoints[{index}]"
-        if message.motion != msg.CartesianWaypoint.LINE or message.blend_radius or message.speed:
-            raise NotSupportedError(f"{field}: arcs, blends and speeds are not offered", subjects=(field,))
         target = target_from_message(message.target, f"{field}.target")
-        if not isinstance(target, FrameTarget):
-            raise NotSupportedError(f"{field}: point-axis waypoints are not offered", subjects=(field,))
         if targets and _kind(target) != _kind(targets[0]):
-            raise InvalidRequestError(
-                f"{field} has another mode, frame, unit or tolerance than the first", subjects=(field,)
-            )
+            text = f"{field} has another type, mode, frame, unit or tolerance than the first"
+            raise InvalidRequestError(text, subjects=(field,))
         targets.append(target)
     first = targets[0]
-    return FrameWaypoints(
-        poses=tuple(target.pose for target in targets),
-        mode=first.mode,
-        frame=first.frame,
-        reference_frame=first.reference_frame,
-        tolerance_position=first.tolerance_position,
-        tolerance_angle=first.tolerance_angle,
-        native_scale=first.native_scale,
-    )
+    common: dict[str, Any] = {
+        "mode": first.mode,
+        "frame": first.frame,
+        "reference_frame": first.reference_frame,
+        "tolerance_position": first.tolerance_position,
+        "tolerance_angle": first.tolerance_angle,
+        "native_scale": first.native_scale,
+        "segments": tuple(_segment(message, f"waypoints[{index}]") for index, message in enumerate(messages)),
+    }
+    poses = tuple(target.pose for target in targets if isinstance(target, FrameTarget))
+    if poses:
+        return FrameWaypoints(poses=poses, **common)
+    axes = tuple((target.point, target.axis) for target in targets if isinstance(target, PointAxisTarget))
+    return PointAxisWaypoints(points_and_axes=axes, **common)
 
 
-def _kind(target: FrameTarget) -> tuple[Any, ...]:
+def _kind(target: FrameTarget | PointAxisTarget) -> tuple[Any, ...]:
     tolerances = (target.tolerance_position, target.tolerance_angle)
-    return (target.mode, target.frame, target.reference_frame, target.native_scale, *tolerances)
+    return (type(target), target.mode, target.frame, target.reference_frame, target.native_scale, *tolerances)
+
+
+def _segment(message: msg.CartesianWaypoint, field: str) -> Segment:
+    if message.motion not in (msg.CartesianWaypoint.LINE, msg.CartesianWaypoint.ARC):
+        raise InvalidRequestError(f"{field}: motion {message.motion} is none of 0 and 1", subjects=(f"{field}.motion",))
+    via = position_from_message(message.via) if message.motion == msg.CartesianWaypoint.ARC else None
+    try:
+        return Segment(via=via, blend_radius=message.blend_radius, speed=message.speed)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{field}: {error.message}", subjects=(field,), values=error.values) from error
 
 
 def _options(message: msg.CartesianOptions, default: PlanningOptions) -> CartesianOptions:
-    if message.strategy != msg.CartesianOptions.GREEDY:
-        raise NotSupportedError("options.strategy: only GREEDY is offered", subjects=("options.strategy",))
-    for name in ("max_deviation", "max_deviation_angle", "sample_start_configuration", "verbose", "state_limit"):
-        if getattr(message, name):
-            raise NotSupportedError(f"options.{name} is not offered", subjects=(f"options.{name}",))
+    if message.strategy not in STRATEGIES:
+        text = f"options.strategy {message.strategy} is none of 0 and 1"
+        raise InvalidRequestError(text, subjects=("options.strategy",))
     return CartesianOptions(
         **{name: getattr(message, name) for name in NAMED_ALIKE},
+        strategy=STRATEGIES[message.strategy],
+        # On the wire there is no third value: false leaves it to the kind of waypoints.
+        skip_preplanning_collision_check=message.skip_preplanning_collision_check or None,
         search_step=default.search_step,
         resolution=default.resolution,
         engine=default.engine,
+        state_limit=message.state_limit or DEFAULT_STATE_LIMIT,
         time_limit=duration_from_message(message.time_limit) or default.time_limit,
     )
 
 
 def fill_cartesian_result(result: Any, plan: Plan, used: msg.StateUsed) -> None:
-    """What a plan_cartesian action returns of a plan, or of the part that was reached."""
+    """What a plan_cartesian action returns of a plan, or of the part that was reached.
+
+    The start is told for itself, and is not repeated as the first point of the path.
+    """
     result.plan = plan_to_message(plan, used)
+    result.plan.path = path_to_message(plan.variables, plan.path[1:])
     start = dict(zip(plan.variables, plan.path[0].tolist(), strict=True))
     result.start_configuration = configuration_to_message(start)
     if plan.cartesian is not None:
@@ -119,9 +146,13 @@ def _report(report: CartesianReport) -> msg.CartesianReport:
         parameter_of_point=list(report.parameter_of_point),
         max_deviation=report.max_deviation,
         max_deviation_angle=report.max_deviation_angle,
+        min_manipulability=report.min_manipulability,
         failed_waypoint=report.failed_waypoint,
         pairs=[pair_to_message(pair) for pair in report.pairs],
+        log=list(report.log),
     )
+    if report.ik_failure is not None:
+        message.ik = ik_failure_to_message(report.ik_failure)
     if report.failed_frame is not None:
         message.failed_frame = pose_to_message(report.failed_frame)
     return message

@@ -49,10 +49,14 @@ def solved_to_message(found: IkResult) -> msg.IkResult:
 def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()) -> msg.IkResult:
     """The result for a target that has no solution. pairs: what collides in the first one that was refused."""
     result = msg.IkResult(error=error_to_message(error))
-    failure = error.partial
-    if not isinstance(failure, IkFailure):
-        return result
-    result.failure = msg.IkFailure(
+    if isinstance(error.partial, IkFailure):
+        result.failure = ik_failure_to_message(error.partial, pairs)
+    return result
+
+
+def ik_failure_to_message(failure: IkFailure, pairs: Sequence[CollisionPair] = ()) -> msg.IkFailure:
+    """Why a target has no solution. pairs: what collides in the first one that was refused."""
+    message = msg.IkFailure(
         reason=REASONS[failure.reason],
         excess=failure.excess,
         joints=list(failure.joints),
@@ -61,11 +65,11 @@ def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()
     )
     closest = failure.closest
     if closest is not None:
-        result.failure.closest = msg.IkSolution(
+        message.closest = msg.IkSolution(
             positions=np.asarray(closest.positions).tolist(),
             position_residual=float(closest.distance),
             orientation_residual=float(closest.angle),
             limit_distance=float(closest.limit_distance),
             manipulability=float(closest.manipulability),
         )
-    return result
+    return message
