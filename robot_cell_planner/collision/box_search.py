@@ -32,7 +32,7 @@ class StaticBlock:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Pairs of solids, by index, that come near enough.
+    """Pairs of solids, by index, whose boxes come near enough.
 
     first, second: (k,) indices. margins: (k,) [m]. gaps: (k,) lower bounds of the distance [m]. listed: (l,) rising,
     which of the pairs that are listed one by one they are; those l come first, the rest are of blocks.
@@ -51,7 +51,8 @@ class Candidates:
 
 
 class BoxSearch:
-    """Boxes, parallel to the axes of the world, around solids of which the first `moving_count` move.
+    """Boxes around solids of which the first `moving_count` move: each in the frame of its solid, and one around that
+    along the axes of the world, which tells most pairs apart at once.
 
     pairs: (k, 2) and margins: (k,) [m], pairs that are listed one by one. blocks: more pairs, not listed.
     """
@@ -71,7 +72,8 @@ class BoxSearch:
         self._boxes = np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
         self._count = moving_count
         self._bounds = np.empty((len(solids), 6))
-        place_boxes(np.ascontiguousarray(poses), self._boxes, self._bounds)
+        self._poses = np.array(poses, dtype=np.float64).reshape(-1, 4, 4)
+        place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
         self._pairs = np.ascontiguousarray(pairs)
         self._margins = margins
         self._blocks = blocks
@@ -89,14 +91,13 @@ class BoxSearch:
     def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Floats]:
         found, gaps = self._found, self._gaps
         count = near_listed(
-            np.ascontiguousarray(poses), self._boxes, self._bounds, self._pairs, self._margins, reach + ROUNDING, found,
-            gaps,
-        )  # fmt: skip
+            poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, found, gaps
+        )
         return found[:count], gaps[:count]
 
     def candidates(self, poses: Floats, reach: float) -> Candidates:
         """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
-        poses (m, 4, 4). A micrometre is added, so that rounding loses none."""
+        poses (m, 4, 4), C contiguous. A micrometre is added, so that rounding loses none."""
         found, gaps = self._near_listed(poses, reach)
         near = found.copy()
         first, second = self._pairs[near].T
@@ -117,8 +118,9 @@ class BoxSearch:
             rows, columns = np.empty((2, self._room), dtype=np.intp)
             gaps = np.empty(self._room)
             count = near_block(
-                self._bounds, block.moving, block.margins, block.static, reach, rows, columns, gaps
-            )
+                self._boxes, self._poses, self._bounds, block.moving, block.margins, block.static, reach, rows, columns,
+                gaps,
+            )  # fmt: skip
             if count <= self._room:
                 rows, columns = rows[:count], columns[:count]
                 found = block.moving[rows], block.static[columns], block.margins[rows], gaps[:count]
@@ -127,11 +129,12 @@ class BoxSearch:
 
 
 @compiled
-def place_boxes(poses: Floats, boxes: Floats, bounds: Floats) -> None:
-    """Fill lower and upper corners (m, 6) in the world of the boxes around boxes (m, 6), centre and half of the size,
-    at poses (m, 4, 4)."""
-    for i in range(poses.shape[0]):
-        pose, box = poses[i], boxes[i]
+def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) -> None:
+    """Take over the poses (m, 4, 4) of what moves, and fill lower and upper corners (m, 6) in the world of the boxes
+    around the turned ones; boxes: (n, 6), centre and half of the size of each solid in its own frame."""
+    for i in range(moving.shape[0]):
+        box, pose = boxes[i], poses[i]
+        pose[:, :] = moving[i]
         for axis in range(3):
             middle, half = pose[axis, 3], 0.0
             for k in range(3):
@@ -141,8 +144,8 @@ def place_boxes(poses: Floats, boxes: Floats, bounds: Floats) -> None:
 
 
 @compiled
-def square_of_gap(first: Floats, second: Floats, limit: float) -> float:
-    """The square of the distance of two boxes (6,), or infinity where it is above the limit along an axis."""
+def gap_of_bounds(first: Floats, second: Floats, limit: float) -> float:
+    """The distance of two boxes (6,) along the axes of the world, or infinity where it is above the limit."""
     square = 0.0
     for axis in range(3):
         apart = max(first[axis] - second[3 + axis], second[axis] - first[3 + axis])
@@ -150,13 +153,47 @@ def square_of_gap(first: Floats, second: Floats, limit: float) -> float:
             return math.inf
         if apart > 0.0:
             square += apart * apart
-    return square
+    gap = math.sqrt(square)
+    return gap if gap <= limit else math.inf
+
+
+@compiled
+def gap_of_turned(box: Floats, pose: Floats, other_box: Floats, other_pose: Floats) -> float:
+    """How far two turned boxes are apart along an axis of either, at most; below zero if they overlap along all six
+    (the axes between edges are left out: Gottschalk, Lin and Manocha, OBBTree, 1996)."""
+    between = np.empty(3)
+    for axis in range(3):
+        between[axis] = other_pose[axis, 3] - pose[axis, 3]
+        for k in range(3):
+            between[axis] += other_pose[axis, k] * other_box[k] - pose[axis, k] * box[k]
+    widest = -math.inf
+    spans = np.empty(3)
+    for j in range(3):
+        spans[j] = other_box[3 + j]
+    for i in range(3):
+        along, span = 0.0, box[3 + i]
+        for axis in range(3):
+            along += pose[axis, i] * between[axis]
+        for j in range(3):
+            cosine = 0.0
+            for axis in range(3):
+                cosine += pose[axis, i] * other_pose[axis, j]
+            span += abs(cosine) * other_box[3 + j]
+            spans[j] += abs(cosine) * box[3 + i]
+        widest = max(widest, abs(along) - span)
+    for j in range(3):
+        along = 0.0
+        for axis in range(3):
+            along += other_pose[axis, j] * between[axis]
+        widest = max(widest, abs(along) - spans[j])
+    return widest
 
 
 @compiled
 def near_listed(
-    poses: Floats,
+    moving: Floats,
     boxes: Floats,
+    poses: Floats,
     bounds: Floats,
     pairs: Indices,
     margins: Floats,
@@ -165,19 +202,23 @@ def near_listed(
     gaps: Floats,
 ) -> int:
     """Place the boxes of what moves; fill in which of the listed pairs are near, and their gaps; how many there are."""
-    place_boxes(poses, boxes, bounds)
+    place_boxes(moving, boxes, poses, bounds)
     count = 0
     for index in range(pairs.shape[0]):
-        limit = margins[index] + reach
-        square = square_of_gap(bounds[pairs[index, 0]], bounds[pairs[index, 1]], limit)
-        if square <= limit * limit:
-            found[count], gaps[count] = index, math.sqrt(square)
-            count += 1
+        i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
+        gap = gap_of_bounds(bounds[i], bounds[j], limit)
+        if gap <= limit:
+            gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+            if gap <= limit:
+                found[count], gaps[count] = index, gap
+                count += 1
     return count
 
 
 @compiled
 def near_block(
+    boxes: Floats,
+    poses: Floats,
     bounds: Floats,
     moving: Indices,
     margins: Floats,
@@ -207,10 +248,12 @@ def near_block(
         if far:
             continue
         for row in range(moving.shape[0]):
-            limit = margins[row] + reach
-            square = square_of_gap(bounds[moving[row]], bounds[j], limit)
-            if square <= limit * limit:
-                if count < room:
-                    rows[count], columns[count], gaps[count] = row, column, math.sqrt(square)
-                count += 1
+            i, limit = moving[row], margins[row] + reach
+            gap = gap_of_bounds(bounds[i], bounds[j], limit)
+            if gap <= limit:
+                gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                if gap <= limit:
+                    if count < room:
+                        rows[count], columns[count], gaps[count] = row, column, gap
+                    count += 1
     return count

@@ -18,16 +18,11 @@ def colliding_pairs(table: ShapeTable, engine: CollisionEngine, q: Floats, most:
     """
     near = table.near(engine.place(q))
     found = pairs_among(table, engine, near, most, ROUNDING)
-    if not any(map(_unsure, found)):
+    if not found or max(pair.distance - pair.margin for pair in found) <= -TOUCHING - ROUNDING:
         return found
     if not engine.collides(q):
         return ()
     return pairs_among(table, engine, near, most) or found
-
-
-def _unsure(pair: CollisionPair) -> bool:
-    """Whether a pair is on the threshold."""
-    return pair.distance > pair.margin - TOUCHING - ROUNDING
 
 
 def pairs_among(
@@ -55,7 +50,8 @@ def pairs_among(
 
 
 def _collision_pair(table: ShapeTable, pair: CheckedPair, hits: list[Witness]) -> CollisionPair:
-    hits.sort(key=lambda hit: hit.distance)
+    if len(hits) > 1:
+        hits.sort(key=lambda hit: hit.distance)
     by_name = table.book.by_name
     return CollisionPair(
         pair.step,

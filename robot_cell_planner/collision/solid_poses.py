@@ -37,8 +37,8 @@ class SolidPoses:
         self._solids: Floats = np.column_stack(columns)
 
     def at(self, q: Floats) -> Floats:
-        """Poses (m, 4, 4) in the world at a configuration (nq,) of the model."""
-        return poses_of_solids(np.ascontiguousarray(q), self._joints, self._solids)
+        """Poses (m, 4, 4) in the world at a configuration (nq,) of the model, C contiguous as the result is."""
+        return poses_of_solids(q, self._joints, self._solids)
 
 
 @compiled

@@ -1,5 +1,7 @@
 """The pre-check of targets: what is carried against what stands, the robot left out."""
 
+import math
+
 import pytest
 from collision_cells import arm, at, body, box, gripper, make_cell, place, sphere, spindle, working_cell
 
@@ -7,8 +9,9 @@ from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.rules import CollisionOptions, Step
 from robot_cell_planner.collision.targets import TargetChecker
-from robot_cell_planner.errors import UnknownNameError
-from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.errors import TargetModeMismatchError, UnknownNameError
+from robot_cell_planner.kinematics.forward import forward_kinematics, forward_kinematics_to_frame
+from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, target_frame
 
 ENGINES = ("coal", "bullet")
 
@@ -84,3 +87,54 @@ def test_margins_count():
         assert TargetChecker(cell, state, options=options).in_collision(downwards(0.5, 0.0, 0.16)) is collides
     with pytest.raises(UnknownNameError):
         TargetChecker(cell, state, "hand")
+
+
+
+def outcome(report):
+    """What a report says, to a nanometre."""
+    return [(pair.step, pair.first, pair.second, round(pair.distance, 9)) for pair in report.pairs]
+
+
+@pytest.mark.parametrize("mode", [TargetMode.ROBOT, TargetMode.TOOL, TargetMode.WORKPIECE])
+def test_a_target_stands_for_the_pose_of_the_tip_that_it_means(mode):
+    cell, state = scene()
+    state = place(state, "ball", Pose.from_rpy((0.5, 0.5, 0.5), (0.3, 0.0, 0.7)))
+    checker = TargetChecker(cell, state)
+    frame = target_frame(cell, state, "", mode)
+    world_T_frame = downwards(0.5, 0.0, 0.02)
+    truth = checker.report(world_T_frame @ forward_kinematics_to_frame(cell, state, frame, cell.tip_link()).inverse())
+    assert truth.in_collision
+    assert outcome(checker.report_target(FrameTarget(pose=world_T_frame, mode=mode))) == outcome(truth)
+    seen = state.bodies["ball"].pose.inverse() @ world_T_frame
+    x, y, z = seen.position
+    millimetres = Pose((1000.0 * x, 1000.0 * y, 1000.0 * z), seen.quaternion)
+    target = FrameTarget(pose=millimetres, mode=mode, reference_frame="ball", native_scale=0.001)
+    assert outcome(checker.report_target(target)) == outcome(truth)
+
+
+def test_a_point_axis_target_collides_only_if_every_rotation_does():
+    """A flat part held sideways beside a wall: turned along the wall it is free, turned into it it is not."""
+    cell, state = working_cell((body("wall", box(0.1, 2.0, 2.0)), body("blade", box(0.3, 0.01, 0.01))))
+    state = place(state, "wall", at(0.85, 0.0, 1.0))
+    state = place(state, "blade", at(0.0, 0.0, 0.2), attached_to="gripper")
+    checker = TargetChecker(cell, state)
+    turned = [FrameTarget(pose=Pose.from_rpy((0.7, 0.0, 0.6), (math.pi, 0.0, yaw))) for yaw in (0.0, math.pi / 2)]
+    free = [not checker.report_target(target).in_collision for target in turned]
+    assert free == [False, True]
+    axis = (0.0, 0.0, -1.0)
+    assert not checker.report_target(PointAxisTarget(point=(0.7, 0.0, 0.6), axis=axis)).in_collision
+    assert checker.report_target(PointAxisTarget(point=(0.8, 0.0, 0.6), axis=axis)).in_collision
+
+
+def test_a_verbose_report_lists_what_is_carried_against_what_stands():
+    cell, state = scene()
+    report = TargetChecker(cell, state).report(downwards(0.5, 0.0, 0.16), verbose=True)
+    assert len(report.checked) == report.pairs_checked == 8
+    assert all(pair.second in ("table", "ball") for pair in report.checked)
+    owners = len(TargetChecker(cell, state).rule_book.owners)
+    assert report.pairs_checked + report.pairs_skipped == owners * (owners - 1) // 2
+
+
+def test_a_frame_that_the_tip_does_not_carry_says_nothing():
+    with pytest.raises(TargetModeMismatchError, match="link3 is not carried by link"):
+        TargetChecker(*scene()).report_target(FrameTarget(pose=Pose(), mode=TargetMode.FRAME, frame="link3"))
