@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PlanningError
+from ..errors import PlanningError, TimedOutError, Value
 from ..kinematics import kernels
 from ..kinematics.ik_problem import IkProblem
 from ..trajectory.limits import Array
@@ -17,11 +17,11 @@ from .cartesian_options import CartesianOptions
 from .follower import ITERATIONS, PATIENCE, Edges, Point
 from .greedy import GreedyFollower
 from .job import Job
-from .ladder import BLOCKED, FREE, UNKNOWN, Ladder
+from .ladder import BLOCKED, FREE, TURN, UNKNOWN, Ladder
 from .manipulability import manipulabilities
 from .route import Route
 from .smoothing import smoothed
-from .solutions import redundancy, solutions_along
+from .solutions import redundancy, solutions_along, sweep_step
 from .starts import start_configurations
 
 # Widest spacing of what is followed between rungs [m], [rad].
@@ -36,13 +36,17 @@ MIDDLE_SHARE = 0.25
 ROUNDING = 1e-6  # [rad or m]
 HALVINGS = 7  # of a motion to see whether it stays on one branch
 HELD_AROUND = 8  # points to either side of a collision that smoothing leaves alone
+MOST_CLIMBS = 5000  # ways up the ladder that are tried
 SMOOTHINGS = 4  # with more and more held, until the path is free
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Places along the route that are followed: pieces (k,), shares (k,) and poses (k, 4, 4). wanted: indices of those
-    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last."""
+    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last.
+
+    A place is the index of a sample, or between two of them; -1 is the start.
+    """
 
     pieces: NDArray[np.intp]
     shares: Array
@@ -57,6 +61,14 @@ class Samples:
         begins[begins == 1.0] = 0.0
         return Edges(self.pieces[:count], begins, shares)
 
+    def poses_at(self, route: Route, places: Array) -> Array:
+        """Poses (k, 4, 4) at places (k,)."""
+        after = np.ceil(places - 1e-12).astype(np.intp)
+        ends = self.shares[after]
+        before = np.where(after > 0, self.shares[after - 1], 0.0)
+        begins = np.where((before == 1.0) | (after == 0), 0.0, before)
+        return route.poses(self.pieces[after], ends + (places - after) * (ends - begins))
+
 
 class GraphFollower(GreedyFollower):
     """Chooses the branch, and what the task leaves free, over the whole route."""
@@ -67,6 +79,7 @@ class GraphFollower(GreedyFollower):
         super().__init__(job, route, problem, options)
         self.redundant = redundancy(problem) > 0
         self._free: set[bytes] = set()  # motions that are
+        self._sorted_out: set[int] = set()  # rungs to which all motions were looked at
 
     def follow(self) -> None:
         samples = self._samples()
@@ -86,7 +99,7 @@ class GraphFollower(GreedyFollower):
         """Find the cheapest way up the ladder that proves free; errors as of `follow`."""
         ladder = self._ladder(samples, starts)
         highest = -1
-        while True:
+        for _ in range(MOST_CLIMBS):
             self.check_limits()
             rung = ladder.climb()
             way, owners = ladder.cheapest(rung)
@@ -108,6 +121,8 @@ class GraphFollower(GreedyFollower):
             if rung <= highest:
                 raise ending
             highest = rung
+        numbers = (Value("climbs", MOST_CLIMBS, MOST_CLIMBS),)
+        raise TimedOutError("the limit on ways through the graph ended the request", stage="follow", values=numbers)
 
     def _follow_closely(self, ending: PlanningError) -> None:
         """Try it step by step, where the graph came to an end; the error of whoever got further."""
@@ -184,7 +199,19 @@ class GraphFollower(GreedyFollower):
             if self.options.verbose:
                 for index, sample in enumerate(samples.rungs.tolist()):
                     self.note(f"{self._place(samples, sample)}: {counts[index]} solutions")
-        return Ladder(starts, rungs, split, problem.joints)
+        return Ladder(starts, rungs, split, problem.joints, self._reach(samples))
+
+    def _reach(self, samples: Samples) -> Array:
+        """Largest step (dof,) from rung to rung with which the limits on jumps can be kept, points being added down to
+        the narrowest spacing."""
+        options = self.options
+        wide = max(
+            options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle
+        )
+        stride = float(np.diff(samples.rungs, prepend=-1).max())
+        reach = self.max_jumps * 2.0 * wide * stride
+        # Between values that are tried of what is free the steps are wide, and smoothing makes them narrow.
+        return np.maximum(reach, 1.5 * sweep_step(self.problem)) if self.redundant else reach
 
     def _followed(self, samples: Samples, start: Array) -> Array:
         """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
@@ -239,33 +266,34 @@ class GraphFollower(GreedyFollower):
         got_there[at_rung] = True
         path = np.vstack((way[0], found))
         bad = np.flatnonzero(~got_there)
-        broken = int(bad[0]) if len(bad) else None
-        return path, self._leaves_branch(path, samples.part(count)) if broken is None else broken
+        if len(bad):
+            return path, int(bad[0])
+        ends = np.arange(count, dtype=np.float64)
+        off = np.flatnonzero(~self._on_one_branch(samples, path[:-1], path[1:], ends - 1.0, ends))
+        return path, int(off[0]) if len(off) else None
 
-    def _leaves_branch(self, path: Array, edges: Edges) -> int | None:
-        """The first motion that does not stay on one branch of solutions: however finely it is cut, the solution
-        halfway is not near to the mean of its ends."""
-        chosen = np.arange(len(edges.pieces))
-        first, last = path[:-1], path[1:]
-        begins, ends, pieces, origin = edges.begins, edges.ends, edges.pieces, chosen
-        bad: list[int] = []
-        for _ in range(HALVINGS):
+    def _on_one_branch(
+        self, samples: Samples, first: Array, last: Array, begins: Array, ends: Array
+    ) -> NDArray[np.bool_]:
+        """Whether each motion (k,) stays on one branch of solutions from begin to end: cut finely enough, the solution
+        halfway is near to the mean of its ends. begins, ends (k,): places, see `Samples`."""
+        stays = np.ones(len(first), dtype=bool)
+        origin = np.arange(len(first))
+        for _ in range(HALVINGS + math.ceil(math.log2(max(1.0, float((ends - begins).max(initial=1.0)))))):
             self.check_limits()
-            shares = 0.5 * (begins + ends)
+            places = 0.5 * (begins + ends)
             means = 0.5 * (first + last)
-            middles, got_there = self.approached(means, self.route.poses(pieces, shares))
-            off = np.abs(middles - means).max(axis=1)
-            near = off <= MIDDLE_SHARE * np.abs(last - first).max(axis=1) + ROUNDING
-            bad.extend(origin[~got_there].tolist())
-            again = got_there & ~near
+            middles, got_there = self.approached(means, samples.poses_at(self.route, places))
+            near = np.abs(middles - means).max(axis=1) <= MIDDLE_SHARE * np.abs(last - first).max(axis=1) + ROUNDING
+            stays[origin[~got_there]] = False
+            again = got_there & ~near & stays[origin]
             if not again.any():
-                break
+                return stays
             first, last = np.vstack((first[again], middles[again])), np.vstack((middles[again], last[again]))
-            begins, ends = np.append(begins[again], shares[again]), np.append(shares[again], ends[again])
-            pieces, origin = np.tile(pieces[again], 2), np.tile(origin[again], 2)
-        else:
-            bad.extend(origin.tolist())
-        return min(bad) if bad else None
+            begins, ends = np.append(begins[again], places[again]), np.append(places[again], ends[again])
+            origin = np.tile(origin[again], 2)
+        stays[origin] = False
+        return stays
 
     def _take_out(self, ladder: Ladder, samples: Samples, owners: NDArray[np.int64], sample: int) -> None:
         """Take out of the ladder what leads over a sample: the solutions of its rung that are in collision, or the
@@ -273,8 +301,24 @@ class GraphFollower(GreedyFollower):
         rung = 1 + int(np.searchsorted(samples.rungs, sample))
         if not self.redundant and self._blocked(ladder, owners[: rung + 1]):
             return
-        self.note(f"{self._place(samples, sample)}: the motion leaves its branch, is too wide or is in collision")
-        ladder.refute(rung, int(owners[rung - 1]), int(owners[rung]))
+        pairs = owners[None, rung - 1 : rung + 1]
+        if rung not in self._sorted_out:
+            # Where one motion fails others of the same kind would fail after it, one by one.
+            self._sorted_out.add(rung)
+            pairs = np.vstack((pairs, self._off_branch(ladder, samples, rung)))
+        self.note(f"{self._place(samples, sample)}: {len(pairs)} motions leave their branch or are in collision")
+        ladder.deny(rung, pairs)
+
+    def _off_branch(self, ladder: Ladder, samples: Samples, rung: int) -> NDArray[np.intp]:
+        """Those pairs (k, 2) of neighbouring solutions on a rung and the one below that no motion on one branch
+        connects."""
+        pairs = ladder.neighbours(rung)
+        first, last = ladder.nodes[rung - 1][pairs[:, 0]], ladder.nodes[rung][pairs[:, 1]]
+        joints = self.problem.joints
+        last = last - TURN * np.round((last - first) / TURN) * (joints.angular > 0.0)
+        places = np.concatenate(([-1], samples.rungs)).astype(np.float64)
+        begins, ends = np.full(len(pairs), places[rung - 1]), np.full(len(pairs), places[rung])
+        return np.asarray(pairs[~self._on_one_branch(samples, first, last, begins, ends)])
 
     # The path -------------------------------------------------------------------------------------------------------
 

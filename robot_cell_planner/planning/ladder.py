@@ -27,6 +27,8 @@ SINGULAR_SHARE = 0.1
 # each at this cost [rad or m] a rung.
 AVOIDANCE = 0.05
 UNKNOWN, FREE, BLOCKED = 0, 1, 2
+NONE_DENIED = np.zeros((0, 0), dtype=bool)
+TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +48,20 @@ class Ladder:
     one that can be reached.
     """
 
-    def __init__(self, starts: Array, rungs: list[Array], manipulabilities: list[Array], joints: Joints) -> None:
+    def __init__(
+        self, starts: Array, rungs: list[Array], manipulabilities: list[Array], joints: Joints, reach: Array
+    ) -> None:
         """starts (c, n): where it may begin, in the turns given. rungs: solutions from rung 1 on, with their
-        manipulabilities (c,)."""
+        manipulabilities (c,). reach (n,): largest step of each joint from rung to rung."""
         self.nodes = [starts, *rungs]
         self.verdicts = [np.zeros(len(nodes), dtype=np.int8) for nodes in self.nodes]
         best = max((float(values.max(initial=0.0)) for values in manipulabilities), default=0.0)
         self._wanted = max(SINGULAR_SHARE * best, 1e-300)
         self.penalties = [np.zeros(len(starts)), *(self._penalties(values) for values in manipulabilities)]
-        self._refuted: dict[int, list[tuple[int, int]]] = {}
+        self._denied: dict[int, NDArray[np.bool_]] = {}
         self._joints = joints
         angular = joints.angular > 0.0
-        self._reach = np.where(angular, REACH_ANGULAR, REACH_LINEAR)
+        self._reach = np.minimum(reach, np.where(angular, REACH_ANGULAR, REACH_LINEAR))
         self._margins = np.where(angular, MARGIN_ANGULAR, MARGIN_LINEAR)
         self.reached: list[Reached] = []
         self._valid = 0  # rungs whose `reached` still holds
@@ -85,10 +89,10 @@ class Ladder:
 
     def _step(self, rung: int) -> Reached:
         below = self.reached[-1]
-        refuted = np.array(self._refuted.get(rung, []), dtype=np.int64).reshape(-1, 2)
+        denied = self._denied.get(rung, NONE_DENIED)
         found = climb(
             below.configurations, below.costs, below.owners, self.nodes[rung], self.verdicts[rung] != BLOCKED,
-            self.penalties[rung], refuted, self._joints.limits, self._joints.angular, self._reach, self._margins,
+            self.penalties[rung], denied, self._joints.limits, self._joints.angular, self._reach, self._margins,
             AVOIDANCE,
         )  # fmt: skip
         return Reached(*found)
@@ -110,9 +114,26 @@ class Ladder:
             self._valid = min(self._valid, rung)
         self.verdicts[rung] = verdicts
 
-    def refute(self, rung: int, below: int, here: int) -> None:
-        """Take out the motion from a solution on the rung below to one on this rung."""
-        self._refuted.setdefault(rung, []).append((below, here))
+    def neighbours(self, rung: int) -> NDArray[np.intp]:
+        """Solutions on the rung below and on this one (k, 2) that a motion may connect as far as it is known, neither
+        of them blocked."""
+        below, here = self.nodes[rung - 1], self.nodes[rung]
+        gaps = here[None] - below[:, None]
+        gaps -= TURN * np.round(gaps / TURN) * (self._joints.angular > 0.0)
+        near = (np.abs(gaps) <= self._reach).all(axis=2)
+        if rung in self._denied:
+            near &= ~self._denied[rung]
+        near &= (self.verdicts[rung - 1] != BLOCKED)[:, None] & (self.verdicts[rung] != BLOCKED)
+        return np.argwhere(near)
+
+    def deny(self, rung: int, pairs: NDArray[np.intp]) -> None:
+        """Take out motions from solutions on the rung below to solutions on this rung: pairs (k, 2)."""
+        shape = (len(self.nodes[rung - 1]), len(self.nodes[rung]))
+        denied = np.zeros(shape, dtype=bool)
+        known = self._denied.get(rung, NONE_DENIED)
+        denied[: known.shape[0], : known.shape[1]] = known
+        denied[pairs[:, 0], pairs[:, 1]] = True
+        self._denied[rung] = denied
         self._valid = min(self._valid, rung)
 
     def add(self, rung: int, q: Array, manipulability: float) -> bool:
@@ -123,5 +144,8 @@ class Ladder:
         self.nodes[rung] = np.ascontiguousarray(np.vstack((known, q)))
         self.verdicts[rung] = np.append(self.verdicts[rung], np.int8(UNKNOWN))
         self.penalties[rung] = np.append(self.penalties[rung], self._penalties(np.array([manipulability])))
+        for affected in (rung, rung + 1):
+            if affected in self._denied:
+                self.deny(affected, np.empty((0, 2), dtype=np.intp))
         self._valid = min(self._valid, rung)
         return True

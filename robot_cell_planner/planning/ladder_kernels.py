@@ -25,7 +25,7 @@ def climb(
     nodes: Array,
     usable: NDArray[np.bool_],
     penalties: Array,
-    refuted: Indices,
+    denied: NDArray[np.bool_],
     limits: Array,
     angular: Array,
     reach: Array,
@@ -35,9 +35,9 @@ def climb(
     """One step up the ladder.
 
     reached (p, n): configurations on the rung below, each at a cost (p,) and of one of its solutions, owners (p,).
-    nodes (c, n): solutions on this rung, whole turns aside; usable (c,); penalties (c,) for being there. refuted
-    (b, 2): pairs of solutions below and here that are not connected. limits (2, n). reach (n,): largest step of each
-    joint. margins (n,): distance from a limit below which it costs, up to `weight` at the limit.
+    nodes (c, n): solutions on this rung, whole turns aside; usable (c,); penalties (c,) for being there. denied (b, c):
+    whether solutions below and here are not connected; (0, 0): none is denied. limits (2, n). reach (n,): largest step
+    of each joint. margins (n,): distance from a limit below which it costs, up to `weight` at the limit.
 
     Returns what is reached here (l, n), its costs (l,), the index below that each came from (l,), and its owner (l,).
     The cost of a step is its Euclidean length. Each solution comes in the turn that is nearest to where it was reached
@@ -48,12 +48,15 @@ def climb(
     parents = np.empty(count * LABELS_OF_NODE, dtype=np.int64)
     found_owners = np.empty(count * LABELS_OF_NODE, dtype=np.int64)
     q = np.empty(n)
+    some_denied = denied.shape[0] > 0
     filled = 0
     for j in range(count):
         if not usable[j]:
             continue
         first = filled
         for p in range(reached.shape[0]):
+            if some_denied and denied[owners[p], j]:
+                continue
             square, extra, fits = 0.0, 0.0, True
             for i in range(n):
                 gap = nodes[j, i] - reached[p, i]
@@ -88,13 +91,6 @@ def climb(
             if place < 0:
                 place = filled if filled - first < LABELS_OF_NODE else worst
             if place < filled and found_costs[place] <= cost:
-                continue
-            denied = False
-            for b in range(refuted.shape[0]):
-                if refuted[b, 0] == owners[p] and refuted[b, 1] == j:
-                    denied = True
-                    break
-            if denied:
                 continue
             if place == filled:
                 filled += 1
