@@ -161,31 +161,22 @@ def gap_of_bounds(first: Floats, second: Floats, limit: float) -> float:
 def gap_of_turned(box: Floats, pose: Floats, other_box: Floats, other_pose: Floats) -> float:
     """How far two turned boxes are apart along an axis of either, at most; below zero if they overlap along all six
     (the axes between edges are left out: Gottschalk, Lin and Manocha, OBBTree, 1996)."""
-    between = np.empty(3)
-    for axis in range(3):
-        between[axis] = other_pose[axis, 3] - pose[axis, 3]
-        for k in range(3):
-            between[axis] += other_pose[axis, k] * other_box[k] - pose[axis, k] * box[k]
+    x, y, z = other_pose[0, 3] - pose[0, 3], other_pose[1, 3] - pose[1, 3], other_pose[2, 3] - pose[2, 3]
+    for k in range(3):
+        x += other_pose[0, k] * other_box[k] - pose[0, k] * box[k]
+        y += other_pose[1, k] * other_box[k] - pose[1, k] * box[k]
+        z += other_pose[2, k] * other_box[k] - pose[2, k] * box[k]
     widest = -math.inf
-    spans = np.empty(3)
-    for j in range(3):
-        spans[j] = other_box[3 + j]
     for i in range(3):
-        along, span = 0.0, box[3 + i]
-        for axis in range(3):
-            along += pose[axis, i] * between[axis]
+        span, other_span = box[3 + i], other_box[3 + i]
         for j in range(3):
-            cosine = 0.0
-            for axis in range(3):
-                cosine += pose[axis, i] * other_pose[axis, j]
+            cosine = pose[0, i] * other_pose[0, j] + pose[1, i] * other_pose[1, j] + pose[2, i] * other_pose[2, j]
             span += abs(cosine) * other_box[3 + j]
-            spans[j] += abs(cosine) * box[3 + i]
-        widest = max(widest, abs(along) - span)
-    for j in range(3):
-        along = 0.0
-        for axis in range(3):
-            along += other_pose[axis, j] * between[axis]
-        widest = max(widest, abs(along) - spans[j])
+            cosine = pose[0, j] * other_pose[0, i] + pose[1, j] * other_pose[1, i] + pose[2, j] * other_pose[2, i]
+            other_span += abs(cosine) * box[3 + j]
+        along = abs(pose[0, i] * x + pose[1, i] * y + pose[2, i] * z) - span
+        other_along = abs(other_pose[0, i] * x + other_pose[1, i] * y + other_pose[2, i] * z) - other_span
+        widest = max(widest, along, other_along)
     return widest
 
 

@@ -35,7 +35,8 @@ def pairs_among(
     current: CheckedPair | None = None
     for pair, first, second in near:
         if pair is not current:
-            if current is not None and hits:
+            if hits:
+                assert current is not None
                 found.append(_collision_pair(table, current, hits))
                 hits = []
                 if len(found) == most:
