@@ -15,6 +15,7 @@ from ..planning.path_jobs import PathTool
 from ..planning.plan import Plan
 from ..planning.plan_file import plan_from_json
 from ..planning.request import PlanningOptions
+from ..trajectory.timing import TimingOptions
 from .conversions.basic import error_to_message
 from .conversions.path_requests import (
     fill_findings,
@@ -24,6 +25,7 @@ from .conversions.path_requests import (
     plan_from_message,
 )
 from .conversions.plans import certificate_to_message
+from .conversions.timing import fill_timed_path, path_timing_from_message
 from .node import CellNode
 from .replica import SceneReplica
 
@@ -32,7 +34,8 @@ Work = Callable[[str, Scene, Any, float], Awaitable[Any]]
 
 
 class PathServices:
-    """Offers the services. work: runs a task in a worker. options: the node's defaults; most: waypoints of a path."""
+    """Offers the services. work: runs a task in a worker. options, timing: the node's defaults; most: waypoints of a
+    path."""
 
     def __init__(
         self,
@@ -40,12 +43,14 @@ class PathServices:
         replica: SceneReplica,
         work: Work,
         options: Callable[[], PlanningOptions],
+        timing: Callable[[], TimingOptions],
         roots: ResourceRoots,
         most: int,
     ) -> None:
         self._replica = replica
         self._work = work
         self._options = options
+        self._timing = timing
         self._roots = roots
         self._most = most
         node.serve(srv.ProcessPath, "planning/simplify_path", self._processor(PathTool.SIMPLIFY))
@@ -57,6 +62,7 @@ class PathServices:
         node.serve(srv.CheckPath, "planning/check_path", self._check_path)
         node.serve(srv.CheckPath, "planning/measure_path", self._measure_path)
         node.serve(srv.VerifyPlan, "planning/verify_plan", self._verify_plan)
+        node.serve(srv.TimeParameterize, "planning/time_parameterize", self._time_parameterize)
 
     def _processor(self, tool: PathTool) -> Callable[[Any, Any], Awaitable[None]]:
         async def process(request: Any, response: Any) -> None:
@@ -78,6 +84,13 @@ class PathServices:
         state = await self._replica.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, wanted, wanted.options.time_limit)
         fill_findings(response, found, state.used)
+
+    async def _time_parameterize(self, request: Any, response: Any) -> None:
+        wanted = path_timing_from_message(request, self._options(), self._timing(), self._most)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        found = await self._work(tasks.TIME_PATH, state.scene, wanted, wanted.options.time_limit)
+        fill_timed_path(response, found)
 
     async def _verify_plan(self, request: Any, response: Any) -> None:
         plan = self._plan_of(request)

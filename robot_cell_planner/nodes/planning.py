@@ -104,7 +104,8 @@ class PlanningNode(CellNode):
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
         most = self.parameters["most_configurations"]
-        self._paths = PathServices(self, self._replica, self._work, self._planning_defaults, roots, most)
+        defaults = self._planning_defaults, self._timing_defaults
+        self._paths = PathServices(self, self._replica, self._work, *defaults, roots, most)
         self._diagnostics = Diagnostics(self, "planning", self._check)
 
     def close(self) -> None:

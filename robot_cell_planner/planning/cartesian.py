@@ -9,7 +9,7 @@ from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..kinematics.forward import frame_matrix
 from ..kinematics.ik_problem import ik_problem
-from ..trajectory.timing import TimedMotion, TimingOptions, follow_samples
+from ..trajectory.timing import Method, TimedMotion, TimingOptions
 from .cartesian_options import CartesianOptions as CartesianOptions
 from .cartesian_options import Strategy as Strategy
 from .finish import bare_plan, finish_plan
@@ -17,6 +17,7 @@ from .follower import Follower
 from .graph import GraphFollower
 from .greedy import GreedyFollower
 from .job import Job, check_start, start_job
+from .path_timing import time_in_job
 from .plan import Plan
 from .request import check_joints
 from .route import Route
@@ -91,16 +92,19 @@ def plan_cartesian(
     if options.sample_start_configuration:
         job = replace(job, space=replace(job.space, start=path[0]))
 
-    def timed() -> TimedMotion:
-        return follow_samples(
-            path, job.space.limits, timing, parameters=follower.parameters(), stops=follower.stops()
+    def timed(asked: TimingOptions) -> TimedMotion:
+        # The parameter of the samples is the way of the tool, so its speed is bounded along with the law of motion.
+        speed = asked.path_speed or asked.tool_speed
+        along = replace(asked, method=Method.FOLLOW_SAMPLES, path_speed=speed)
+        return time_in_job(
+            job, path, along, options.resolution, parameters=follower.parameters(), stops=follower.stops()
         )
 
     plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
     return finish_plan(
         job,
         plan,
-        None if timing is None else timed,
+        None if timing is None else lambda: timed(timing),
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )

@@ -11,7 +11,6 @@ from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, PathInvalidError, Value
 from ..trajectory.limits import Array
-from ..trajectory.timing import stop_at_waypoints
 from .constraints import FrameConstraint
 from .escape import escape_start
 from .finish import Origin, bare_plan, finish_plan
@@ -22,6 +21,7 @@ from .moves import ProjectedMover
 from .objective import Objective
 from .ompl_search import search
 from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
+from .path_timing import leaves_path, time_in_job
 from .plan import Plan, PlanFailure
 from .planners import PlannerInfo, Settings, planner_info
 from .projected_search import ProjectedSearch
@@ -115,9 +115,10 @@ def _finished(job: Job, path: Array, proven: float, goals: GoalSet, request: Mot
         path, escaped = np.vstack((job.escape.start, path)), 1
     origin = Origin(options.planner, options.seed, options.resolution)
     plan = replace(bare_plan(job, path, origin, goal=goal), proven=proven, escape_waypoints=escaped)
-    return finish_plan(
-        job, plan, None if timing is None else lambda: stop_at_waypoints(path, job.limits, timing)
-    )
+    if timing is None:
+        return finish_plan(job, plan, None)
+    step = options.resolution if leaves_path(timing) else float("inf")
+    return finish_plan(job, plan, lambda: time_in_job(job, path, timing, options.resolution), validation_step=step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,7 @@ def process_path(
         path = concatenate(request.paths, request.joint_tolerance)
     else:
         path = request.paths[0]
-    job = _job(cell, state, request.variables, path, request.constraints, options, watch)
+    job = path_job(cell, state, request.variables, path, request.constraints, options, watch)
     with watch.stage("check"):
         _refuse_invalid(job, path, options)
     with watch.stage(request.tool.value):
@@ -150,7 +150,7 @@ def check_joint_path(
     options = options or PlanningOptions()
     path = checked_path(path, variables)
     watch = Watch(options.time_limit, None, cancelled)
-    job = _job(cell, state, variables, path, constraints, options, watch)
+    job = path_job(cell, state, variables, path, constraints, options, watch)
     with watch.stage("check"):
         return _findings(job, path, options, find_all)
 
@@ -168,7 +168,7 @@ def measure_joint_path(
     options = options or PlanningOptions()
     path = checked_path(path, variables)
     watch = Watch(options.time_limit, None, cancelled)
-    job = _job(cell, state, variables, path, (), options, watch)
+    job = path_job(cell, state, variables, path, (), options, watch)
     with watch.stage("measure"):
         return _recorded(job, path, options, "measure", None)
 
@@ -194,7 +194,7 @@ def checked_path(path: Array, variables: tuple[str, ...]) -> Array:
     return rows
 
 
-def _job(
+def path_job(
     cell: RobotCell,
     state: RobotCellState,
     variables: tuple[str, ...],

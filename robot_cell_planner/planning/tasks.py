@@ -22,6 +22,8 @@ from .multistep import MultistepRequest
 from .multistep import plan_multistep as plan_steps
 from .path_jobs import PathFindings, PathRequest, check_joint_path, measure_joint_path
 from .path_jobs import process_path as work_on_path
+from .path_timing import PathTiming, TimedPath
+from .path_timing import time_joint_path as time_path_in_cell
 from .plan import Plan
 from .plan_check import PlanVerdict
 from .plan_check import verify_plan as hold_against_cell
@@ -34,6 +36,7 @@ PLAN_MULTISTEP = f"{__name__}:plan_multistep"
 PROCESS_PATH = f"{__name__}:process_path"
 CHECK_PATH = f"{__name__}:check_path"
 VERIFY_PLAN = f"{__name__}:verify_plan"
+TIME_PATH = f"{__name__}:time_joint_path"
 VALIDATE = f"{__name__}:validate_trajectory"
 
 
@@ -113,6 +116,11 @@ def check_path(scene: Scene, request: PathCheck, control: TaskControl) -> PathFi
 def verify_plan(scene: Scene, request: PlanCheck, control: TaskControl) -> PlanVerdict:
     """`plan_check.verify_plan` in a worker."""
     return hold_against_cell(scene.cell, scene.state, request.plan, request.options, cancelled=control.cancelled)
+
+
+def time_joint_path(scene: Scene, request: PathTiming, control: TaskControl) -> TimedPath:
+    """`path_timing.time_joint_path` in a worker."""
+    return time_path_in_cell(scene.cell, scene.state, request, cancelled=control.cancelled)
 
 
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:

@@ -1,29 +1,29 @@
 """Timing of paths: when to be where, within velocity, acceleration and jerk limits, by Ruckig's profiles.
 
-Ruckig (Berscheid and Kroeger, "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", 2021) is
-asked for one thing here: the fastest profile of one value from rest to rest. Paths keep their geometry; what is timed
-is the way along them, so that all joints obey their limits everywhere, not only at samples.
+Paths keep their geometry; what is timed is the way along them, so that all joints obey their limits everywhere, not
+only at samples.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from itertools import pairwise
 
 import numpy as np
-import ruckig
+from frozendict import frozendict
 from scipy.interpolate import CubicSpline
 
-from ..errors import InvalidRequestError, JointLimitError, TrajectoryError, Value
+from ..cell.mechanism import JointLimits
+from ..errors import InvalidRequestError, JointLimitError, Value
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
+from .profiles import Rates, Stretch, to_whole_periods
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
-# Slack against rounding, so that what is checked at 1e-6 of a limit obeys it.
-SLACK = 1.0 - 1e-9
 # Points nearer than this [rad or m] to one another are one point; bends smaller than this are none.
 SAME_POINT = 1e-12
 # How the acceleration and jerk limits of a curved path are shared out between keeping to the curve and speeding up.
@@ -32,12 +32,25 @@ CURVATURE_SHARE_OF_JERK = 0.25
 MIXED_SHARE_OF_JERK = 0.5
 
 
+class Method(str, Enum):
+    """How the points of a path are passed."""
+
+    STOP_AT_WAYPOINTS = "stop at waypoints"
+    SMOOTH = "smooth"
+    FOLLOW_SAMPLES = "follow samples"
+
+
 @dataclass(frozen=True)
 class TimingOptions:
     """How a path becomes a trajectory.
 
     period [s]: between the samples. *_scale: shares of the limits to use, above 0 to 1. path_speed: highest speed along
     the path parameter (with Cartesian samples, metres of the tool's way: m/s); 0: only the joints limit it.
+
+    The rest is for `parameterization.time_path` alone. method: how. limits: of this request, by joint; they can only
+    narrow those of the model. tool_speed: highest speed of the tool centre point [m/s]; 0: not limited. limit_effort:
+    whether joint torques bound the accelerations. blend_tolerance: SMOOTH, see `smooth.SmoothOptions`. start_velocity,
+    end_velocity: by joint [per s], zero for those not named; only SMOOTH takes others than zero.
 
     Raises:
         InvalidRequestError: a value outside its range.
@@ -48,6 +61,13 @@ class TimingOptions:
     acceleration_scale: float = 1.0
     jerk_scale: float = 1.0
     path_speed: float = 0.0
+    method: Method = Method.STOP_AT_WAYPOINTS
+    limits: Mapping[str, JointLimits] = field(default_factory=frozendict)
+    tool_speed: float = 0.0
+    limit_effort: bool = False
+    blend_tolerance: float = 0.1
+    start_velocity: Mapping[str, float] = field(default_factory=frozendict)
+    end_velocity: Mapping[str, float] = field(default_factory=frozendict)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and 1e-5 <= self.period <= 10.0):
@@ -56,18 +76,24 @@ class TimingOptions:
         if not (math.isfinite(self.path_speed) and self.path_speed >= 0.0):
             text = f"the path speed is {self.path_speed:g}, expected at least 0"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("path speed", self.path_speed),))
+        if not (math.isfinite(self.tool_speed) and self.tool_speed >= 0.0):
+            text = f"the tool speed is {self.tool_speed:g}, expected at least 0"
+            raise InvalidRequestError(text, stage="trajectory", values=(Value("tool speed", self.tool_speed),))
 
     def apply(self, limits: MotionLimits) -> MotionLimits:
-        return limits.scaled(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
+        """The limits to keep to: shares of those that the request leaves."""
+        return limits.narrowed(self.limits).scaled(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
 
 
 @dataclass(frozen=True, eq=False)
 class TimedMotion:
-    """A motion over time: the exact curve, its samples, and the time at which each point of its path is passed (k,)."""
+    """A motion over time: the exact curve (parts from stop to stop), its samples, the time at which each point of its
+    path is passed (k,), and where it rests."""
 
-    curve: Curve
+    curve: CurveSequence
     trajectory: Trajectory
     passing_times: Array
+    rests: tuple[Rest, ...]
 
 
 def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions | None = None) -> TimedMotion:
@@ -81,9 +107,9 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
         JointLimitError: a waypoint beyond position limits.
     """
     options = options or TimingOptions()
-    path = _checked_path(path, limits)
+    path = checked_path(path, limits)
     limits = options.apply(limits)
-    corners = _corners(path)
+    corners = corners_of(path)
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
     start = 0.0
@@ -93,6 +119,13 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
         parts.append(part)
         start += part.duration
     return _finished(parts or [_rest(path[0])], passing, corners, path, limits, options)
+
+
+def duration_of_stopping(path: Array, limits: MotionLimits, options: TimingOptions) -> float:
+    """How long `stop_at_waypoints` takes for a path that it takes [s]."""
+    scaled = options.apply(limits)
+    times = (float(_way(path[a], path[b], scaled).solved().duration) for a, b in pairwise(corners_of(path)))
+    return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
 
 
 def follow_samples(
@@ -114,7 +147,7 @@ def follow_samples(
         JointLimitError: a sample beyond position limits.
     """
     options = options or TimingOptions()
-    samples = _checked_path(samples, limits)
+    samples = checked_path(samples, limits)
     limits = options.apply(limits)
     places = _path_parameters(samples, parameters)
     bounds = sorted({0, len(samples) - 1, *(int(index) for index in stops)})
@@ -145,10 +178,10 @@ def _finished(
     curve = CurveSequence(parts)
     rests = [Rest(float(passing[index]), points[index]) for index in stops]
     passing.setflags(write=False)
-    return TimedMotion(curve, sample_curve(limits.variables, curve, options.period, rests), passing)
+    return TimedMotion(curve, sample_curve(limits.variables, curve, options.period, rests), passing, tuple(rests))
 
 
-def _checked_path(path: Array, limits: MotionLimits) -> Array:
+def checked_path(path: Array, limits: MotionLimits) -> Array:
     path = np.array(path, dtype=np.float64, ndmin=2)
     if path.ndim != 2 or path.shape[0] == 0 or path.shape[1] != len(limits.variables):
         text = f"the path has shape {path.shape}, expected (n, {len(limits.variables)}) with at least one point"
@@ -169,7 +202,7 @@ def _checked_path(path: Array, limits: MotionLimits) -> Array:
     return path
 
 
-def _corners(path: Array) -> list[int]:
+def corners_of(path: Array) -> list[int]:
     """Indices of the points where the path turns, the first and last included; repeated points are passed over."""
     corners = [0]
     previous = 0
@@ -195,19 +228,23 @@ def _is_straight(first: Array, middle: Array, last: Array) -> bool:
     return 0.0 < along < 1.0 and float(np.abs(part - along * whole).max()) <= SAME_POINT * max(1.0, length)
 
 
-def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
-    """The fastest straight motion from rest to rest: one profile for the distance, scaled to each joint."""
-    step = last - first
-    length = float(np.abs(step).max())
-    share = np.abs(step) / length
+def _way(first: Array, last: Array, limits: MotionLimits) -> Stretch:
+    """The straight way from rest to rest: one profile for the distance, scaled to each joint."""
+    step = np.abs(last - first)
+    length = float(step.max())
+    share = step / length
     moving = share > 0.0
     rates = (limits.velocity, limits.acceleration, limits.jerk)
-    along = [float((rate[moving] / share[moving]).min()) for rate in rates]
-    profile = _to_whole_periods(_profile(length, *along), options.period)
+    return Stretch(length, Rates(*(float((rate[moving] / share[moving]).min()) for rate in rates)))
+
+
+def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
+    """The fastest straight motion from rest to rest."""
+    law = to_whole_periods(_way(first, last, limits).profile(), options.period)
     # The profile is taken as a share from 0 to 1, so that the last point is met within rounding.
-    coefficients = profile.coefficients / profile.evaluate(np.array([profile.duration]))[0, 0] * step
+    coefficients = law.coefficients / law.evaluate(np.array([law.duration]))[0, 0] * (last - first)
     coefficients[:, 0] += first
-    return PolynomialCurve(profile.breaks, coefficients)
+    return PolynomialCurve(law.breaks, coefficients)
 
 
 def _curved(samples: Array, places: Array, limits: MotionLimits, options: TimingOptions) -> TraversedPath | None:
@@ -220,7 +257,8 @@ def _curved(samples: Array, places: Array, limits: MotionLimits, options: Timing
     velocity, acceleration, jerk = _rates_along(first, second, third, limits)
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)
-    law = _to_whole_periods(_profile(path.duration, velocity, acceleration, jerk), options.period)
+    rates = Rates(velocity, acceleration, jerk)
+    law = to_whole_periods(Stretch(path.duration, rates).profile(), options.period)
     return TraversedPath(path, law)
 
 
@@ -246,37 +284,6 @@ def _rates_along(first: Array, second: Array, third: Array, limits: MotionLimits
     return velocity, acceleration, jerk
 
 
-def _profile(length: float, velocity: float, acceleration: float, jerk: float) -> PolynomialCurve:
-    """Ruckig's fastest profile of one value from 0 to `length`, from rest to rest: cubic pieces, one column.
-
-    Raises:
-        TrajectoryError: Ruckig finds none.
-    """
-    request = ruckig.InputParameter(1)
-    request.current_position, request.target_position = [0.0], [length]
-    request.max_velocity = [velocity * SLACK]
-    request.max_acceleration = [acceleration * SLACK]
-    request.max_jerk = [jerk * SLACK]
-    answer = ruckig.Trajectory(1)
-    result = ruckig.Ruckig(1).calculate(request, answer)
-    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
-        numbers = (Value("length", length), Value("velocity", velocity), Value("acceleration", acceleration))
-        raise TrajectoryError(f"Ruckig cannot time a motion: {result}", values=(*numbers, Value("jerk", jerk)))
-    profile = answer.profiles[0][0]
-    spans = np.array(profile.t)
-    kept = np.flatnonzero(spans > 0.0)
-    rows = [(profile.p[i], profile.v[i], 0.5 * profile.a[i], profile.j[i] / 6.0) for i in kept]
-    breaks = np.concatenate(([0.0], np.cumsum(spans[kept])))
-    return PolynomialCurve(breaks, np.array(rows)[:, :, None])
-
-
-def _to_whole_periods(profile: PolynomialCurve, period: float) -> PolynomialCurve:
-    """The profile stretched to the next multiple of a period."""
-    duration = profile.duration
-    whole = math.ceil(duration / period - 1e-9) * period
-    return profile.stretched(whole / duration) if whole > duration else profile
-
-
 def _rest(point: Array) -> PolynomialCurve:
     return PolynomialCurve(np.array([0.0, 0.0]), point[None, None, :])
 
@@ -300,6 +307,8 @@ def _path_parameters(samples: Array, parameters: Array | None) -> Array:
 
 def _times_along(curve: PolynomialCurve, points: Array) -> Array:
     """Times at which a straight motion passes points on it."""
+    if len(points) == 2:
+        return np.array([0.0, curve.duration])
     step = points[-1] - points[0]
     axis = int(np.argmax(np.abs(step)))
     law = PolynomialCurve(curve.breaks, curve.coefficients[:, :, axis : axis + 1])

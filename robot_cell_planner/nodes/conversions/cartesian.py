@@ -23,8 +23,9 @@ from .basic import (
 )
 from .collisions import pair_to_message
 from .inverse import ik_failure_to_message
-from .plans import plan_to_message, timing_from_message
+from .plans import plan_to_message
 from .targets import target_from_message
+from .timing import timing_from_message
 
 NAMED_ALIKE = (
     "max_step_distance",
@@ -40,6 +41,7 @@ NAMED_ALIKE = (
     "verbose",
     "seed",
 )
+
 STRATEGIES = {msg.CartesianOptions.GRAPH: Strategy.GRAPH, msg.CartesianOptions.GREEDY: Strategy.GREEDY}
 
 

@@ -31,8 +31,8 @@ from .plans import (
     planning_options_from_message,
     record_to_message,
     suggestions_from_message,
-    timing_from_message,
 )
+from .timing import timing_from_message
 from .trajectories import trajectory_from_message
 
 MOST_CHANGES = 1_000

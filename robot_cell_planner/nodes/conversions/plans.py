@@ -7,7 +7,7 @@ import math
 from robot_cell_planner import msg
 
 from ...collision.report import CollisionReport
-from ...errors import InvalidRequestError, NotSupportedError, RobotCellError
+from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget
 from ...planning.objective import Objective
 from ...planning.plan import GoalFailure, Plan, PlanFailure
@@ -27,6 +27,7 @@ from .collisions import clearance_to_message, pair_to_message
 from .constraints import constraints_from_message
 from .inverse import failed_to_message
 from .targets import target_from_message
+from .timing import timing_from_message
 from .trajectories import trajectory_to_message
 
 OBJECTIVES = {
@@ -95,33 +96,6 @@ def planning_options_from_message(
         search_step=max(default.search_step, resolution) if math.isfinite(resolution) else default.search_step,
         resolution=resolution,
         engine=default.engine,
-    )
-
-
-def timing_from_message(message: msg.TimingOptions, field: str, default: TimingOptions) -> TimingOptions | None:
-    """How a path is timed; None: not at all.
-
-    Raises:
-        InvalidRequestError: a value outside its range, an unknown method.
-        NotSupportedError: a way of timing that is not offered.
-    """
-    if message.method == msg.TimingOptions.NONE:
-        return None
-    if message.method not in (msg.TimingOptions.STOP_AT_WAYPOINTS, msg.TimingOptions.FOLLOW_SAMPLES):
-        text = f"{field}.method {message.method} is not offered; STOP_AT_WAYPOINTS and FOLLOW_SAMPLES are"
-        raise NotSupportedError(text, subjects=(f"{field}.method",))
-    for name in ("limits", "limit_effort", "blend_tolerance"):
-        if getattr(message, name):
-            raise NotSupportedError(f"{field}.{name} is not offered", subjects=(f"{field}.{name}",))
-    for name in ("start_velocity", "end_velocity"):
-        if any(getattr(message, name).positions):
-            raise NotSupportedError(f"{field}.{name}: motions begin and end at rest", subjects=(f"{field}.{name}",))
-    return TimingOptions(
-        period=message.sample_period or default.period,
-        velocity_scale=message.velocity_scale,
-        acceleration_scale=message.acceleration_scale,
-        jerk_scale=message.jerk_scale,
-        path_speed=message.tool_speed,
     )
 
 

@@ -1,0 +1,100 @@
+"""Conversions of what is said about timing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from frozendict import frozendict
+
+from robot_cell_planner import msg
+
+from ...cell.mechanism import JointLimits
+from ...errors import InvalidRequestError
+from ...planning.path_timing import PathTiming, TimedPath
+from ...planning.request import PlanningOptions
+from ...trajectory.timing import Method, TimingOptions
+from .basic import configuration_from_message, path_from_message
+from .trajectories import trajectory_to_message
+from .trajectory_reports import report_to_message
+
+METHODS = {
+    msg.TimingOptions.STOP_AT_WAYPOINTS: Method.STOP_AT_WAYPOINTS,
+    msg.TimingOptions.SMOOTH: Method.SMOOTH,
+    msg.TimingOptions.FOLLOW_SAMPLES: Method.FOLLOW_SAMPLES,
+}
+RANGE = ("lower", "upper")
+RATES = ("velocity", "acceleration", "jerk", "effort")
+
+
+def timing_from_message(message: msg.TimingOptions, field: str, default: TimingOptions) -> TimingOptions | None:
+    """How a path is timed; None: not at all.
+
+    Raises:
+        InvalidRequestError: a value outside its range, an unknown method.
+    """
+    if message.method == msg.TimingOptions.NONE:
+        return None
+    if message.method not in METHODS:
+        text = f"{field}.method {message.method} is none of 0 to {max(METHODS)}"
+        raise InvalidRequestError(text, subjects=(f"{field}.method",))
+    return TimingOptions(
+        period=message.sample_period or default.period,
+        velocity_scale=message.velocity_scale,
+        acceleration_scale=message.acceleration_scale,
+        jerk_scale=message.jerk_scale,
+        method=METHODS[message.method],
+        limits=joint_limits_from_message(message.limits, f"{field}.limits"),
+        tool_speed=message.tool_speed,
+        limit_effort=message.limit_effort,
+        blend_tolerance=message.blend_tolerance or default.blend_tolerance,
+        start_velocity=configuration_from_message(message.start_velocity, f"{field}.start_velocity"),
+        end_velocity=configuration_from_message(message.end_velocity, f"{field}.end_velocity"),
+    )
+
+
+def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -> frozendict[str, JointLimits]:
+    """Limits of a request, by joint.
+
+    Raises:
+        InvalidRequestError: a joint twice, or a number out of its range.
+    """
+    found: dict[str, JointLimits] = {}
+    for message in messages:
+        name = f"{field} of {message.joint}"
+        if message.joint in found:
+            raise InvalidRequestError(f"{field} names joint {message.joint} twice", subjects=(field, message.joint))
+        numbers = {kind: getattr(message, kind) for kind in (*RANGE, *RATES)}
+        bad = [kind for kind, value in numbers.items() if not math.isfinite(value)]
+        if bad:
+            raise InvalidRequestError(f"{name}: {bad[0]} is {numbers[bad[0]]}", subjects=(field, message.joint))
+        given = {kind: numbers[kind] for kind in RATES if numbers[kind]}
+        given.update({kind: numbers[kind] for kind in RANGE if message.has_position_limits})
+        try:
+            found[message.joint] = JointLimits(**given)
+        except ValueError as error:
+            raise InvalidRequestError(f"{name}: {error}", subjects=(field, message.joint)) from error
+    return frozendict(found)
+
+
+def path_timing_from_message(request: Any, options: PlanningOptions, default: TimingOptions, most: int) -> PathTiming:
+    """The request of a TimeParameterize service; timing NONE is taken as SMOOTH.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: it is malformed.
+    """
+    names, rows = path_from_message(request.path, "path", most)
+    if not len(rows):
+        raise InvalidRequestError("path has no waypoint", subjects=("path",))
+    if request.options.method == msg.TimingOptions.NONE:
+        request.options.method = msg.TimingOptions.SMOOTH
+    timing = timing_from_message(request.options, "options", default)
+    assert timing is not None
+    return PathTiming(names, rows, timing, options)
+
+
+def fill_timed_path(response: Any, found: TimedPath) -> None:
+    """What a TimeParameterize service answers."""
+    response.trajectory = trajectory_to_message(found.trajectory)
+    response.report = report_to_message(found.report)

@@ -1,0 +1,174 @@
+"""Times for a path by any of the methods, within the limits of joints, of the tool's speed and of joint torques."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cell.suggestions import unknown_name
+from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
+from .curves import Curve, CurveSequence
+from .limits import Array, MotionLimits
+from .smooth import SmoothOptions, smooth
+from .timing import Method, TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
+from .trajectory import Rest, sample_curve
+from .validation import CollisionCheck
+
+# States at which the tool's speed and the torques are looked at: this many times as dense as the samples.
+FINER = 5
+# Steps of a stretch at which the tool's speed for a speed of the joints is looked at.
+STRETCH_STEPS = 20
+# What is left between those states: sought values are this much below their limits.
+RESERVE = 1e-3
+SMALLEST_FACTOR = 1.0 + 1e-9
+
+# Configurations (n, dof), velocities (n, dof) -> speeds of the tool (n,) [m/s].
+ToolSpeeds = Callable[[Array, Array], Array]
+# Configurations, velocities, accelerations (n, dof) -> torques and forces of the joints (n, dof) [Nm or N].
+Efforts = Callable[[Array, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class PathModel:
+    """What a cell knows of motions: its collision check with the widest step of a joint between states that are checked
+    [rad or m], the tool's speed, torques and their limits (dof,), infinite where there are none. None: not looked at.
+    """
+
+    in_collision: CollisionCheck | None = None
+    step: float = 0.001
+    tool_speeds: ToolSpeeds | None = None
+    efforts: Efforts | None = None
+    effort_limits: Array | None = None
+
+
+def time_path(
+    path: Array,
+    limits: MotionLimits,
+    options: TimingOptions,
+    model: PathModel | None = None,
+    *,
+    parameters: Array | None = None,
+    stops: Sequence[int] = (),
+) -> TimedMotion:
+    """A timed motion along a path (n, dof), by `options.method`.
+
+    parameters (n,), stops: of FOLLOW_SAMPLES, as `timing.follow_samples` has them. Where the tool would be too fast or
+    a torque too large, the part from stop to stop that has it is slowed down.
+
+    Raises:
+        InvalidRequestError, JointLimitError: a malformed path, or one beyond limits.
+        UnknownNameError: a velocity of a joint that does not move.
+        NotSupportedError: start or end velocities with another method than SMOOTH, or together with a limit that the
+            motion has to be slowed down for.
+        TrajectoryError: no motion is slow enough: torques at rest are above their limits; and what `smooth` raises.
+    """
+    model = model or PathModel()
+    first = _velocity(options.start_velocity, limits, "start")
+    last = _velocity(options.end_velocity, limits, "end")
+    moving = bool(first.any() or last.any())
+    if options.method is Method.SMOOTH:
+        blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.step)
+        speeds = _speeds_of_stretches(path, options, model)
+        motion = smooth(
+            path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds
+        )
+    elif moving:
+        text = f"{options.method.value} begins and ends at rest; start and end velocities need the smooth method"
+        raise NotSupportedError(text, stage="trajectory")
+    elif options.method is Method.FOLLOW_SAMPLES:
+        motion = follow_samples(path, limits, options, parameters=parameters, stops=stops)
+    else:
+        motion = stop_at_waypoints(path, limits, options)
+    factors = np.maximum(_factors_of_tool(motion, options, model), _factors_of_efforts(motion, limits, options, model))
+    if not (factors > SMALLEST_FACTOR).any():
+        return motion
+    if moving:
+        text = "with start or end velocities a motion cannot be slowed down for the tool's speed or torques"
+        values = (Value("times slower", float(factors.max()), 1.0),)
+        raise NotSupportedError(text, stage="trajectory", values=values)
+    return slowed(motion, factors, limits.variables, options.period)
+
+
+def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
+    """The motion with its parts slowed down by factors (parts,) of at least 1, each to a whole number of periods."""
+    parts: list[Curve] = []
+    for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
+        whole = np.ceil(part.duration * factor / period - 1e-9) * period
+        parts.append(part.stretched(whole / part.duration) if factor > SMALLEST_FACTOR else part)
+    curve = CurveSequence(parts)
+    passing: Array = np.interp(motion.passing_times, motion.curve.starts, curve.starts)
+    times = np.interp([rest.time for rest in motion.rests], motion.curve.starts, curve.starts)
+    rests = tuple(Rest(time, rest.position) for time, rest in zip(times.tolist(), motion.rests, strict=True))
+    passing.setflags(write=False)
+    return TimedMotion(curve, sample_curve(variables, curve, period, rests), passing, rests)
+
+
+def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> Array:
+    velocity = np.zeros(len(limits.variables))
+    for joint, value in given.items():
+        if joint not in limits.variables:
+            text = unknown_name(f"joint {joint!r} of the {where} velocity", joint, limits.variables)
+            raise UnknownNameError(text, subjects=(joint,))
+        velocity[limits.variables.index(joint)] = value
+    return velocity
+
+
+def _speeds_of_stretches(path: Array, options: TimingOptions, model: PathModel) -> Array | None:
+    """Highest speed along each stretch, in joint space, for the tool's speed; None: not limited."""
+    if not options.tool_speed or model.tool_speeds is None or len(path) < 2:
+        return None
+    steps = np.diff(path, axis=0)
+    lengths = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
+    shares = np.linspace(0.0, 1.0, STRETCH_STEPS + 1)
+    points = path[:-1, None] + shares[None, :, None] * steps[:, None]
+    directions = np.broadcast_to((steps / lengths[:, None])[:, None], points.shape)
+    dof = path.shape[1]
+    found = model.tool_speeds(points.reshape(-1, dof), directions.reshape(-1, dof)).reshape(len(steps), -1)
+    with np.errstate(divide="ignore"):
+        speeds: Array = options.tool_speed * (1.0 - RESERVE) / found.max(axis=1)
+    return speeds
+
+
+def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Array]]:
+    """Positions, velocities and accelerations of each part, denser than its samples."""
+    found = []
+    for part in motion.curve.parts:
+        count = max(int(np.ceil(part.duration / period * FINER)), 1)
+        times = np.linspace(0.0, part.duration, count + 1)
+        found.append((part.evaluate(times), part.evaluate(times, 1), part.evaluate(times, 2)))
+    return found
+
+
+def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathModel) -> Array:
+    if not options.tool_speed or model.tool_speeds is None:
+        return np.ones(len(motion.curve.parts))
+    fastest = [float(model.tool_speeds(q, v).max()) for q, v, _ in _states(motion, options.period)]
+    over = np.array(fastest) / options.tool_speed
+    return np.where(over > 1.0, over / (1.0 - RESERVE), 1.0)
+
+
+def _factors_of_efforts(
+    motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel
+) -> Array:
+    """With k times the time, what a motion adds to the torques at rest is 1 / k2 of what it was; that gives k."""
+    if not options.limit_effort or model.efforts is None or model.effort_limits is None:
+        return np.ones(len(motion.curve.parts))
+    factors = []
+    for q, v, a in _states(motion, options.period):
+        still, moving = model.efforts(q, np.zeros_like(v), np.zeros_like(a)), model.efforts(q, v, a)
+        room = model.effort_limits * (1.0 - RESERVE) - np.abs(still)
+        short = np.argwhere(room <= 0.0)
+        if len(short):
+            row, column = (int(index) for index in short[0])
+            joint = limits.variables[column]
+            text = f"the torque of {joint} at rest is above its limit on the path"
+            values = (Value(f"effort of {joint}", float(still[row, column]), float(model.effort_limits[column])),)
+            raise TrajectoryError(text, subjects=(joint,), values=values)
+        added = moving - still
+        # Room in the direction in which the motion adds.
+        toward = np.where(added > 0.0, room + np.abs(still) - still, room + np.abs(still) + still)
+        factors.append(float(np.sqrt((np.abs(added) / toward).max(initial=1.0))))
+    slower: Array = np.maximum(np.array(factors), 1.0)
+    return slower
