@@ -36,6 +36,7 @@ MIDDLE_SHARE = 0.25
 ROUNDING = 1e-6  # [rad or m]
 HALVINGS = 7  # of a motion to see whether it stays on one branch
 HELD_AROUND = 8  # points to either side of a collision that smoothing leaves alone
+REACH_OF_REDUNDANT = 0.8  # [rad or m] largest step of a joint between rungs where there is something free to choose
 MOST_CLIMBS = 5000  # ways up the ladder that are tried
 SMOOTHINGS = 4  # with more and more held, until the path is free
 
@@ -43,10 +44,7 @@ SMOOTHINGS = 4  # with more and more held, until the path is free
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Places along the route that are followed: pieces (k,), shares (k,) and poses (k, 4, 4). wanted: indices of those
-    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last.
-
-    A place is the index of a sample, or between two of them; -1 is the start.
-    """
+    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last."""
 
     pieces: NDArray[np.intp]
     shares: Array
@@ -61,13 +59,20 @@ class Samples:
         begins[begins == 1.0] = 0.0
         return Edges(self.pieces[:count], begins, shares)
 
-    def poses_at(self, route: Route, places: Array) -> Array:
-        """Poses (k, 4, 4) at places (k,)."""
-        after = np.ceil(places - 1e-12).astype(np.intp)
-        ends = self.shares[after]
-        before = np.where(after > 0, self.shares[after - 1], 0.0)
-        begins = np.where((before == 1.0) | (after == 0), 0.0, before)
-        return route.poses(self.pieces[after], ends + (places - after) * (ends - begins))
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """Motions between samples: configurations first, last (k, dof), samples begins, ends (k,), -1 for the start, and
+    which of some longer motions each is part of, origins (k,)."""
+
+    first: Array
+    last: Array
+    begins: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    origins: NDArray[np.intp]
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Motions:
+        return Motions(self.first[rows], self.last[rows], self.begins[rows], self.ends[rows], self.origins[rows])
 
 
 class GraphFollower(GreedyFollower):
@@ -211,7 +216,9 @@ class GraphFollower(GreedyFollower):
         stride = float(np.diff(samples.rungs, prepend=-1).max())
         reach = self.max_jumps * 2.0 * wide * stride
         # Between values that are tried of what is free the steps are wide, and smoothing makes them narrow.
-        return np.maximum(reach, 1.5 * sweep_step(self.problem)) if self.redundant else reach
+        if not self.redundant:
+            return reach
+        return np.clip(reach, 1.5 * sweep_step(self.problem), REACH_OF_REDUNDANT)
 
     def _followed(self, samples: Samples, start: Array) -> Array:
         """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
@@ -255,44 +262,66 @@ class GraphFollower(GreedyFollower):
         """The path (k + 1, dof) through all samples up to a rung of the ladder, or the first sample that it cannot be
         continued to on one branch."""
         if rung == 0:
-            return way[:1], None
-        ends = np.concatenate(([-1], samples.rungs[:rung]))
-        count = int(ends[-1]) + 1
-        places = np.arange(count)
-        starts = np.column_stack([np.interp(places, ends, way[:, joint]) for joint in range(way.shape[1])])
-        found, got_there = self.approached(starts, samples.poses[:count])
-        at_rung = samples.rungs[:rung]
-        found[at_rung] = way[1:]
-        got_there[at_rung] = True
-        path = np.vstack((way[0], found))
-        bad = np.flatnonzero(~got_there)
-        if len(bad):
-            return path, int(bad[0])
-        ends = np.arange(count, dtype=np.float64)
-        off = np.flatnonzero(~self._on_one_branch(samples, path[:-1], path[1:], ends - 1.0, ends))
-        return path, int(off[0]) if len(off) else None
+            return way, None
+        places = np.concatenate(([-1], samples.rungs[:rung]))
+        motions = Motions(way[:-1], way[1:], places[:-1], places[1:], np.arange(rung))
+        path = np.empty((int(places[-1]) + 2, way.shape[1]))
+        path[places + 1] = way
+        fine, broken = self._cut(samples, motions, path)
+        broken[fine.origins[~self._on_one_branch(samples, fine)]] = True
+        bad = np.flatnonzero(broken)
+        return path, int(places[bad[0] + 1]) if len(bad) else None
 
-    def _on_one_branch(
-        self, samples: Samples, first: Array, last: Array, begins: Array, ends: Array
-    ) -> NDArray[np.bool_]:
-        """Whether each motion (k,) stays on one branch of solutions from begin to end: cut finely enough, the solution
-        halfway is near to the mean of its ends. begins, ends (k,): places, see `Samples`."""
-        stays = np.ones(len(first), dtype=bool)
-        origin = np.arange(len(first))
-        for _ in range(HALVINGS + math.ceil(math.log2(max(1.0, float((ends - begins).max(initial=1.0)))))):
+    def _cut(
+        self, samples: Samples, motions: Motions, path: Array | None = None
+    ) -> tuple[Motions, NDArray[np.bool_]]:
+        """Motions (at least one) cut in halves until each leads from one sample to the next, and whether each (k,), by
+        its origin, meets a sample that cannot be reached. path: takes the configurations of all, the start first."""
+        broken = np.zeros(int(motions.origins.max(initial=-1)) + 1, dtype=bool)
+        done: list[Motions] = []
+        while len(motions.origins):
             self.check_limits()
-            places = 0.5 * (begins + ends)
+            whole = motions.ends - motions.begins <= 1
+            done.append(motions.chosen(whole))
+            motions = motions.chosen(~whole & ~broken[motions.origins])
+            middles = (motions.begins + motions.ends) // 2
+            share = ((middles - motions.begins) / (motions.ends - motions.begins))[:, None]
+            guess = motions.first + share * (motions.last - motions.first)
+            found, got_there = self.approached(guess, samples.poses[middles])
+            if path is not None:
+                path[middles + 1] = found
+            broken[motions.origins[~got_there]] = True
+            motions = Motions(
+                np.vstack((motions.first, found)),
+                np.vstack((found, motions.last)),
+                np.append(motions.begins, middles),
+                np.append(middles, motions.ends),
+                np.tile(motions.origins, 2),
+            )
+        columns = zip(*((m.first, m.last, m.begins, m.ends, m.origins) for m in done), strict=True)
+        return Motions(*(np.concatenate(column) for column in columns)), broken
+
+    def _on_one_branch(self, samples: Samples, motions: Motions) -> NDArray[np.bool_]:
+        """Whether each motion (k,) from one sample to the next stays on one branch of solutions: cut finely enough, the
+        solution halfway is near to the mean of its ends."""
+        stays = np.ones(len(motions.origins), dtype=bool)
+        edges = samples.part(len(samples.pieces))
+        first, last, origins = motions.first, motions.last, np.arange(len(stays))
+        pieces, begins, ends = edges.pieces[motions.ends], edges.begins[motions.ends], edges.ends[motions.ends]
+        for _ in range(HALVINGS):
+            self.check_limits()
+            shares = 0.5 * (begins + ends)
             means = 0.5 * (first + last)
-            middles, got_there = self.approached(means, samples.poses_at(self.route, places))
+            middles, got_there = self.approached(means, self.route.poses(pieces, shares))
             near = np.abs(middles - means).max(axis=1) <= MIDDLE_SHARE * np.abs(last - first).max(axis=1) + ROUNDING
-            stays[origin[~got_there]] = False
-            again = got_there & ~near & stays[origin]
+            stays[origins[~got_there]] = False
+            again = got_there & ~near & stays[origins]
             if not again.any():
                 return stays
             first, last = np.vstack((first[again], middles[again])), np.vstack((middles[again], last[again]))
-            begins, ends = np.append(begins[again], places[again]), np.append(places[again], ends[again])
-            origin = np.tile(origin[again], 2)
-        stays[origin] = False
+            begins, ends = np.append(begins[again], shares[again]), np.append(shares[again], ends[again])
+            pieces, origins = np.tile(pieces[again], 2), np.tile(origins[again], 2)
+        stays[origins] = False
         return stays
 
     def _take_out(self, ladder: Ladder, samples: Samples, owners: NDArray[np.int64], sample: int) -> None:
@@ -313,12 +342,16 @@ class GraphFollower(GreedyFollower):
         """Those pairs (k, 2) of neighbouring solutions on a rung and the one below that no motion on one branch
         connects."""
         pairs = ladder.neighbours(rung)
+        if not len(pairs):
+            return pairs
         first, last = ladder.nodes[rung - 1][pairs[:, 0]], ladder.nodes[rung][pairs[:, 1]]
-        joints = self.problem.joints
-        last = last - TURN * np.round((last - first) / TURN) * (joints.angular > 0.0)
-        places = np.concatenate(([-1], samples.rungs)).astype(np.float64)
-        begins, ends = np.full(len(pairs), places[rung - 1]), np.full(len(pairs), places[rung])
-        return np.asarray(pairs[~self._on_one_branch(samples, first, last, begins, ends)])
+        last = last - TURN * np.round((last - first) / TURN) * (self.problem.joints.angular > 0.0)
+        begin, end = int(samples.rungs[rung - 2]) if rung > 1 else -1, int(samples.rungs[rung - 1])
+        numbers = np.arange(len(pairs))
+        begins, ends = np.full_like(numbers, begin), np.full_like(numbers, end)
+        fine, broken = self._cut(samples, Motions(first, last, begins, ends, numbers))
+        broken[fine.origins[~self._on_one_branch(samples, fine)]] = True
+        return np.asarray(pairs[broken])
 
     # The path -------------------------------------------------------------------------------------------------------
 
