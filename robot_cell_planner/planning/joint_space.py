@@ -9,7 +9,7 @@ import numpy as np
 
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, PathInvalidError, Value
+from ..errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, Value
 from ..trajectory.limits import Array
 from .constraints import FrameConstraint
 from .escape import escape_start
@@ -20,21 +20,19 @@ from .job import Job, check_start, start_job
 from .moves import ProjectedMover
 from .objective import Objective
 from .ompl_search import search
-from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
 from .path_timing import leaves_path, time_in_job
+from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
 from .plan import Plan, PlanFailure
 from .planners import PlannerInfo, Settings, planner_info
 from .projected_search import ProjectedSearch
+from .repair import verified
 from .request import UNTIL_LIMIT, MotionRequest, PlanningOptions
 from .search import ROUND, SearchProblem, SearchResult
 from .suggestions import direct_way, searched_way, usable
-from .verification import PathVerifier
 from .watch import Progress, Watch
 
 # Direct motions to so many of the nearest goals are tried before a search.
 DIRECT_TRIES = 8
-MAX_REPAIRS = 24
-FINER = 0.25
 # Rounds of pulling a path tight: it takes few, as corners were cut before.
 SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
@@ -103,7 +101,8 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
         path = finder.first_path(goals, suggestions)
     path = _improved(job, path, options, planner)
     with watch.stage("verify"):
-        path, proven = _verified(job, path, options, finder)
+        path, proven = verified(job, path, options, finder.around)
+        path = _held(job, path)
     return _finished(job, path, proven, goals, request)
 
 
@@ -155,6 +154,10 @@ class _Finder:
         if result.path is None:
             raise _not_connected(job, result, options)
         return result.path
+
+    def around(self, job: Job, start: Array, end: Array, step: float, seed: int) -> Array | None:
+        """A path between two configurations for a job that asks for more than this one's."""
+        return replace(self, job=job).search(start, [end], step, seed).path
 
     def _limited(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
         checks = self.job.checks
@@ -248,38 +251,6 @@ def _not_connected(job: Job, result: SearchResult, options: PlanningOptions) -> 
     )
     names = (blocking[0].first, blocking[0].second) if blocking else ()
     return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
-
-
-def _verified(job: Job, path: Array, options: PlanningOptions, finder: _Finder) -> tuple[Array, float]:
-    """The path, verified from end to end, and the share of it that is proven.
-
-    Where a motion collides between the wider steps of the search, a way around is searched with finer ones, four times
-    finer each time that the same motion is met again.
-
-    Raises:
-        PathInvalidError: there is none within the limit on states checked.
-        ConstraintMismatchError: the path leaves the constraints by more than their tolerances.
-    """
-    checks = job.checks
-    verifier = PathVerifier(checks, options.resolution)
-    step, first, last = options.search_step, 0, -1
-    for repair in range(1, MAX_REPAIRS + 1):
-        blocked = verifier.first_blocked(path, first)
-        if blocked is None:
-            return _held(job, path), verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
-        if blocked >= last:
-            step = options.search_step
-        step = max(options.resolution, FINER * step)
-        start, end = path[blocked], path[blocked + 1]
-        around = finder.search(start, [end], step, options.seed + repair).path
-        if around is None:
-            break
-        mover = job.mover(step)
-        around = shortcut(simplify(around, mover), mover, options.seed + repair)
-        path = np.vstack((path[:blocked], around, path[blocked + 2 :]))
-        first, last = blocked, blocked + len(around) - 1
-    values = (Value("states checked", checks.states, options.state_limit), Value("repairs", repair, MAX_REPAIRS))
-    raise PathInvalidError("the path collides between the steps of the search", stage="verify", values=values)
 
 
 def _held(job: Job, path: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..collision.checker import CollisionChecker
@@ -31,6 +33,7 @@ class PathVerifier:
         self._roomy: list[CollisionChecker | None] = [None] * len(ROOMS)
         self.length = 0.0
         self.proven = 0.0
+        self._free: dict[bytes, float] = {}
 
     def is_free(self, start: Array, end: Array) -> bool:
         """Whether a straight motion is free; its start is known to be.
@@ -38,6 +41,9 @@ class PathVerifier:
         Raises:
             CancelledError, TimedOutError: see `Watch`.
         """
+        key = start.tobytes() + end.tobytes()
+        if key in self._free:
+            return True
         self._checks.motions += 1
         step = end - start
         fastest = float(np.abs(step).max())
@@ -64,10 +70,21 @@ class PathVerifier:
                 if not self._checks.state_free(start + reached * step if reached < 1.0 else end):
                     return False
             place = reached
-        length = float(np.linalg.norm(step))
-        self.length += length
-        self.proven += length * min(proven, 1.0)
+        self._note(key, start, end, min(proven, 1.0))
         return True
+
+    def _note(self, key: bytes, start: Array, end: Array, share: float) -> None:
+        """Remember a motion that is free, and the share of it that is proven."""
+        length = float(np.linalg.norm(end - start))
+        self._free[key] = length * share
+        self.length += length
+        self.proven += self._free[key]
+
+    def share(self, path: Array) -> float:
+        """The share of a path (n, dof), all of whose motions were found free, that is proven."""
+        lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+        proven = sum(self._free.get(a.tobytes() + b.tobytes(), 0.0) for a, b in pairwise(path))
+        return proven / float(lengths.sum()) if lengths.any() else 1.0
 
     def first_blocked(self, path: Array, first: int = 0) -> int | None:
         """Index, from `first` on, of the first motion of a path (n, dof) that is in collision; None if all are free."""
