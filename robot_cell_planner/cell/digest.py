@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
-from frozendict import frozendict
+
+from .value import plain
 
 
 def canonical(value: object) -> msgspec.Raw:
     """The value's canonical JSON: keys sorted, shortest floats. It can be part of a larger value that is encoded."""
-    return msgspec.Raw(msgspec.json.encode(value, enc_hook=_plain, order="sorted"))
+    return msgspec.Raw(msgspec.json.encode(value, enc_hook=plain, order="sorted"))
 
 
 def digest_of(value: object) -> str:
@@ -21,9 +22,3 @@ def digest_of(value: object) -> str:
 def same_to_the_last_bit(first: object, second: object) -> bool:
     """Whether two values have the same digest; other than with ==, a zero is told from a negative zero."""
     return first is second or (first == second and canonical(first) == canonical(second))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, frozendict):
-        return dict(value)
-    raise TypeError(f"cannot serialise {type(value).__name__}")

@@ -13,6 +13,7 @@ import yaml
 from frozendict import frozendict
 
 from ..errors import FileError
+from .value import plain
 from .yaml_reader import FLOAT, parse_yaml
 
 FORMAT = "robot_cell_planner"
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 def to_json(value: msgspec.Struct) -> bytes:
     """A value as compact JSON, its keys in the order of the fields and mappings."""
-    return msgspec.json.encode(value)
+    return msgspec.json.encode(value, enc_hook=plain)
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:
@@ -41,7 +42,7 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
 
 def to_json_document(value: msgspec.Struct) -> bytes:
     """A value as a JSON file, with format and version."""
-    return msgspec.json.format(msgspec.json.encode(_document(value)), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(_document(value), enc_hook=plain), indent=1) + b"\n"
 
 
 def to_yaml_document(value: msgspec.Struct) -> str:
@@ -50,7 +51,8 @@ def to_yaml_document(value: msgspec.Struct) -> str:
 
 
 def _document(value: msgspec.Struct) -> dict[str, Any]:
-    return {"format": f"{FORMAT}/{type(value).__name__}", "version": VERSION, "value": msgspec.to_builtins(value)}
+    builtins = msgspec.to_builtins(value, enc_hook=plain)
+    return {"format": f"{FORMAT}/{type(value).__name__}", "version": VERSION, "value": builtins}
 
 
 def from_document(text: str, kind: type[T], source: str = "document") -> T:

@@ -17,6 +17,17 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/ :#()+]{0,254}")
 WORLD = "world"
 
 
+def plain(value: object) -> object:
+    """What an encoder knows for a mapping that it may not know: frozendict is a dict for some versions of Python only.
+
+    Raises:
+        TypeError: any other value.
+    """
+    if isinstance(value, frozendict):
+        return dict(value)
+    raise TypeError(f"cannot serialise {type(value).__name__}")
+
+
 def finite(values: Iterable[float], what: str) -> tuple[float, ...]:
     """The values as floats.
 

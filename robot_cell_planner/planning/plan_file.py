@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from ..cell.value import plain
 from ..errors import FileError, RobotCellError
 from .plan import Plan
 
@@ -46,7 +47,7 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
 def _encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
-    raise NotImplementedError(f"cannot write {type(value).__name__}")
+    return plain(value)
 
 
 def _decode(kind: Any, value: Any) -> Any:

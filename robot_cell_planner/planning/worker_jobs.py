@@ -47,6 +47,12 @@ class Job:
         """By the clock of `time.monotonic`; infinite without a time limit."""
         return self.started + self.time_limit if self.time_limit else float("inf")
 
+    def restart_clock(self) -> None:
+        """Count the time limit from now on, unless a worker has begun the job."""
+        with self._lock:
+            if not self._taken:
+                self.started = time.monotonic()
+
     def cancel(self) -> None:
         """Ask the job to end; its `on_done` gets a CancelledError unless it is done already. One that still waits for a
         worker ends at once."""

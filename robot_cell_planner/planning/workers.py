@@ -77,6 +77,8 @@ class WorkerPool:
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._closing = False
         self._alarm = Alarm()
+        self._lock = threading.Lock()
+        self._early: list[Job] | None = []  # submitted before any worker was ready; None: one has been
         self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
         for thread in self._threads:
             thread.start()
@@ -91,7 +93,8 @@ class WorkerPool:
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
     ) -> Job:
-        """Queue a job; the clock of its time limit runs from now on.
+        """Queue a job; the clock of its time limit runs from now on, or from when the first of all workers is ready: they
+        may have to compile what later ones find on disk.
 
         Raises:
             LimitExceededError: a thousand jobs wait already.
@@ -102,9 +105,24 @@ class WorkerPool:
             raise LimitExceededError("too many requests wait for a worker", stage="worker", values=numbers)
         job = Job(task, scene, request, time_limit, on_progress, on_done)
         self._jobs.put(job)
-        if time_limit:
-            self._alarm.at(job.deadline, job.expire)
+        with self._lock:
+            if self._early is not None:
+                self._early.append(job)
+                return job
+        self._watch(job)
         return job
+
+    def _watch(self, job: Job) -> None:
+        if job.time_limit:
+            self._alarm.at(job.deadline, job.expire)
+
+    def _begin(self) -> None:
+        """A worker is ready: the clocks of jobs that had none to run in start."""
+        with self._lock:
+            early, self._early = self._early, None
+        for job in early or ():
+            job.restart_clock()
+            self._watch(job)
 
     def run(self, task: str, scene: Scene, request: Any, time_limit: float = 0.0) -> Any:
         """Submit a job and wait for its result; raises its error."""
@@ -144,6 +162,7 @@ class WorkerPool:
         # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit this.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         worker = self._start()
+        self._begin()
         while True:
             job = self._jobs.get()
             if job is None or self._closing:

@@ -183,3 +183,23 @@ def test_workers_killed_at_random_moments_are_replaced(pool):
     # Whatever was killed around them, equal requests that were met have equal answers.
     assert len({outcome for outcome in outcomes if outcome[1] is not None}) <= 4
     assert pool.run("worker_tasks:echo", SCENE, 9)[1] == 9
+
+
+def test_the_time_that_workers_take_to_start_is_not_counted():
+    started = threading.Event()
+
+    class Slow(WorkerPool):
+        def _fork(self):
+            started.wait()
+            return super()._fork()
+
+    slow = Slow(1)
+    try:
+        waiting = Ended(slow, "worker_tasks:echo", "hello", time_limit=10.0)
+        waiting.job.started -= 100.0  # as if it had waited that long
+        started.set()
+        result, error = waiting.wait()
+        assert error is None
+        assert result[1] == "hello"
+    finally:
+        slow.close()
