@@ -9,15 +9,15 @@ from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..kinematics.forward import frame_matrix
 from ..kinematics.ik_problem import ik_problem
-from ..trajectory.timing import Method, TimedMotion, TimingOptions
+from ..trajectory.timing import TimedMotion, TimingOptions
 from .cartesian_options import CartesianOptions as CartesianOptions
 from .cartesian_options import Strategy as Strategy
+from .cartesian_timing import time_along
 from .finish import bare_plan, finish_plan
 from .follower import Follower
 from .graph import GraphFollower
 from .greedy import GreedyFollower
 from .job import Job, check_start, start_job
-from .path_timing import time_in_job
 from .plan import Plan
 from .request import check_joints
 from .route import Route
@@ -93,12 +93,10 @@ def plan_cartesian(
         job = replace(job, space=replace(job.space, start=path[0]))
 
     def timed(asked: TimingOptions) -> TimedMotion:
-        # The parameter of the samples is the way of the tool, so its speed is bounded along with the law of motion.
-        speed = asked.path_speed or asked.tool_speed
-        along = replace(asked, method=Method.FOLLOW_SAMPLES, path_speed=speed)
-        return time_in_job(
-            job, path, along, options.resolution, parameters=follower.parameters(), stops=follower.stops()
-        )
+        return time_along(
+            job, path, asked, options.resolution,
+            parameters=follower.parameters(), stops=follower.stops(), speeds=follower.speeds(),
+        )  # fmt: skip
 
     plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
     return finish_plan(

@@ -381,6 +381,10 @@ class Follower:
         rests = self.route.rests(widest, self.options.max_deviation)
         return tuple((np.flatnonzero((edges.ends == 1.0) & rests[edges.pieces]) + 1).tolist())
 
+    def speeds(self) -> Array:
+        """Speed of the frame [m/s] wanted on the motion to each point (n,); 0: none."""
+        return np.array([self.route.pieces[point.piece].speed for point in self.points])
+
     def report(self) -> CartesianReport:
         path, edges = self.path(), self.edges()
         distances, angles = self._deviations(path, edges)

@@ -1,0 +1,146 @@
+"""Arms among obstacles for the benchmark of Cartesian planning, and ways through them that are known to exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+import pinocchio as pin
+from frozendict import frozendict
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.geometry import Box, Shape
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.robot_files import load_robot
+from robot_cell_planner.cell.state import BodyState, RobotCellState
+from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.kinematics.chain import Chain, chain_of
+from robot_cell_planner.kinematics.model import cell_model
+from robot_cell_planner.kinematics.targets import TargetMode, target_frame
+
+from .arms import PUBLIC, ROOT
+
+ARMS = ("ur10", "panda", "demo")
+STEP = 0.002  # [m or rad] of the frame, between the configurations that a way is made of
+LIMIT_ROOM = 0.02  # [rad] kept from joint limits
+LEAST_SINGULAR_VALUE = 0.05
+
+
+@lru_cache(maxsize=8)
+def arm_cell(name: str) -> tuple[RobotCell, RobotCellState]:
+    """An arm with its shapes: the UR10 with a gripper among twelve boxes, the Panda among twelve boxes, or the cell of
+    the demonstration."""
+    if name == "demo":
+        return load_cell(ROOT / "config" / "demo" / "cell.yaml")
+    if name == "ur10":
+        cell, state = load_cell(ROOT / "config" / "ur10" / "cell.yaml")
+        reach = (0.6, 1.3)
+    else:
+        folder = f"{PUBLIC}/panda_description"
+        robot = load_robot("panda", f"{folder}/urdf/panda.urdf", srdf=f"{folder}/srdf/panda.srdf")
+        cell = RobotCell("panda", frozendict({"panda": robot}))
+        state = cell.default_state()
+        reach = (0.4, 0.8)
+    rng = np.random.default_rng(5)
+    bodies, placed = {}, {}
+    for index in range(12):
+        body, angle, radius = f"box{index}", rng.uniform(-np.pi, np.pi), rng.uniform(*reach)
+        size = rng.uniform(0.05, 0.15, 3).tolist()
+        bodies[body] = RigidBody(body, (Shape(Box((size[0], size[1], size[2]))),))
+        position = (float(radius * np.cos(angle)), float(radius * np.sin(angle)), float(rng.uniform(0.0, 1.0)))
+        placed[body] = BodyState(Pose.from_rpy(position, rng.uniform(-3.0, 3.0, 3).tolist()))
+    cell = msgspec.structs.replace(cell, bodies=frozendict(bodies), frames=frozendict())
+    return cell, msgspec.structs.replace(state, bodies=frozendict(placed))
+
+
+def group_of(cell: RobotCell) -> str:
+    """The group that is planned for."""
+    return "arm" if "panda" in cell.robots else ""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownWay:
+    """A polyline of the frame that is known to be feasible: the configuration that it begins in, its poses (k, 4, 4)
+    without that of the start, and configurations (n, dof) every `STEP` of it that are free and within limits."""
+
+    start: Any
+    poses: Any
+    path: Any
+
+
+class WayMaker:
+    """Makes ways from joint motions: joints move so that the frame goes straight, and what a redundant arm has left
+    swings by itself. A way ends where that meets a limit, a singular configuration or an obstacle."""
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, seed: int) -> None:
+        group = cell.group(group_of(cell))
+        self.variables = group.variables
+        model = cell_model(cell, state)
+        self.mode = TargetMode.TOOL if cell.tool_of_group(state, group.name) else TargetMode.ROBOT
+        frame = target_frame(cell, state, group.name, self.mode)
+        held = tuple((name, value) for name, value in sorted(state.configuration.items()) if name not in self.variables)
+        self.chain: Chain = chain_of(model, frame, self.variables, held)
+        self.checker = CollisionChecker(cell, state, self.variables)
+        indices = model.indices(self.variables)
+        self.lower = np.maximum(model.lower[indices], -np.pi) + LIMIT_ROOM
+        self.upper = np.minimum(model.upper[indices], np.pi) - LIMIT_ROOM
+        self.rng = np.random.default_rng(seed)
+
+    def ways(self, segments: int, shortest: float, longest: float) -> Iterator[KnownWay]:
+        """Ways of some segments, each of `shortest` to `longest` [m]."""
+        while True:
+            found = self._try(segments, shortest, longest)
+            if found is not None:
+                yield found
+
+    def _try(self, segments: int, shortest: float, longest: float) -> KnownWay | None:
+        q = self.rng.uniform(self.lower, self.upper)
+        if self.checker.in_collision(q):
+            return None
+        start, poses, path = q, [], [q]
+        for _ in range(segments):
+            direction = self.rng.normal(size=3)
+            direction /= np.linalg.norm(direction)
+            length = self.rng.uniform(shortest, longest)
+            turn = self.rng.normal(size=3) * self.rng.uniform(0.0, 0.5)
+            swing = self.rng.uniform(-1.0, 1.0)
+            steps = int(np.ceil(max(length, float(np.linalg.norm(turn))) / STEP))
+            first = self.chain.forward(q.copy())
+            for index in range(1, steps + 1):
+                target = first.copy()
+                target[:3, :3] = first[:3, :3] @ pin.exp3(index / steps * turn)
+                target[:3, 3] += index / steps * length * direction
+                moved = self._to(q, target, swing * STEP)
+                if moved is None:
+                    return None
+                path.append(moved)
+                q = moved
+            poses.append(target)
+        return KnownWay(start, np.array(poses), np.array(path))
+
+    def _to(self, q: Any, target: Any, swing: float) -> Any:
+        """The configuration at a pose next to another one; None where that is not allowed."""
+        moved = q.copy()
+        if len(q) > 6:
+            _, _, rows = np.linalg.svd(self.chain.jacobian(q))
+            null = rows[-1] * np.sign(rows[-1][np.argmax(np.abs(rows[-1]))])
+            moved = moved + swing * null
+        for _ in range(6):
+            pose = self.chain.forward(moved)
+            turn = pose[:3, :3] @ pin.log3(pose[:3, :3].T @ target[:3, :3])
+            error = np.concatenate((target[:3, 3] - pose[:3, 3], turn))
+            if np.abs(error).max() < 1e-11:
+                break
+            jacobian = self.chain.jacobian(moved)
+            if np.linalg.svd(jacobian, compute_uv=False)[-1] < LEAST_SINGULAR_VALUE:
+                return None
+            moved = moved + np.linalg.pinv(jacobian) @ error
+        inside = (moved >= self.lower).all() and (moved <= self.upper).all()
+        near = np.abs(moved - q).max() < 0.1
+        return moved if inside and near and not self.checker.in_collision(moved) else None
