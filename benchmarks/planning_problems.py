@@ -1,0 +1,256 @@
+"""Planning problems: those of a file, and families made here for an arm of six and one of seven joints.
+
+A file is JSON: `joints`, and `problems` with `scene` (the family), `index`, `start`, `goals`, `fixed` (values of other
+joints by name), `obstacles` (`name`, `type` box or cylinder, `position`, `quat_xyzw`, `size` or `length` and
+`radius`; in metres), and optionally `valid`. The robot is the Panda of example-robot-data with its meshes, its base at
+the origin.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.geometry import Box, Cylinder, Shape
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.robot_files import load_robot
+from robot_cell_planner.cell.state import BodyState, RobotCellState
+from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.errors import InverseKinematicsError
+from robot_cell_planner.kinematics.ik_options import IkOptions
+from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.targets import FrameTarget
+
+Array = NDArray[np.float64]
+MODELS = "package://example-robot-data/robots"
+TRIES = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A robot, the group to plan for, a configuration in the open, and how far the hand reaches beyond the tip [m]."""
+
+    robot: Robot
+    group: str
+    home: tuple[float, ...]
+    hand: float
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A motion to plan, from the state's configuration to any of some goals (n, dof) of `joints`."""
+
+    family: str
+    name: str
+    group: str
+    joints: tuple[str, ...]
+    cell: RobotCell
+    state: RobotCellState
+    goals: tuple[tuple[float, ...], ...]
+
+    @property
+    def start(self) -> tuple[float, ...]:
+        return tuple(self.state.configuration[joint] for joint in self.joints)
+
+
+@lru_cache(maxsize=4)
+def arm(name: str) -> Arm:
+    """The Panda (seven joints) or the UR5 (six)."""
+    if name == "panda":
+        folder = f"{MODELS}/panda_description"
+        robot = load_robot(name, f"{folder}/urdf/panda.urdf", f"{folder}/srdf/panda.srdf")
+        return Arm(robot, "arm", (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785), 0.21)
+    robot = load_robot(name, f"{MODELS}/ur_description/urdf/ur5_robot.urdf")
+    chain = robot.mechanism.chain("base_link", "tool0")
+    joints = tuple(variable for joint in chain for variable in joint.variables)
+    group = PlanningGroup("manipulator", joints, base_link="base_link", tip_link="tool0")
+    robot = msgspec.structs.replace(robot, groups=frozendict({"manipulator": group}))
+    return Arm(robot, "manipulator", (0.0, -1.57, 1.57, -1.57, -1.57, 0.0), 0.05)
+
+
+def read_problems(path: Path) -> list[Problem]:
+    """The problems of a file, those that it calls invalid left out."""
+    data = json.loads(path.read_text())
+    robot = arm("panda")
+    joints = tuple(data["joints"])
+    found = []
+    for entry in data["problems"]:
+        if not entry.get("valid", True):
+            continue
+        obstacles = [_obstacle(item) for item in entry["obstacles"]]
+        cell, state = cell_around(robot, obstacles)
+        fixed = {joint: value for joint, value in entry["fixed"].items() if joint in cell.variables}
+        state = state.with_configuration({**fixed, **dict(zip(joints, entry["start"], strict=True))})
+        goals = tuple(tuple(goal) for goal in entry["goals"])
+        name = f"{entry['scene']} {entry['index']}"
+        found.append(Problem(entry["scene"], name, robot.group, joints, cell, state, goals))
+    return found
+
+
+def _obstacle(item: Any) -> tuple[Box | Cylinder, Pose]:
+    pose = Pose(tuple(item["position"]), tuple(item["quat_xyzw"]))
+    if item["type"] == "box":
+        return Box(tuple(item["size"])), pose
+    return Cylinder(item["radius"], item["length"]), pose
+
+
+def cell_around(robot: Arm, obstacles: Sequence[tuple[Box | Cylinder, Pose]]) -> tuple[RobotCell, RobotCellState]:
+    """The robot at the origin with obstacles around it."""
+    bodies = {f"obstacle{i}": RigidBody(f"obstacle{i}", (Shape(shape),)) for i, (shape, _) in enumerate(obstacles)}
+    name = robot.robot.name
+    cell = RobotCell(name, frozendict({name: robot.robot}), bodies=frozendict(bodies))
+    state = cell.default_state()
+    for index, (_, pose) in enumerate(obstacles):
+        state = state.with_body(f"obstacle{index}", BodyState(pose))
+    return cell, state
+
+
+# Families of our own ------------------------------------------------------------------------------------------------
+
+Boxes = list[tuple[Box | Cylinder, Pose]]
+# Where the end of the hand goes: a position, and the direction in which it approaches.
+Place = tuple[tuple[float, float, float], tuple[float, float, float]]
+FORWARD, DOWN = (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)
+
+
+def _box(size: tuple[float, float, float], at: tuple[float, float, float]) -> tuple[Box | Cylinder, Pose]:
+    return Box(size), Pose(at)
+
+
+def shelf(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
+    """Three boards between two sides and a back; from one compartment into the other."""
+    x, low, gap = rng.uniform(0.5, 0.6), rng.uniform(0.1, 0.2), rng.uniform(0.28, 0.34)
+    boards = [_box((0.3, 0.8, 0.02), (x + 0.15, 0.0, low + level * gap)) for level in range(3)]
+    sides = [_box((0.3, 0.02, 2 * gap), (x + 0.15, side * 0.4, low + gap)) for side in (-1, 1)]
+    back = _box((0.02, 0.8, 2 * gap), (x + 0.31, 0.0, low + gap))
+    depth = x + rng.uniform(0.08, 0.14)
+    places = [((depth, rng.uniform(-0.2, 0.2), low + (level + 0.5) * gap), FORWARD) for level in (0, 1)]
+    return [*boards, *sides, back], places
+
+
+def bin_(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
+    """An open bin on a floor; from one corner of it into a second bin beside it."""
+    boxes = [_box((2.0, 2.0, 0.02), (0.0, 0.0, -0.06))]
+    places: list[Place] = []
+    height = rng.uniform(0.16, 0.24)
+    for side in (-1.0, 1.0):
+        x, y = rng.uniform(0.42, 0.48), side * rng.uniform(0.26, 0.32)
+        for dx, dy, size in (
+            (0.17, 0.0, (0.02, 0.36, height)),
+            (-0.17, 0.0, (0.02, 0.36, height)),
+            (0.0, 0.18, (0.36, 0.02, height)),
+            (0.0, -0.18, (0.36, 0.02, height)),
+        ):
+            boxes.append(_box(size, (x + dx, y + dy, 0.5 * height - 0.05)))
+        places.append(((x + rng.uniform(-0.04, 0.04), y + rng.uniform(-0.04, 0.04), rng.uniform(0.04, 0.1)), DOWN))
+    return boxes, places
+
+
+def narrow_slot(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
+    """A wall with a slot that the hand just fits through; from in front of it to behind it."""
+    x, middle, half = rng.uniform(0.42, 0.46), rng.uniform(0.4, 0.5), rng.uniform(0.14, 0.16)
+    below, above = middle - half, middle + half
+    wall = [
+        _box((0.03, 1.6, below + 0.1), (x, 0.0, 0.5 * below - 0.05)),
+        _box((0.03, 1.6, 1.2 - above), (x, 0.0, 0.5 * (above + 1.2))),
+    ]
+    y = rng.uniform(-0.15, 0.15)
+    return wall, [((x - 0.03, -y, middle), FORWARD), ((x + 0.08, y, middle), FORWARD)]
+
+
+def cage(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
+    """Posts and beams around a place; from beside it into it."""
+    x, size, height = rng.uniform(0.46, 0.5), 0.2, rng.uniform(0.45, 0.5)
+    angle = rng.uniform(0.0, np.pi / 4)
+    bars: Boxes = []
+    for turn in range(6):
+        a = angle + turn * np.pi / 3
+        bars.append((Cylinder(0.012, height), Pose((x + size * np.cos(a), size * np.sin(a), 0.5 * height))))
+    bars.append(_box((0.5, 0.02, 0.02), (x, 0.24, height)))
+    bars.append(_box((0.5, 0.02, 0.02), (x, -0.24, height)))
+    return bars, [((0.3, 0.45, 0.3), DOWN), ((x, 0.0, rng.uniform(0.06, 0.14)), DOWN)]
+
+
+def two_level_table(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
+    """A table with a second board below its top; from above it to between the boards."""
+    x, top = rng.uniform(0.48, 0.54), rng.uniform(0.5, 0.56)
+    low = top - rng.uniform(0.36, 0.4)
+    boxes = [_box((0.5, 1.0, 0.02), (x + 0.25, 0.0, z)) for z in (top, low)]
+    boxes += [_box((0.04, 0.04, top), (x + 0.45, side * 0.45, 0.5 * top)) for side in (-1, 1)]
+    y = rng.uniform(-0.25, 0.25)
+    middle = 0.5 * (top + low)
+    return boxes, [((x + 0.04, y, top + 0.06), DOWN), ((x + 0.14, -y, middle), FORWARD)]
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator], tuple[Boxes, list[Place]]]] = {
+    "shelf": shelf,
+    "bin": bin_,
+    "narrow slot": narrow_slot,
+    "cage": cage,
+    "two-level table": two_level_table,
+}
+
+
+def own_problems(arm_name: str, family: str, count: int, seed: int) -> Iterator[Problem]:
+    """Problems of a family; those drawn for which no free configuration reaches a place are drawn again."""
+    robot = arm(arm_name)
+    rng = np.random.default_rng([seed, list(FAMILIES).index(family), len(arm_name)])
+    made = 0
+    for _ in range(TRIES * count):
+        boxes, places = FAMILIES[family](rng)
+        cell, state = cell_around(robot, boxes)
+        joints = cell.group(robot.group).variables
+        state = state.with_configuration(dict(zip(joints, robot.home, strict=True)))
+        ends = [_reached(cell, state, robot, place, rng) for place in places]
+        if any(end is None for end in ends):
+            continue
+        start, goal = (tuple(end) for end in ends if end is not None)
+        state = state.with_configuration(dict(zip(joints, start, strict=True)))
+        yield Problem(f"{arm_name} {family}", f"{arm_name} {family} {made}", robot.group, joints, cell, state, (goal,))
+        made += 1
+        if made == count:
+            return
+    raise ValueError(f"no {count} problems of family {family} were found for {arm_name}")
+
+
+def _reached(
+    cell: RobotCell, state: RobotCellState, robot: Arm, place: Place, rng: np.random.Generator
+) -> Sequence[float] | None:
+    position, direction = (np.array(part) for part in place)
+    tip = _pointing(position - robot.hand * direction, direction, rng.uniform(-np.pi, np.pi))
+    target = FrameTarget(pose=Pose.from_matrix(tip))
+    checker = CollisionChecker(cell, state, group=robot.group)
+    try:
+        found = inverse_kinematics(
+            cell,
+            state,
+            target,
+            robot.group,
+            IkOptions(max_solutions=1, seed=int(rng.integers(1 << 30)), max_restarts=20),
+            lambda q: not checker.in_collision(q),
+        )
+    except InverseKinematicsError:
+        return None
+    return [float(value) for value in found.best]
+
+
+def _pointing(position: Array, z: Array, turn: float) -> Array:
+    """A transform (4, 4) whose z axis has a direction."""
+    x = np.cross((0.0, 1.0, 0.0), z)
+    y = np.cross(z, x)
+    matrix = np.eye(4)
+    matrix[:3, :3] = np.column_stack((np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x, z))
+    matrix[:3, 3] = position
+    return matrix
