@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker, segments
+from ..collision.motions.certifier import MotionCertificate, MotionCertifier, certifier_of
 from ..collision.report import CollisionPair
+from ..errors import GeometryError
 from ..trajectory.limits import Array
 from .watch import Watch
 
 MAX_BLOCKED_KEPT = 256
 # Batches are cut, so that a cancellation is heard within some milliseconds.
 CHUNK = 64
+# Configurations that exact distances may cost for a stretch of a motion that balls cannot tell about.
+EXACT_STATES = 400
 
 
 class CountedChecks:
@@ -38,6 +43,41 @@ class CountedChecks:
     def exhausted(self) -> bool:
         return self.states >= self.state_limit
 
+    @cached_property
+    def certifier(self) -> MotionCertifier | None:
+        """Proves motions of the checker free; None with another engine than coal, or where a shape cannot be covered
+        by balls."""
+        if self.checker.engine != "coal":
+            return None
+        try:
+            return certifier_of(self.checker)
+        except GeometryError:
+            return None
+
+    def _quickly_free(self, start: Array, end: Array) -> bool:
+        """Whether balls prove a straight motion free."""
+        certifier = self.certifier
+        if certifier is None or not certifier.within_slides(start, end):
+            return False
+        before = certifier.states
+        free = certifier.quickly_free(start, end)
+        self.states += certifier.states - before
+        return free
+
+    def certificate(self, start: Array, end: Array) -> MotionCertificate | None:
+        """What is proven of a straight motion; None where nothing can be.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        self.watch.check(self.states)
+        # A start beyond its limits, on its way back, is nothing for a certificate.
+        if self.certifier is None or not self.certifier.within_slides(start, end):
+            return None
+        found = self.certifier.certify(start, end, enough=EXACT_STATES)
+        self.states += found.states + found.exact_states
+        return found
+
     def state_free(self, q: Array) -> bool:
         """Whether q (dof,) is free.
 
@@ -49,13 +89,16 @@ class CountedChecks:
         return not self.checker.in_collision(q)
 
     def motion_free(self, start: Array, end: Array, step: float) -> bool:
-        """Whether a straight motion is free at states no further than `step` apart, its ends included.
+        """Whether a straight motion is proven free, or else free at states no further than `step` apart, its ends
+        included.
 
         Raises:
             CancelledError, TimedOutError: see `Watch`.
         """
         self.watch.check(self.states)
         self.motions += 1
+        if self._quickly_free(start, end):
+            return True
         fraction = self.checker.first_collision_on_motion(start, end, step)
         count = segments(start, end, step)
         if fraction is None:

@@ -18,12 +18,13 @@ from .goals import GoalSet, configuration
 from .improve import improve
 from .job import Job, check_start, start_job
 from .moves import ProjectedMover
+from .native import native_search
 from .objective import Objective
 from .ompl_search import search
 from .path_timing import leaves_path, time_in_job
 from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
 from .plan import Plan, PlanFailure
-from .planners import PlannerInfo, Settings, planner_info
+from .planners import NATIVE, PlannerInfo, Settings, planner_info
 from .projected_search import ProjectedSearch
 from .repair import verified
 from .request import UNTIL_LIMIT, MotionRequest, PlanningOptions
@@ -181,7 +182,10 @@ class _Finder:
         more = growing.more if growing is not None and growing.may_grow else None
         problem = SearchProblem(self.job.subspace, start, goals, step, improvement, more)
         mover = self.job.mover(step)
-        if isinstance(mover, ProjectedMover):
+        if self.planner.name == NATIVE:
+            shorten = self.options.simplify and self.options.tighten
+            result = native_search(problem, self.job.checks, self.parameters, seed, shorten)
+        elif isinstance(mover, ProjectedMover):
             result = ProjectedSearch(problem, mover, seed).run(more, ROUND)
         else:
             result = search(problem, self.job.checks, self.planner, self.parameters, seed)
@@ -210,7 +214,7 @@ def _improved(job: Job, path: Array, options: PlanningOptions, planner: PlannerI
     mover, watch = job.mover(options.search_step), job.watch
     cost = job.cost(options.objective)
     watch.best_cost = cost.of(path)
-    if (options.simplify or options.tighten) and len(path) > 2:
+    if (options.simplify or options.tighten) and len(path) > 2 and planner.name != NATIVE:
         with watch.stage("simplify"):
             if options.simplify:
                 path = simplify(path, mover)

@@ -68,6 +68,9 @@ def _switch(name: str, setter: str, default: bool, description: str) -> PlannerP
 RANGE = PlannerParameter(
     "range", "setRange", 0.5, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
+LONGEST = PlannerParameter(
+    "range", "longest", 1.0, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
+)
 GOAL_BIAS = PlannerParameter(
     "goal_bias", "setGoalBias", 0.05, 0.0, 1.0, "Share of the samples that are goals instead of random states."
 )

@@ -16,6 +16,7 @@ from .planner_parameters import (
     FMT_STAR,
     INFORMED,
     KPIECE,
+    LONGEST,
     RANGE,
     ROADMAP,
     RRT_STAR,
@@ -43,7 +44,7 @@ class Drive(str, Enum):
 
 @dataclass(frozen=True)
 class PlannerInfo:
-    """A planner: the class of OMPL behind it, what it is good for, and its parameters.
+    """A planner: the library and there the class behind it, what it is good for, and its parameters.
 
     improves: goes on improving its path. constraints: takes constraints on frames; all take combinations of joints.
     restriction: what is known to go wrong with it; "": nothing.
@@ -83,6 +84,7 @@ class PlannerInfo:
         return settings
 
 
+NATIVE = "Native"
 OVER_LIMIT = "It may overrun the limit on states by some hundreds."
 _STAR_TEXT = "Grows one tree from the start and rewires it to shorter ways"
 _LIST = (
@@ -93,6 +95,13 @@ _LIST = (
         "first one found. On constraints on frames the trees grow in steps that are projected onto them.",
         parameters=(RANGE,),
         constraints=True,
+    ),
+    PlannerInfo(
+        NATIVE,
+        "robot_cell_planner",
+        "RRTConnect and shortcuts, compiled as a whole, on motions that are proven free: the robot as balls, exact "
+        "distances near start and goals. Fastest; keeps about 15 mm from things on the way. Needs engine coal.",
+        parameters=(LONGEST,),
     ),
     PlannerInfo(
         "RRT",

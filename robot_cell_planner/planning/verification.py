@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..collision.checker import CollisionChecker
+from ..collision.motions.certifier import Verdict
 from ..collision.rules import CollisionOptions
 from ..trajectory.limits import Array
 from .checks import CountedChecks
@@ -19,8 +20,9 @@ ROOMS = (0.03, 0.006)
 class PathVerifier:
     """Holds straight motions against the cell, from end to end.
 
-    A state whose things keep a distance of `room` beyond their margins proves the motion free as far as nothing can
-    approach anything by more than that. Where no such room is, states are checked one by one, no joint moving by more
+    A certificate decides where it can. Where it cannot, as where something is grazed, a state whose things keep a
+    distance of `room` beyond their margins proves the motion free as far as nothing can approach anything by more than
+    that. Where no such room is, states are checked one by one, no joint moving by more
     than `resolution` from one to the next.
 
     Attributes: length, proven: of the motions found free, and of what of them is proven, Euclidean in joint space.
@@ -45,6 +47,11 @@ class PathVerifier:
         if key in self._free:
             return True
         self._checks.motions += 1
+        certificate = self._checks.certificate(start, end)
+        if certificate is not None and certificate.verdict is not Verdict.UNDECIDED:
+            if certificate.free:
+                self._note(key, start, end, 1.0)
+            return certificate.free
         step = end - start
         fastest = float(np.abs(step).max())
         if fastest == 0.0:

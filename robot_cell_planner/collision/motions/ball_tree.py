@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ class BallTree:
 
 def ball_tree(balls: Floats) -> BallTree:
     """The tree of an owner's balls (n, 4), in clusters of about the square root of their number."""
+    return _made(np.ascontiguousarray(balls, dtype=np.float64).tobytes())
+
+
+@lru_cache(maxsize=1024)
+def _made(content: bytes) -> BallTree:
+    balls = np.frombuffer(content).reshape(-1, 4)
     groups = _clusters(balls, max(1, round(math.sqrt(len(balls)))))
     leaves = np.concatenate([balls[group] for group in groups])
     starts = tuple(np.concatenate(([0], np.cumsum([len(group) for group in groups]))).tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from ...cell.cell import RobotCell
 from ...cell.state import RobotCellState
 from ...errors import InvalidRequestError, JointLimitError, Value
+from ...kinematics.model import cell_model
 from ..checker import CollisionChecker
 from ..engine import TOUCHING
 from ..rules import CheckedPair
 from ..spheres.cover import PROTRUSION
 from .arrays import Packed, work_space
 from .curves import JointCurve, StraightMotion, stretches
-from .exact import ExactCertifier
+from .exact import ENOUGH, ExactCertifier
 from .scene import MotionScene
 from .schedule import FREE, MOST_OPEN, SPACING, certify_straight, look_at_boxes, open_stretches
 
@@ -28,8 +30,9 @@ Floats = NDArray[np.float64]
 STAGE = "certificate"
 COARSE = 1.0 / 256.0  # [rad or m] at which balls give up
 FINE = 1e-5  # [rad or m] at which exact distances do
-KEPT = 4  # arrays for different margins
+KEPT = 8  # arrays for different margins, certifiers for different arrangements
 MAX_LEVELS = 12
+_of_thread = threading.local()
 
 
 class Verdict(str, Enum):
@@ -126,12 +129,13 @@ class MotionCertifier:
         return bool(found == FREE)
 
     def certify(
-        self, start: Floats, end: Floats, margin: float = 0.0, *, resolution: float = FINE
+        self, start: Floats, end: Floats, margin: float = 0.0, *, resolution: float = FINE, enough: int = ENOUGH
     ) -> MotionCertificate:
         """Decide about the straight motion between two configurations (dof,) [rad or m].
 
         margin [m]: to keep in addition to the margins of the cell. resolution [rad or m]: stretches in which no joint
-        moves by more than this are not cut any further.
+        moves by more than this are not cut any further. enough: configurations that exact distances may cost for each
+        stretch that balls cannot tell about.
 
         Raises:
             InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
@@ -146,7 +150,7 @@ class MotionCertifier:
         if self.balls_serve(margin):
             scene, work = self.packed(margin)
             left = open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts)
-        return self._decided(motion, left, margin, resolution, int(facts[0]))
+        return self._decided(motion, left, margin, resolution, int(facts[0]), enough)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
         """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters."""
@@ -185,7 +189,7 @@ class MotionCertifier:
         return rows[np.argsort(rows[:, 0], kind="stable")], int(facts[0])
 
     def _decided(
-        self, curve: JointCurve, left: Floats, margin: float, resolution: float, states: int
+        self, curve: JointCurve, left: Floats, margin: float, resolution: float, states: int, enough: int = ENOUGH
     ) -> MotionCertificate:
         """The certificate of a curve of which the stretches `left` (n, 2) are still open."""
         before = self.exact.states
@@ -194,7 +198,7 @@ class MotionCertifier:
         share = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
         undecided: MotionCertificate | None = None
         for middle, half in left.tolist():
-            found = self.exact.certify(curve, middle, half, margin, resolution)
+            found = self.exact.certify(curve, middle, half, margin, resolution, enough)
             if found.free:
                 continue
             verdict = MotionCertificate(
@@ -222,15 +226,23 @@ class MotionCertifier:
         assert isinstance(found, CheckedPair)
         return found
 
-    def _check_slides(self, start: Floats, end: Floats) -> None:
+    def within_slides(self, start: Floats, end: Floats) -> bool:
+        """Whether both configurations (dof,) are within the limits of all slides; beyond nothing is proven."""
+        return self._slide_beyond(start) is None and self._slide_beyond(end) is None
+
+    def _slide_beyond(self, q: Floats) -> Value | None:
         for variable, multiplier, offset, low, high in self._slides:
-            for q in (start, end):
-                value = multiplier * float(q[variable]) + offset
-                if not low - 1e-9 <= value <= high + 1e-9:
-                    name = self.checker.variables[variable]
-                    numbers = (Value(name, value, low if value < low else high, "m"),)
-                    text = f"a motion takes joint {name} beyond its limits"
-                    raise JointLimitError(text, stage=STAGE, subjects=(name,), values=numbers)
+            value = multiplier * float(q[variable]) + offset
+            if not low - 1e-9 <= value <= high + 1e-9:
+                return Value(self.checker.variables[variable], value, low if value < low else high, "m")
+        return None
+
+    def _check_slides(self, start: Floats, end: Floats) -> None:
+        for q in (start, end):
+            beyond = self._slide_beyond(q)
+            if beyond is not None:
+                text = f"a motion takes joint {beyond.name} beyond its limits"
+                raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
 
 
 def _check_numbers(margin: float, resolution: float) -> None:
@@ -238,6 +250,26 @@ def _check_numbers(margin: float, resolution: float) -> None:
         raise InvalidRequestError(f"margin is {margin} m, expected 0 to 10", stage=STAGE)
     if not 1e-9 <= resolution <= 1.0:
         raise InvalidRequestError(f"resolution is {resolution}, expected 1e-9 to 1", stage=STAGE)
+
+
+def certifier_of(checker: CollisionChecker) -> MotionCertifier:
+    """The certifier of a checker; the thread keeps it for others that check the same.
+
+    Raises:
+        GeometryError: a shape cannot be covered.
+    """
+    kept: OrderedDict[tuple[object, ...], tuple[object, MotionCertifier]]
+    kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
+    model = cell_model(checker.cell, checker.state)
+    key = (id(checker.rule_book), checker.variables, model.configuration(checker.state).tobytes())
+    found = kept.get(key)
+    if found is None:
+        # The book is held, so that its id comes to mean no other.
+        found = kept[key] = (checker.rule_book, MotionCertifier(checker))
+        if len(kept) > KEPT:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return found[1]
 
 
 def certify(

@@ -48,13 +48,16 @@ class ExactCertifier:
         self._speeds: dict[tuple[int, int], Floats] = {}
         self.states = 0
 
-    def certify(self, curve: JointCurve, middle: float, half: float, margin: float, resolution: float) -> Finding:
+    def certify(
+        self, curve: JointCurve, middle: float, half: float, margin: float, resolution: float, enough: int = ENOUGH
+    ) -> Finding:
         """Whether a curve keeps a margin [m] beyond those of the rule book, within `half` of `middle`.
 
-        resolution: where no joint moves by more than this [rad or m], nothing is cut any further.
+        resolution: where no joint moves by more than this [rad or m], nothing is cut any further. enough:
+        configurations that it may cost.
         """
         pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
-        spent = self.states + ENOUGH
+        spent = self.states + enough
         while pending:
             middle, half, kept = pending.pop()
             spread = curve.spread(middle, half)[self._joint_of] * self._gain

@@ -32,6 +32,7 @@ RADIUS = 0.5
 class Plane:
     """Stands for a collision checker: a disc of radius 0.5 at the origin is not free."""
 
+    engine = "none"
     default = np.zeros(2)
 
     def in_collision(self, q):

@@ -67,11 +67,19 @@ def test_with_room_all_around_few_states_prove_everything():
     assert checks.states < 40
 
 
-def test_near_a_wall_states_are_checked_one_by_one():
+def test_near_a_wall_exact_distances_prove_the_motion():
     cell, state = wall_with_gap()
-    verify, checks = verifier(cell, state)
+    verify, _ = verifier(cell, state)
     # 1 mm from the wall's face, which stands at -0.1 for the middle of the cube.
     assert verify.is_free(np.array([-0.101, -0.9]), np.array([-0.101, 0.4]))
+    assert verify.proven == verify.length == pytest.approx(1.3)
+
+
+def test_along_a_wall_states_are_checked_one_by_one():
+    cell, state = wall_with_gap()
+    verify, checks = verifier(cell, state)
+    # Touching its face all along, which no distance proves free.
+    assert verify.is_free(np.array([-0.1, -0.9]), np.array([-0.1, 0.4]))
     assert verify.proven == 0.0
     assert checks.states > 1300
 

@@ -1,0 +1,219 @@
+"""The native planner: RRT-Connect with shortcutting, compiled as a whole, on motions that are proven free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..collision.motions.certifier import COARSE, MotionCertifier
+from ..errors import NotSupportedError
+from ..trajectory.limits import Array
+from . import native_kernels as kernels
+from .checks import CountedChecks
+from .search import SearchProblem, SearchResult
+from .subspace import Subspace
+
+SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
+TRIES, FRUITLESS, LEAST_GAIN = 100, 20, 0.003
+# To leave a start that balls cannot prove free: distances [rad or m] at which places around are tried, and how many.
+AROUND = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
+PLACES = 32
+ENOUGH = 100  # configurations that a proof of a way out may cost
+FIRST_SLICE = 2_000
+SMALL = 4  # nodes by end, below which a tree hardly grew
+MORE_LEADS = 6  # that such an end gets
+
+
+@dataclass(frozen=True)
+class NativeOptions:
+    """longest: motion that is added to a tree at once, rad or m in joint space. seed: of samples and shortcuts.
+    state_limit: configurations to look at. shorten: cut corners."""
+
+    longest: float = 1.0
+    seed: int = 0
+    state_limit: int = 1_000_000
+    shorten: bool = True
+
+
+class NativePlanner:
+    """Plans between configurations (dof,) of a certifier's variables, within a subspace."""
+
+    def __init__(self, certifier: MotionCertifier, subspace: Subspace) -> None:
+        self._certifier = certifier
+        self._space = subspace
+        scene, work = certifier.packed()
+        self._held = (scene, work)
+        self._addresses = (scene.address, work.address)
+        size = len(subspace.q_lower)
+        self._origin = np.zeros(size) if subspace.whole else np.ascontiguousarray(subspace.origin, dtype=np.float64)
+        self._basis = np.eye(size) if subspace.whole else np.ascontiguousarray(subspace.basis, dtype=np.float64)
+        self._limits = np.array((subspace.q_lower - 1e-9, subspace.q_upper + 1e-9))
+        self._bounds = np.array((subspace.lower, subspace.upper))
+        self._facts = np.zeros(3)
+        self._exact_states = 0
+
+    @property
+    def states(self) -> int:
+        """Configurations looked at, by balls or exactly."""
+        return int(self._facts[0]) + self._exact_states
+
+    def solve(
+        self,
+        start: Array,
+        goals: Sequence[Array],
+        options: NativeOptions,
+        check: Callable[[int], None] = lambda states: None,
+        more_goals: Callable[[], Sequence[Array]] | None = None,
+    ) -> SearchResult:
+        """A path (n, dof) from the start to one of the goals, which are met exactly, all of it proven free.
+
+        check: called with the states looked at every some milliseconds; it may raise. more_goals: called then, too.
+        """
+        if not self._certifier.balls_serve():
+            return SearchResult(None)
+        trees = _Trees(self._space, options.longest)
+        for tree, ends in ((0, [start]), (1, list(goals))):
+            for q in ends:
+                trees.add(tree, self._leads(q, options.seed, 1, check))
+        found = kernels.GOING_ON
+        waiting = {0: [start], 1: list(goals)}
+        limit = float(FIRST_SLICE)
+        while found == kernels.GOING_ON and self.states < options.state_limit:
+            check(self.states)
+            if trees.counts[0] and trees.counts[1]:
+                limit = min(limit, options.state_limit - self._exact_states)
+                found = kernels.grow(
+                    *self._addresses, self._origin, self._basis, self._limits, self._bounds, trees.nodes,
+                    trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE, int(limit),
+                    self._facts,
+                )  # fmt: skip
+            limit = self._facts[0] + SLICE
+            if found != kernels.GOING_ON:
+                break
+            for tree, ends in waiting.items():
+                # A tree that hardly grew gets more ways out of its ends, once.
+                if ends and trees.counts[tree] < SMALL * len(ends):
+                    for q in ends:
+                        trees.add(tree, self._leads(q, options.seed, MORE_LEADS, check))
+                    waiting[tree] = []
+            further = list(more_goals()) if more_goals is not None else []
+            for q in further:
+                trees.add(1, self._leads(q, options.seed, 1, check))
+            if not (trees.counts[0] and trees.counts[1]) and not further:
+                break
+        if found != kernels.FOUND:
+            return SearchResult(None, int(trees.counts[0]), int(trees.counts[1]), trees.nearest_approach())
+        before, path, after = trees.path()
+        if options.shorten:
+            path = kernels.shorten(
+                *self._addresses, self._origin, self._basis, path, options.seed, TRIES, FRUITLESS, LEAST_GAIN, COARSE,
+                self._facts,
+            )  # fmt: skip
+        rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
+        return SearchResult(rows, int(trees.counts[0]), int(trees.counts[1]))
+
+    def _leads(self, q: Array, seed: int, most: int, check: Callable[[int], None]) -> list[Array]:
+        """Ways (1 or 2, dof) out of a configuration, `most` at most: itself alone where balls prove it free; else, or
+        if more are wanted, near ones that they prove free, joined to it by motions that exact distances prove."""
+        found: list[Array] = []
+        if self._certifier.quickly_free(q, q):
+            if most == 1:
+                return [q[None]]
+            found.append(q[None])
+        random = np.random.Generator(np.random.PCG64(seed))
+        z = self._space.to_reduced(q)
+        for distance in AROUND:
+            check(self.states)
+            for _ in range(PLACES):
+                near = self._beside(z, distance, random)
+                self._exact_states += 1
+                if not self._space.within_limits(near) or not self._certifier.quickly_free(near, near):
+                    continue
+                verdict = self._certifier.certify(q, near, enough=ENOUGH)
+                self._exact_states += verdict.states + verdict.exact_states
+                if verdict.free:
+                    found.append(np.array((q, near)))
+                    if len(found) >= most:
+                        return found
+                    break
+        return found
+
+    def _beside(self, z: Array, distance: float, random: np.random.Generator) -> Array:
+        """A configuration at a distance from a point of the subspace, in a random direction."""
+        direction = random.normal(size=len(z))
+        return self._space.to_full(z + distance * direction / np.linalg.norm(direction))
+
+
+class _Trees:
+    """The arrays of both trees, and the leads that their roots are the ends of."""
+
+    def __init__(self, space: Subspace, longest: float) -> None:
+        self._space = space
+        self._longest = longest
+        self.nodes = np.empty((2, kernels.CAPACITY, space.size))
+        self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
+        self.strides = np.empty((2, kernels.CAPACITY))
+        self.counts = np.zeros(5, dtype=np.int64)
+        self._leads: dict[tuple[int, int], Array] = {}
+
+    def add(self, tree: int, leads: Sequence[Array]) -> None:
+        """Add the inner ends of leads as roots of a tree."""
+        for lead in leads:
+            at = int(self.counts[tree])
+            if at + 1 < kernels.CAPACITY:
+                self.nodes[tree, at] = self._space.to_reduced(lead[-1])
+                self.parents[tree, at], self.strides[tree, at] = -1, self._longest
+                self._leads[tree, at] = lead
+                self.counts[tree] += 1
+
+    def path(self) -> tuple[Array, Array, Array]:
+        """The path (n, k) over the meeting, between what leads to its two ends, outermost first."""
+        branches: list[Array] = []
+        outer: list[Array] = []
+        for tree in (0, 1):
+            at = int(self.counts[kernels.START_MEETING + tree])
+            points = [self.nodes[tree, at]]
+            while self.parents[tree, at] >= 0:
+                at = int(self.parents[tree, at])
+                points.append(self.nodes[tree, at])
+            branches.append(np.array(points))
+            outer.append(self._leads[tree, at][:-1])
+        path = np.ascontiguousarray(np.concatenate((branches[0][::-1], branches[1])))
+        return outer[0], path, outer[1]
+
+    def nearest_approach(self) -> float:
+        """Smallest distance of two nodes, one of either tree; NaN if one tree is empty."""
+        one, other = (self.nodes[tree, : int(self.counts[tree])] for tree in (0, 1))
+        if not len(one) or not len(other):
+            return math.nan
+        return min(float(np.linalg.norm(other - point, axis=1).min()) for point in one)
+
+
+def native_search(
+    problem: SearchProblem, checks: CountedChecks, parameters: Mapping[str, float], seed: int, shorten: bool = True
+) -> SearchResult:
+    """Look for a path until one is found or the limit on states checked is reached; all of it is proven free.
+
+    parameters: "longest" motion that is added to a tree at once.
+
+    Raises:
+        NotSupportedError: the checks cannot prove anything, for their engine or for a shape that cannot be covered.
+        CancelledError, TimedOutError: see `Watch`.
+    """
+    if checks.certifier is None:
+        text = "the native planner needs engine coal, and shapes that can be covered by balls"
+        raise NotSupportedError(text, stage="search", subjects=(checks.checker.engine,))
+    planner = NativePlanner(checks.certifier, problem.subspace)
+    before = checks.states
+    options = NativeOptions(parameters["longest"], seed % 2**62, max(checks.state_limit - before, 1), shorten)
+
+    def check(states: int) -> None:
+        checks.states = before + states
+        checks.watch.check(checks.states)
+
+    result = planner.solve(problem.start, problem.goals, options, check, problem.more_goals)
+    checks.states = before + planner.states
+    return result

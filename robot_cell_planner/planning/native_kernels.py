@@ -1,0 +1,286 @@
+"""Compiled kernels of the native planner: RRT-Connect (Kuffner and LaValle, 2000) and shortcuts on certified motions.
+
+Trees grow in the coordinates of a subspace, q = origin + basis z. Every motion that is used is proven free by balls;
+what these cannot prove counts as blocked. `scene` and `work` are addresses as `collision.motions` makes them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collision.motions.schedule import FREE, certify_straight
+from ..collision.motions.simd import vectorised
+
+Array = NDArray[np.float64]
+
+CAPACITY = 40_000  # configurations in a tree
+FOUND, GOING_ON, FULL = 1, 0, 2
+# A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
+# next may be longer again.
+SHORTER, LONGER, SHORTEST = 0.6, 2.0, 0.02
+PRIMES = np.array((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53))
+# Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
+START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
+
+
+@vectorised
+def motion_free(
+    scene: int, work: int, origin: Array, basis: Array, first: Array, second: Array, resolution: float, facts: Array
+) -> bool:
+    """Whether the straight motion between two points of the subspace is proven free."""
+    dof, size = basis.shape
+    start, end = np.empty(dof), np.empty(dof)
+    for i in range(dof):
+        start[i] = end[i] = origin[i]
+        for k in range(size):
+            start[i] += basis[i, k] * first[k]
+            end[i] += basis[i, k] * second[k]
+    return bool(certify_straight(scene, work, start, end, resolution, facts) == FREE)
+
+
+@vectorised
+def random_share(seed: int, count: int) -> float:
+    """A number from 0 to 1 for a seed and a count, the same everywhere (SplitMix64; Steele and others, 2014)."""
+    z = np.uint64(seed) + np.uint64(count + 1) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@vectorised
+def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) -> None:
+    """Point number `number` of a Halton sequence within bounds, shifted by the seed; joints beyond the sixteenth are
+    random."""
+    for k in range(result.shape[0]):
+        if k < PRIMES.shape[0]:
+            value, share, rest = 0.0, 1.0, number + 1
+            while rest > 0:
+                share /= PRIMES[k]
+                value += share * (rest % PRIMES[k])
+                rest //= PRIMES[k]
+            value += random_share(seed, k)
+            value -= math.floor(value)
+        else:
+            value = random_share(seed + k, number)
+        result[k] = lower[k] + value * (upper[k] - lower[k])
+
+
+@vectorised
+def nearest(nodes: Array, count: int, point: Array) -> tuple[int, float]:
+    """The nearest of the first nodes to a point, and its distance."""
+    best, least = 0, math.inf
+    for i in range(count):
+        square = 0.0
+        for k in range(point.shape[0]):
+            square += (nodes[i, k] - point[k]) ** 2
+        if square < least:
+            best, least = i, square
+    return best, math.sqrt(least)
+
+
+@vectorised
+def towards(start: Array, target: Array, distance: float, longest: float, result: Array) -> bool:
+    """The point towards a target, at most `longest` away, into result; True if it is the target."""
+    if distance <= longest:
+        result[:] = target
+        return True
+    for k in range(result.shape[0]):
+        result[k] = start[k] + longest / distance * (target[k] - start[k])
+    return False
+
+
+@vectorised
+def within(origin: Array, basis: Array, limits: Array, point: Array) -> bool:
+    """Whether a point of the subspace is within the limits (2, dof)."""
+    for i in range(basis.shape[0]):
+        value = origin[i]
+        for k in range(basis.shape[1]):
+            value += basis[i, k] * point[k]
+        if value < limits[0, i] or value > limits[1, i]:
+            return False
+    return True
+
+
+@vectorised
+def grow(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    limits: Array,
+    bounds: Array,
+    nodes: Array,
+    parents: NDArray[np.int64],
+    strides: Array,
+    counts: NDArray[np.int64],
+    seed: int,
+    longest: float,
+    resolution: float,
+    states: int,
+    facts: Array,
+) -> int:
+    """Grow both trees until they meet, are full, or facts[0] reaches `states`; called again it goes on.
+
+    nodes: (2, capacity, k) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
+    how far it tries to grow. counts: (5,). bounds:
+    (2, k) of samples.
+    """
+    size = basis.shape[1]
+    point, new, step = np.empty(size), np.empty(size), np.empty(size)
+    while facts[0] < states:
+        tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
+        other = 1 - tree
+        if counts[tree] + 1 >= nodes.shape[1] or counts[other] + 1 >= nodes.shape[1]:
+            return FULL
+        sample(seed, counts[SAMPLES], bounds[0], bounds[1], point)
+        counts[SAMPLES] += 1
+        facts[0] += 1e-3  # so that samples alone come to an end
+        at, distance = nearest(nodes[tree], counts[tree], point)
+        if distance == 0.0 or not within(origin, basis, limits, point):
+            continue
+        stride = strides[tree, at]
+        towards(nodes[tree, at], point, distance, stride, new)
+        if not motion_free(scene, work, origin, basis, nodes[tree, at], new, resolution, facts):
+            strides[tree, at] = max(SHORTER * stride, SHORTEST * longest)
+            continue
+        stride = strides[tree, at] = min(LONGER * stride, longest)
+        tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
+        near, distance = nearest(nodes[other], counts[other], new)
+        while True:
+            arrived = towards(nodes[other, near], new, distance, longest, step)
+            if not motion_free(scene, work, origin, basis, nodes[other, near], step, resolution, facts):
+                break
+            if arrived:
+                counts[START_MEETING + tree], counts[START_MEETING + other] = tip, near
+                return FOUND
+            if counts[other] + 1 >= nodes.shape[1]:
+                return FULL
+            near = add_node(nodes[other], parents[other], strides[other], counts, other, step, near, longest)
+            distance = max(distance - longest, 0.0)
+    return GOING_ON
+
+
+@vectorised
+def add_node(
+    nodes: Array,
+    parents: NDArray[np.int64],
+    strides: Array,
+    counts: NDArray[np.int64],
+    tree: int,
+    point: Array,
+    parent: int,
+    stride: float,
+) -> int:
+    """Add a point to a tree; returns its number."""
+    number = counts[tree]
+    nodes[number] = point
+    parents[number] = parent
+    strides[number] = stride
+    counts[tree] = number + 1
+    return int(number)
+
+
+@vectorised
+def place_on(path: Array, count: int, length: float, result: Array) -> int:
+    """The point at a length along the first points of a path into result; returns the index of the point after it."""
+    index = 1
+    while True:
+        span = 0.0
+        for k in range(result.shape[0]):
+            span += (path[index, k] - path[index - 1, k]) ** 2
+        span = math.sqrt(span)
+        if length <= span or index == count - 1:
+            share = min(max(length / span, 0.0), 1.0) if span > 0.0 else 1.0
+            for k in range(result.shape[0]):
+                result[k] = path[index - 1, k] + share * (path[index, k] - path[index - 1, k])
+            return index
+        length -= span
+        index += 1
+
+
+@vectorised
+def length_of(path: Array, count: int) -> float:
+    """Length of the first points of a path."""
+    total = 0.0
+    for i in range(1, count):
+        square = 0.0
+        for k in range(path.shape[1]):
+            square += (path[i, k] - path[i - 1, k]) ** 2
+        total += math.sqrt(square)
+    return total
+
+
+@vectorised
+def distance_of(first: Array, second: Array) -> float:
+    square = 0.0
+    for k in range(first.shape[0]):
+        square += (first[k] - second[k]) ** 2
+    return math.sqrt(square)
+
+
+@vectorised
+def shorten(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    path: Array,
+    seed: int,
+    tries: int,
+    fruitless: int,
+    least_gain: float,
+    resolution: float,
+    facts: Array,
+) -> Array:
+    """A shorter path (m, k): waypoints that are not needed are left out, and corners are cut between random points,
+    `tries` times at most, until `fruitless` tries in a row gained less than a share `least_gain` of the length."""
+    size, count = path.shape[1], path.shape[0]
+    points = np.empty((count + 2 * tries, size))
+    points[:count] = path
+    count = drop_points(scene, work, origin, basis, points, count, resolution, facts)
+    first, second = np.empty(size), np.empty(size)
+    idle, length = 0, length_of(points, count)
+    for attempt in range(tries):
+        if count <= 2 or idle >= fruitless:
+            break
+        one, other = length * random_share(seed, 2 * attempt), length * random_share(seed, 2 * attempt + 1)
+        if one > other:
+            one, other = other, one
+        before = place_on(points, count, one, first)
+        after = place_on(points, count, other, second)
+        gain = other - one - distance_of(first, second)
+        idle += 1
+        if before >= after or gain <= least_gain * length:
+            continue
+        if not motion_free(scene, work, origin, basis, first, second, resolution, facts):
+            continue
+        idle = 0
+        rest = points[after:count].copy()
+        points[before], points[before + 1] = first, second
+        points[before + 2 : before + 2 + rest.shape[0]] = rest
+        count = before + 2 + rest.shape[0]
+        length = length_of(points, count)
+    count = drop_points(scene, work, origin, basis, points, count, resolution, facts)
+    return points[:count].copy()
+
+
+@vectorised
+def drop_points(
+    scene: int, work: int, origin: Array, basis: Array, points: Array, count: int, resolution: float, facts: Array
+) -> int:
+    """Leave out points whose neighbours connect directly, the first points of an array in place; returns how many are
+    left."""
+    index = 1
+    while index < count - 1:
+        if motion_free(scene, work, origin, basis, points[index - 1], points[index + 1], resolution, facts):
+            for i in range(index, count - 1):
+                points[i] = points[i + 1]
+            count -= 1
+            index = max(index - 1, 1)
+        else:
+            index += 1
+    return count

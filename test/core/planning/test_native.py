@@ -1,0 +1,140 @@
+"""The native planner: paths that are proven and end at their goals, repeat by seed, and end when they shall."""
+
+import numpy as np
+import pytest
+from planning_cells import gantry, is_free, spinner, wall_with_gap
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier
+from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
+from robot_cell_planner.planning.constraints import JointCombination
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.native_kernels import random_share, sample
+from robot_cell_planner.planning.path_tools import densify
+from robot_cell_planner.planning.plan_file import plan_to_json
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+
+ACROSS = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
+
+
+def planned(cell, state, goals=ACROSS, timing=None, constraints=(), **options):
+    request = MotionRequest(
+        goals, options=PlanningOptions(planner="Native", **options), timing=timing, constraints=constraints
+    )
+    return plan_motion(cell, state, request)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_path_through_the_gap_is_free_on_paper_and_proven(seed):
+    plan = planned(*wall_with_gap(), seed=seed)
+    assert plan.planner == "Native"
+    assert plan.path[0].tolist() == [-0.8, 0.0]
+    assert plan.path[-1].tolist() == [0.8, 0.0]
+    assert plan.proven == pytest.approx(1.0)
+    assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
+
+
+def test_shortening_saves_way():
+    long = planned(*wall_with_gap(), seed=1, simplify=False, tighten=False)
+    short = planned(*wall_with_gap(), seed=1)
+    assert short.path_length < long.path_length
+    # The shortest way goes over both corners of the gap: 0.7 across and 0.55 up, 0.2 along, and back.
+    assert 2.0 * np.hypot(0.7, 0.55) + 0.2 <= short.path_length < 2.6
+
+
+def test_equal_seeds_give_equal_bytes_and_others_do_not():
+    plans = [plan_to_json(planned(*wall_with_gap(), seed=seed), repeatable=True) for seed in (3, 3, 4)]
+    assert plans[0] == plans[1] != plans[2]
+
+
+def test_the_nearest_of_several_goals_that_can_be_reached():
+    goals = Goals(joint_goals=({"x": 0.8, "y": 0.9}, {"x": 0.8, "y": -0.9}))
+    plan = planned(*wall_with_gap(), goals=goals)
+    assert plan.goal in (0, 1)
+    assert plan.path[-1].tolist() == [0.8, (0.9, -0.9)[plan.goal]]
+
+
+def test_a_start_in_touch_is_left_by_exact_distances():
+    """The cube stands 2 mm from the wall, nearer than its balls can tell."""
+    cell, state = wall_with_gap()
+    state = state.with_configuration({"x": -0.102, "y": 0.0})
+    checker = CollisionChecker(cell, state)
+    start = np.array([-0.102, 0.0])
+    assert not checker.in_collision(start)
+    assert not MotionCertifier(checker).quickly_free(start, start)
+    plan = planned(cell, state)
+    assert plan.path[0].tolist() == start.tolist()
+    assert plan.proven == pytest.approx(1.0)
+
+
+def test_it_ends_at_its_limit_and_says_how_far_it_came():
+    with pytest.raises(NotConnectedError) as caught:
+        planned(*gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))[:1], _across(), state_limit=20_000)
+    failure = caught.value.partial
+    assert failure.start_tree_size > 1
+    assert failure.goal_tree_size > 1
+    assert failure.nearest_approach > 0.2
+
+
+def _across():
+    _, state = gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))
+    return state.with_configuration({"x": -0.8, "y": 0.0})
+
+
+def test_a_cancellation_ends_it():
+    cell, _ = gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))
+    asked = []
+
+    def cancelled():
+        asked.append(True)
+        return len(asked) > 30
+
+    request = MotionRequest(ACROSS, options=PlanningOptions(planner="Native", state_limit=10**9))
+    with pytest.raises(CancelledError):
+        plan_motion(cell, _across(), request, cancelled=cancelled)
+
+
+def test_combinations_of_joints_hold():
+    """y follows x: the cube passes the gap on the line y = 0.65 + 0.1 x."""
+    cell, state = wall_with_gap()
+    state = state.with_configuration({"x": -0.8, "y": 0.57})
+    goals = Goals(joint_goals=({"x": 0.8, "y": 0.73},))
+    line = JointCombination({"x": -0.1, "y": 1.0})
+    plan = planned(cell, state, goals, constraints=(line,))
+    assert np.allclose(plan.path[:, 1] - 0.1 * plan.path[:, 0], 0.65, atol=1e-9)
+
+
+def test_joints_without_limits_and_without_obstacles():
+    cell, state = spinner()
+    plan = planned(cell, state, Goals(joint_goals=({"endless": 3.0, "wide": -9.0},)))
+    assert plan.path_length == pytest.approx(np.hypot(3.0, 9.0))
+
+
+def test_another_engine_is_refused():
+    with pytest.raises(NotSupportedError, match="engine coal"):
+        planned(*wall_with_gap(), engine="bullet")
+
+
+def test_the_demo_arm_gets_around_its_post(demo):
+    cell, state = demo
+    request = MotionRequest(
+        Goals(joint_goals=({"shoulder_pan_joint": 1.5},)), options=PlanningOptions(planner="Native", seed=2)
+    )
+    plan = plan_motion(cell, state, request)
+    assert plan.proven == pytest.approx(1.0)
+    assert plan.trajectory is not None
+
+
+def test_samples_fill_the_bounds_and_depend_on_the_seed():
+    lower, upper = np.array([-1.0, 2.0, 0.0]), np.array([1.0, 3.0, 0.5])
+    points = np.zeros((2, 256, 3))
+    for seed in (0, 1):
+        for number in range(256):
+            sample(seed, number, lower, upper, points[seed, number])
+    assert (points >= lower).all()
+    assert (points <= upper).all()
+    assert np.abs(points.mean(axis=1) - 0.5 * (lower + upper)).max() < 0.03
+    assert np.abs(points[0] - points[1]).max() > 0.1
+    shares = np.array([random_share(7, k) for k in range(1000)])
+    assert 0.45 < shares.mean() < 0.55
+    assert len(np.unique(shares)) == 1000
