@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,7 +71,8 @@ class KinematicsNode(CellNode):
 
     def __init__(self) -> None:
         super().__init__("kinematics_node")
-        warm_up()  # rather now than at somebody's first request
+        # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
+        threading.Thread(target=warm_up, name="warm up", daemon=True).start()
         models = ModelReader(resource_roots(self.parameters))
         self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
         self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)
