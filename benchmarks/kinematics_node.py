@@ -132,11 +132,14 @@ def measure_services(results: Results) -> None:
         kind, service, request, core = chosen[LARGE]
         taken[LARGE] = [(caller.timed(kind, service, request), timed(core)) for _ in range(CALLS // 10)]
         caller.close()
-    for name, pairs in taken.items():
-        round_trip, core = np.median(np.array(pairs), axis=0).tolist()
+    middle = {name: np.median(np.array(pairs), axis=0).tolist() for name, pairs in taken.items()}
+    empty_trip = middle["bare"][0]
+    results.add("service/bare_round_trip_ms", empty_trip)
+    for name in chosen:
+        round_trip, core = middle[name]
         results.add(f"service/{name}_round_trip_ms", round_trip)
-        if name != "bare":
-            results.add(f"service/{name}_above_core_ms", round_trip - core)
+        results.add(f"service/{name}_above_core_ms", round_trip - core)
+        results.add(f"service/{name}_above_core_and_bare_ms", round_trip - core - empty_trip)
 
 
 def serve_bare() -> None:

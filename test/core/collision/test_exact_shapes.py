@@ -179,3 +179,21 @@ def test_a_flat_sheet_that_moves_is_not_forgotten():
         assert not check.in_collision(np.array([0.8]))
         assert check.in_collision(np.array([0.95]))
         assert check.distance(np.array([0.8])).distance == pytest.approx(0.1, abs=1e-5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("margin", [0.0, 0.02])
+@pytest.mark.parametrize("case", CASES)
+def test_verdict_first_pair_and_report_agree_on_the_very_threshold(case, margin, engine):
+    mover, thing, mover_pose, pose, reach = CASES[case]
+    made = checker(mover, thing, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, mover_pose, {"*": margin / 2})
+    threshold = 1.0 - reach - margin + TOUCHING
+    steps = np.concatenate((np.linspace(-4e-6, 4e-6, 17), np.linspace(-1e-8, 1e-8, 5)))
+    verdicts = set()
+    for q in threshold + steps[:, None]:
+        verdict = made.in_collision(q)
+        verdicts.add(verdict)
+        assert bool(made.report(q).pairs) is verdict
+        assert (made.first_pair(q) is not None) is verdict
+    if engine == "coal":
+        assert verdicts == {True, False}
