@@ -15,7 +15,7 @@ from .mechanism import Inertial, Mechanism
 from .pose import IDENTITY, Pose
 from .resources import NO_ROOTS, ResourceRoots, enclosing_folder
 from .robot import Robot
-from .robot_files import read_sources
+from .robot_files import mesh_use_of, read_sources
 from .sources import ModelSources
 from .state import BodyState, RobotCellState, ToolState
 from .things import CollisionSettings, NamedFrame, RigidBody, Tool, rigid_tool
@@ -84,10 +84,9 @@ class _Writer:
                     entry[f"{key}_text"] = text
             if sources.folder:
                 entry["folder"] = self._relative(sources.folder)
-        geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
-        uses = {geometry.use for geometry in geometries if isinstance(geometry, Mesh)}
-        if uses not in (set(), {MeshUse.HULL}):
-            entry["meshes"] = uses.pop().value  # one for all of them: that is how a description is read
+        use = mesh_use_of(mechanism)
+        if use is not MeshUse.HULL:
+            entry["meshes"] = use.value
         return entry
 
     def _still_readable(self, sources: ModelSources) -> bool:

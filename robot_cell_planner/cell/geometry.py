@@ -121,8 +121,8 @@ Rgba = tuple[float, float, float, float]
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A geometry at a pose in its link or body.
 
-    For those who look: rgba: colour, each 0 to 1. material: name of the material. texture: URI of an image, as the
-    author wrote it.
+    For those who look: rgba: colour, each 0 to 1, rounded to six decimals; all zero is none. material: name of the
+    material. texture: URI of an image, as the author wrote it.
     """
 
     geometry: Geometry
@@ -133,5 +133,13 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     texture: str = ""
 
     def __post_init__(self) -> None:
-        if self.rgba is not None and not all(0.0 <= value <= 1.0 for value in self.rgba):
+        for text in (self.name, self.material, self.texture):
+            if "\0" in text:
+                raise ValueError(f"{text!r} has a zero byte, which messages cannot hold")
+        if self.rgba is None:
+            return
+        if not all(0.0 <= value <= 1.0 for value in self.rgba):
             raise ValueError(f"rgba {list(self.rgba)} leaves the range 0 to 1")
+        # As much as a message holds, so that a cell is the same wherever it was sent.
+        r, g, b, a = (round(value, 6) + 0.0 for value in self.rgba)
+        msgspec.structs.force_setattr(self, "rgba", (r, g, b, a) if any((r, g, b, a)) else None)

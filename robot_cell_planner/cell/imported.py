@@ -9,11 +9,10 @@ import msgspec
 from frozendict import frozendict
 
 from .cell import RobotCell
-from .geometry import Mesh, MeshUse
 from .pose import Pose
 from .resources import NO_ROOTS, ResourceRoots
 from .robot import Robot
-from .robot_files import robot_from_sources
+from .robot_files import mesh_use_of, robot_from_sources
 from .state import BodyState, RobotCellState, ToolState
 from .things import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool
 from .value import WORLD
@@ -90,11 +89,8 @@ class _Renamer:
         )
 
     def robot(self, robot: Robot) -> Robot:
-        shapes = [s.geometry for link in robot.mechanism.links.values() for s in link.collisions]
-        uses = {shape.use for shape in shapes if isinstance(shape, Mesh)} or {MeshUse.HULL}
-        return robot_from_sources(
-            self.name(robot.name), robot.sources, self.prefix + robot.prefix, self.roots, uses.pop()
-        )
+        name, prefix = self.name(robot.name), self.prefix + robot.prefix
+        return robot_from_sources(name, robot.sources, prefix, self.roots, mesh_use_of(robot.mechanism))
 
     def imported(self, imported: Imported) -> Imported:
         cell, state = imported.cell, imported.state

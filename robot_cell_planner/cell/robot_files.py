@@ -8,7 +8,7 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ..errors import ModelError
-from .geometry import MeshUse
+from .geometry import Mesh, MeshUse
 from .limits import read_limits, with_default_limits
 from .mechanism import Mechanism
 from .pose import IDENTITY, Pose
@@ -120,6 +120,12 @@ def robot_from_sources(
         )
     except ValueError as error:
         raise ModelError(f"robot {name!r}: {error}", subjects=(name,)) from error
+
+
+def mesh_use_of(mechanism: Mechanism) -> MeshUse:
+    """How the collision meshes of a mechanism that was read from a description are checked: all of them alike."""
+    geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
+    return next((geometry.use for geometry in geometries if isinstance(geometry, Mesh)), MeshUse.HULL)
 
 
 def _mechanism(name: str, sources: ModelSources, prefix: str, roots: ResourceRoots, mesh_use: MeshUse) -> Mechanism:

@@ -24,7 +24,7 @@ from robot_cell_planner.errors import (
     UnknownNameError,
 )
 from robot_cell_planner.kinematics.transforms import WorldTransforms
-from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SceneChange, Shape
+from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SafetyMargin, SceneChange, Shape
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.node import LATCHED, reliable
 from robot_cell_planner.nodes.replica import SceneReplica
@@ -238,6 +238,13 @@ def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
         target[0] = client.apply(C(operation=C.MOVE, name="early_bird", pose=Pose(position=Point(z=0.1 * step))))
         check()
         assert caught_up.wait(30)
+    margins = C(operation=C.SET_COLLISION)
+    margins.models.collision.margins = [SafetyMargin(name="early_bird", margin=0.02)]
+    caught_up.clear()
+    target[0] = client.apply(margins)
+    check()
+    assert caught_up.wait(30)
+    assert replica.scene.cell.collision.margins["early_bird"] == 0.02
     scene, revision = client.scene()
     assert (replica.scene, replica.revision) == (scene, revision)
 

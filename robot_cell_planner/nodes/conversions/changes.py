@@ -17,7 +17,7 @@ from ...cell.pose import Quaternion
 from ...cell.value import WORLD, Vector3
 from ...errors import InvalidRequestError, LimitExceededError, Value
 from .basic import configuration_from_message, names_from_message, pose_from_message
-from .models import ModelReader, cell_to_message
+from .models import ModelReader, cell_to_message, settings_to_message
 from .states import state_from_message, state_to_message
 
 O = SceneChange  # noqa: E741 - the constants of the operations
@@ -188,11 +188,14 @@ _READERS: dict[int, _Reader] = {
 
 def update_to_message(change: SceneDifference, previous: int, revision: int, digest: str) -> SceneUpdate:
     """The update without its stamp."""
+    models = cell_to_message(change.models)
+    if change.collision is not None:
+        models.collision = settings_to_message(change.collision)
     return SceneUpdate(
         previous_revision=previous,
         revision=revision,
         removed=list(change.removed),
-        models=cell_to_message(change.models),
+        models=models,
         collision_changed=change.collision is not None,
         states=state_to_message(change.state),
         digest=digest,

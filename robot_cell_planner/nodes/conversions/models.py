@@ -30,7 +30,7 @@ from ...cell.mechanism import Inertial
 from ...cell.meshes import mesh_reference
 from ...cell.resources import ResourceRoots, resolve_below
 from ...cell.robot import Robot
-from ...cell.robot_files import read_sources, robot_from_sources, sources_roots, tool_from_sources
+from ...cell.robot_files import mesh_use_of, read_sources, robot_from_sources, sources_roots, tool_from_sources
 from ...cell.sources import ModelSources
 from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
@@ -39,6 +39,7 @@ from .kept import KeptMessages
 
 PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
+_USES = {number: use for use, number in MESH_USES.items()}
 RIGID_LINK = "body"
 
 
@@ -61,7 +62,7 @@ class CellWriter:
             tools=self._tools.messages(cell.tools),
             bodies=self._bodies.messages(cell.bodies),
             frames=[_frame_to_message(frame) for frame in cell.frames.values()],
-            collision=_settings_to_message(cell.collision),
+            collision=settings_to_message(cell.collision),
         )
 
 
@@ -146,7 +147,8 @@ class ModelReader:
     def _robot(self, message: RobotModel, field: str) -> Robot:
         place = f"{field}[{message.name}]"
         sources = self._sources(message.urdf, message.srdf, message.limits, place)
-        return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, self._roots_of(sources)))
+        use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
+        return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, roots, use))
 
     def _tool(self, message: ToolModel, field: str) -> things.Tool:
         place = f"{field}[{message.name}]"
@@ -159,9 +161,8 @@ class ModelReader:
         if message.visual or message.collision or message.inertial:
             raise InvalidRequestError(f"{place} has a URDF, so it takes no shapes and no inertial", subjects=(place,))
         sources = self._sources(message.urdf, ModelFile(), message.limits, place)
-        return _placed(
-            place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, self._roots_of(sources))
-        )
+        use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
+        return _placed(place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, roots, use))
 
     def _body(self, message: BodyModel, field: str) -> things.RigidBody:
         place = f"{field}[{message.name}]"
@@ -202,8 +203,8 @@ class ModelReader:
         geometry = _placed(field, lambda: self._geometry(message.geometry))
         color = (message.rgba.r, message.rgba.g, message.rgba.b, message.rgba.a)
         pose = pose_from_message(message.pose, f"{field}.pose")
-        rgba = tuple(_short(value) for value in color) if any(color) else None
-        return _placed(field, lambda: Shape(geometry, pose, message.name, rgba))
+        rgba = color if any(color) else None
+        return _placed(field, lambda: Shape(geometry, pose, message.name, rgba, message.material, message.texture))
 
     def _geometry(self, message: GeometryMessage) -> Geometry:
         size = tuple(message.dimensions)
@@ -222,10 +223,7 @@ class ModelReader:
         return {2: Cylinder, 3: Capsule, 4: Cone}[message.type](size[0], size[1])
 
     def _mesh(self, message: GeometryMessage) -> Geometry:
-        uses = {number: use for use, number in MESH_USES.items()}
-        if message.mesh_use not in uses:
-            raise InvalidRequestError(f"mesh_use {message.mesh_use} is none of 0 to 2")
-        use = uses[message.mesh_use]
+        use = _mesh_use(message.mesh_use)
         if not message.mesh_uri:
             vertices = tuple((v.x, v.y, v.z) for v in message.mesh.vertices)
             faces = tuple(tuple(int(i) for i in t.vertex_indices) for t in message.mesh.triangles)
@@ -279,13 +277,15 @@ def _placed(field: str, make: Callable[[], T]) -> T:
 
 
 @lru_cache(maxsize=16)
-def _cached_robot(name: str, sources: ModelSources, prefix: str, roots: ResourceRoots) -> Robot:
-    return robot_from_sources(name, sources, prefix=prefix, roots=roots)
+def _cached_robot(name: str, sources: ModelSources, prefix: str, roots: ResourceRoots, use: MeshUse) -> Robot:
+    return robot_from_sources(name, sources, prefix, roots, use)
 
 
-def _short(value: float) -> float:
-    """The shortest decimal that is this float32, so that colours survive the 32 bits of the message."""
-    return float(f"{value:.6g}")
+def _mesh_use(number: int, place: str = "") -> MeshUse:
+    if number not in _USES:
+        text = f"mesh_use {number} is none of 0 to {len(_USES) - 1}"
+        raise InvalidRequestError(f"{place}: {text}" if place else text)
+    return _USES[number]
 
 
 def _shape_to_message(shape: Shape) -> ShapeMessage:
@@ -295,6 +295,8 @@ def _shape_to_message(shape: Shape) -> ShapeMessage:
         geometry=geometry_to_message(shape.geometry),
         pose=pose_to_message(shape.pose),
         rgba=ColorRGBA(r=r, g=g, b=b, a=a),
+        material=shape.material,
+        texture=shape.texture,
     )
 
 
@@ -346,6 +348,7 @@ def _robot_to_message(robot: Robot) -> RobotModel:
         urdf=_urdf_to_message(robot.sources),
         srdf=_file_to_message(robot.sources.srdf, robot.sources.srdf_uri),
         limits=_file_to_message(robot.sources.limits, robot.sources.limits_uri),
+        mesh_use=MESH_USES[mesh_use_of(robot.mechanism)],
     )
 
 
@@ -354,6 +357,7 @@ def _tool_to_message(tool: things.Tool) -> ToolModel:
     if tool.sources.urdf:
         message.urdf = _urdf_to_message(tool.sources)
         message.limits = _file_to_message(tool.sources.limits, tool.sources.limits_uri)
+        message.mesh_use = MESH_USES[mesh_use_of(tool.mechanism)]
         return message
     link = tool.mechanism.links[RIGID_LINK]
     message.visual = [_shape_to_message(shape) for shape in link.visuals]
@@ -376,7 +380,7 @@ def _frame_to_message(frame: things.NamedFrame) -> NamedFrame:
     return NamedFrame(name=frame.name, attached_to=attached_to, pose=pose_to_message(frame.pose))
 
 
-def _settings_to_message(settings: things.CollisionSettings) -> SettingsMessage:
+def settings_to_message(settings: things.CollisionSettings) -> SettingsMessage:
     margins = [
         SafetyMargin(name="" if name == "*" else name, margin=margin) for name, margin in settings.margins.items()
     ]

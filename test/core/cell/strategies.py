@@ -51,7 +51,8 @@ geometries = st.one_of(
     meshes,
 )
 colours = st.none() | st.tuples(*[st.floats(0.0, 1.0)] * 4)
-shapes = st.builds(Shape, geometries, poses, st.text(max_size=4), colours, st.text(max_size=4), st.text(max_size=4))
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
+shapes = st.builds(Shape, geometries, poses, texts, colours, texts, texts)
 shape_tuples = st.lists(shapes, max_size=2).map(tuple)
 
 

@@ -1,0 +1,148 @@
+"""What is sent arrives as it was: models, states and differences through messages and their bytes, to the last bit."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from frozendict import frozendict
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.cell.difference import apply_difference, difference
+from robot_cell_planner.cell.geometry import MeshUse
+from robot_cell_planner.cell.resources import NO_ROOTS
+from robot_cell_planner.cell.robot_files import load_robot, load_tool
+from robot_cell_planner.cell.serialisation import to_json
+from robot_cell_planner.cell.things import CollisionSettings, PairMargin, rigid_tool
+from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
+from robot_cell_planner.nodes.conversions import basic
+from robot_cell_planner.nodes.conversions.changes import update_from_message, update_to_message
+from robot_cell_planner.nodes.conversions.models import ModelReader, cell_to_message
+from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "cell"))
+
+from strategies import bodies, frames, inertials, name_tuples, names, poses, shape_tuples, shapes, states
+
+ROOT = Path(__file__).parents[2]
+OWNER = ModelReader(NO_ROOTS).trusting()
+PANDA = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
+laws = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def sent(message):
+    return deserialize_message(serialize_message(message), type(message))
+
+
+def assert_same(again, value):
+    assert again == value
+    assert to_json(again) == to_json(value)
+
+
+@laws
+@given(states)
+def test_states(state):
+    again = state_from_message(sent(state_to_message(state)), "state")
+    assert_same(again, state)
+    assert again.digest() == state.digest()
+
+
+@laws
+@given(st.lists(states, min_size=2, max_size=4))
+def test_states_that_follow_each_other(states):
+    """What the writer keeps of one state does not get into the next."""
+    writer = StateWriter()
+    for state in [*states, *reversed(states)]:
+        assert_same(state_from_message(sent(writer.message(state)), "state"), state)
+
+
+settings_of_collision = st.builds(
+    CollisionSettings,
+    st.dictionaries(names, name_tuples.filter(bool), max_size=3).map(frozendict),
+    st.dictionaries(names | st.just("*"), st.floats(0.0, 10.0), max_size=3).map(frozendict),
+    st.lists(st.builds(PairMargin, names, names, st.floats(0.0, 10.0)), max_size=3).map(tuple),
+)
+
+
+@st.composite
+def cells(draw):
+    """Bodies, tools of shapes, frames and collision settings."""
+    some = st.lists(shapes, min_size=1, max_size=2).map(tuple)
+    tools = {
+        name: rigid_tool(name, draw(some), draw(shape_tuples), draw(st.none() | inertials), draw(poses))
+        for name in draw(st.lists(names, max_size=2, unique=True))
+    }
+    try:
+        return RobotCell(
+            draw(names),
+            tools=frozendict(tools),
+            bodies=frozendict({body.name: body for body in draw(st.lists(bodies, max_size=3))}),
+            frames=frozendict({frame.name: frame for frame in draw(st.lists(frames, max_size=2))}),
+            collision=draw(settings_of_collision),
+        )
+    except DuplicateNameError:
+        assume(False)
+
+
+@laws
+@given(cells())
+def test_cells(cell):
+    again = OWNER.cell(sent(cell_to_message(cell)), "cell")
+    assert_same(again, cell)
+    assert again.digest() == cell.digest()
+
+
+@laws
+@given(cells(), cells())
+def test_differences(first, second):
+    old, new = Scene(first, first.default_state()), Scene(second, second.default_state())
+    step = difference(old, new)
+    message = sent(update_to_message(step, 3, 4, new.state.digest()))
+    assert (message.previous_revision, message.revision) == (3, 4)
+    again = apply_difference(old, update_from_message(message, OWNER))
+    assert again == new
+    assert (again.state.digest(), again.cell.digest()) == (message.digest, second.digest())
+
+
+@pytest.mark.parametrize("name", ["demo", "ur10"])
+def test_cells_of_files(name):
+    cell, state = load_cell(ROOT / "config" / name / "cell.yaml")
+    assert_same(OWNER.cell(sent(cell_to_message(cell)), "cell"), cell)
+    assert_same(state_from_message(sent(state_to_message(state)), "state"), state)
+
+
+@pytest.mark.parametrize("use", MeshUse)
+def test_robots_and_tools_keep_how_their_meshes_are_checked(use):
+    robot = load_robot("left", PANDA, prefix="left_", mesh_use=use)
+    tool = load_tool("hand", PANDA, tcp_link="panda_hand", mesh_use=use)
+    cell = RobotCell("panda", frozendict(left=robot), frozendict(hand=tool))
+    assert_same(OWNER.cell(sent(cell_to_message(cell)), "cell"), cell)
+
+
+@laws
+@given(poses)
+def test_poses(pose):
+    assert basic.pose_from_message(sent(basic.pose_to_message(pose)), "pose") == pose
+
+
+@given(st.integers(0, 2**31 * basic.NANOSECONDS - 1))
+def test_times(stamp):
+    assert basic.time_from_message(sent(basic.time_to_message(stamp))) == stamp
+
+
+@given(st.floats(0.0, 1e9))
+def test_durations(seconds):
+    again = basic.duration_from_message(basic.duration_to_message(seconds))
+    assert again == pytest.approx(seconds, abs=1e-9, rel=1e-15)
+
+
+@given(st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3))
+def test_errors(text, subjects):
+    error = InvalidRequestError(text, stage="x", subjects=tuple(subjects))
+    again = basic.error_from_message(basic.error_to_message(error))
+    assert isinstance(again, RobotCellError)
+    assert (type(again), again.message, again.stage, again.subjects) == (type(error), text, "x", tuple(subjects))
