@@ -136,11 +136,13 @@ def check_joint_path(
     options: PlanningOptions | None = None,
     *,
     find_all: bool = False,
+    certificates: bool = True,
     cancelled: Callable[[], bool] | None = None,
 ) -> PathFindings:
     """Hold a path (n, dof) against position limits, constraints and the cell; and measure it.
 
-    find_all: report all that is wrong (up to 100 of a kind), not only the first of each kind.
+    find_all: report all that is wrong (up to 100 of a kind), not only the first of each kind. certificates: False to
+    ask the collision engine alone.
 
     Raises:
         InvalidRequestError: a malformed path.
@@ -152,7 +154,7 @@ def check_joint_path(
     watch = Watch(options.time_limit, None, cancelled)
     job = path_job(cell, state, variables, path, constraints, options, watch)
     with watch.stage("check"):
-        return _findings(job, path, options, find_all)
+        return _findings(job, path, options, find_all, certificates)
 
 
 def measure_joint_path(
@@ -267,11 +269,13 @@ def _refuse_invalid(job: Job, path: Array, options: PlanningOptions) -> PathVeri
     return verifier
 
 
-def _findings(job: Job, path: Array, options: PlanningOptions, find_all: bool) -> PathFindings:
+def _findings(
+    job: Job, path: Array, options: PlanningOptions, find_all: bool, certificates: bool
+) -> PathFindings:
     most = MAX_FAULTS if find_all else 1
     limits = [fault for index, q in enumerate(path) if (fault := _limit_fault(job, q, index)) is not None]
     faults = [*limits[:most], *_constraint_faults(job, path, most)]
-    verifier = PathVerifier(job.checks, options.resolution)
+    verifier = PathVerifier(job.checks, options.resolution, certificates=certificates)
     collisions: list[PathCollision] = []
     free = job.checks.state_free(path[0])
     if not free and len(path) == 1:

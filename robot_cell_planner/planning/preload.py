@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..kinematics.warm_up import warm_up
-from . import tasks
+from ..kinematics import warm_up as kinematics
+from . import native_warm_up, tasks
 
-warm_up()
+kinematics.warm_up()
+native_warm_up.warm_up()
 
 __all__ = ["tasks"]

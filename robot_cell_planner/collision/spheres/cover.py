@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 
 STAGE = "covering spheres"
 PROTRUSION = 0.01  # [m]
-VERSION = 1  # of the way in which covers are made; part of the key of what is on disk
+VERSION = 2  # of the way in which covers are made; part of the key of what is on disk
 KIND = "cover"
 SLACK = 1e-9  # [m] by which a ball holds a part to spare, far above rounding
 MAX_BALLS = 20_000
-MAX_PRUNED = 400  # balls of which each is tried to do without
+PRUNING = 1_000_000  # parts that may be looked at to find balls that are not needed
 MAX_CANDIDATES = 6_000  # grid points inside a solid that may become centres
 MAX_POINTS = 24_000  # sample points that the choice of balls has to hold
 
@@ -111,9 +111,8 @@ def prove(polytope: Polytope, balls: Floats, protrusion: float) -> int | None:
         return None
     if (balls[:, 3] > _depths(polytope, balls[:, :3]) + protrusion + SLACK).any():
         return None
-    facts = np.zeros(2)
-    gap = kernels.first_gap(polytope.simplices, balls.copy(), _smallest(protrusion), SLACK, facts)
-    return None if len(gap) else int(facts[1])
+    proven, pieces = _pieces(polytope, balls, protrusion)
+    return pieces if proven else None
 
 
 def _smallest(protrusion: float) -> float:
@@ -148,19 +147,27 @@ def _made(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
 
 
 def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[Floats, int]:
-    """The balls, largest first, less those that the proof can do without, with what it looked at."""
+    """The balls, largest first, less those that the proof can do without, with what it looked at. Smallest ones are
+    tried first, until the proofs have looked at a million parts."""
     kept = balls[np.argsort(-balls[:, 3], kind="stable")]
-    pieces = prove(polytope, kept, protrusion)
-    place = len(kept) - 1 if len(kept) <= MAX_PRUNED else -1
-    while place >= 0:
+    pieces = _pieces(polytope, kept, protrusion)[1]
+    spent = 0
+    for place in range(len(kept) - 1, -1, -1):
+        if spent > PRUNING:
+            break
         fewer = np.delete(kept, place, axis=0)
-        found = prove(polytope, fewer, protrusion)
-        if found is not None:
-            kept, pieces = fewer, found
-        place -= 1
-    if pieces is None:
-        raise GeometryError("balls that were proven one by one are not proven together", stage=STAGE)
+        proven, looked_at = _pieces(polytope, fewer, protrusion)
+        spent += looked_at
+        if proven and len(fewer):
+            kept, pieces = fewer, looked_at
     return kept, pieces
+
+
+def _pieces(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[bool, int]:
+    """Whether balls are proven to hold a polytope, and how many parts were looked at."""
+    facts = np.zeros(2)
+    gap = kernels.first_gap(polytope.simplices, balls.copy(), _smallest(protrusion), SLACK, facts)
+    return not len(gap), int(facts[1])
 
 
 def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats]:

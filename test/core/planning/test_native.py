@@ -1,5 +1,7 @@
 """The native planner: paths that are proven and end at their goals, repeat by seed, and end when they shall."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planning_cells import gantry, is_free, spinner, wall_with_gap
@@ -11,6 +13,7 @@ from robot_cell_planner.planning.constraints import JointCombination
 from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.native_kernels import random_share, sample
 from robot_cell_planner.planning.path_tools import densify
+from robot_cell_planner.planning.plan_check import verify_plan
 from robot_cell_planner.planning.plan_file import plan_to_json
 from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
 
@@ -138,3 +141,14 @@ def test_samples_fill_the_bounds_and_depend_on_the_seed():
     shares = np.array([random_share(7, k) for k in range(1000)])
     assert 0.45 < shares.mean() < 0.55
     assert len(np.unique(shares)) == 1000
+
+
+def test_the_check_of_plans_finds_violations_without_certificates(monkeypatch):
+    """The engine alone passes the plan and refuses it with a corner cut through the wall, even if balls proved all."""
+    cell, state = wall_with_gap()
+    plan = planned(cell, state, seed=1)
+    monkeypatch.setattr(MotionCertifier, "certify", None)
+    monkeypatch.setattr(MotionCertifier, "quickly_free", lambda *_: True)
+    assert verify_plan(cell, state, plan).holds
+    cut = np.array([plan.path[0], plan.path[-1]])
+    assert not verify_plan(cell, state, replace(plan, path=cut)).holds

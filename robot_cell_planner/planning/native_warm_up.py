@@ -1,0 +1,52 @@
+"""Compiles the kernels of certified motions and of the native planner before anyone waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from frozendict import frozendict
+
+from ..cell.cell import RobotCell
+from ..cell.geometry import Box, Shape, Sphere
+from ..cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from ..cell.robot import PlanningGroup, Robot
+from ..cell.state import RobotCellState
+from ..cell.things import RigidBody
+from ..collision.checker import CollisionChecker
+from ..collision.motions.certifier import MotionCertifier
+from ..collision.motions.curves import PolynomialMotion
+from ..collision.spheres.cover import cover
+from .native import NativeOptions, NativePlanner
+from .space import joint_space
+from .subspace import subspace_of
+
+
+def warm_up() -> None:
+    """Use every kernel once: a ball on a cross of slides plans around a post."""
+    cover(Box((0.1, 0.1, 0.1)))
+    cell, state = _cell()
+    checker = CollisionChecker(cell, state)
+    certifier = MotionCertifier(checker)
+    start, end = np.array((-0.5, 0.01)), np.array((0.5, 0.0))
+    certifier.certify(start, end)
+    certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
+    planner = NativePlanner(certifier, subspace_of(joint_space(cell, state), ()))
+    planner.solve(start, [end], NativeOptions())
+
+
+def _cell() -> tuple[RobotCell, RobotCellState]:
+    limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
+    links = {"base": Link("base"), "beam": Link("beam"), "ball": Link("ball", collisions=(Shape(Sphere(0.05)),))}
+    joints = {
+        "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
+        "y": Joint("y", JointKind.PRISMATIC, "beam", "ball", axis=(0.0, 1.0, 0.0), limits=limits),
+    }
+    mechanism = Mechanism("warm_up", frozendict(links), frozendict(joints))
+    group = PlanningGroup("xy", ("x", "y"), ("beam", "ball"), "base", "ball")
+    robot = Robot("warm_up", mechanism, frozendict({"xy": group}))
+    post = RigidBody("post", (Shape(Box((0.1, 0.1, 0.5))),))
+    cell = RobotCell(robots=frozendict({"warm_up": robot}), bodies=frozendict({"post": post}))
+    return cell, cell.default_state()
+
+
+if __name__ == "__main__":
+    warm_up()
