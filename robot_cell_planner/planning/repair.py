@@ -61,7 +61,7 @@ def verified(job: Job, path: Array, options: PlanningOptions, search: Search) ->
     values = (
         Value("states checked", checks.states, options.state_limit),
         Value("repairs", repair, MAX_REPAIRS),
-        Value("place", blocked),
+        Value("place", float(blocked or 0)),
     )
     text = "the path collides between the steps of the search, and no way around was found"
     raise PathInvalidError(text, stage="verify", values=values)
