@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -60,8 +61,9 @@ class PathVerifier:
             return True
         speed = float(np.abs(step) @ self._bounds)
         spans = [room / speed if speed > 0.0 else 1.0 for room in ROOMS]
-        stride = self._resolution / fastest
-        retry = [0.0 if 2.0 * span > stride else 2.0 for span in spans]
+        # The states of `path_tools.densify`, so that who checks the path there finds what was found here.
+        count = max(1, math.ceil(fastest / self._resolution - 1e-9))
+        retry = [0.0 if 2.0 * span > 1.0 / count else 2.0 for span in spans]
         place, proven = 0.0, 0.0
         while place < 1.0:
             self._checks.watch.check(self._checks.states)
@@ -75,7 +77,7 @@ class PathVerifier:
                     break
                 retry[level] = place + 2.0 * span
             else:
-                reached = min(place + stride, 1.0)
+                reached = min((math.floor(place * count + 1e-9) + 1) / count, 1.0)
                 if not self._checks.state_free(start + reached * step if reached < 1.0 else end):
                     return False
             place = reached
