@@ -27,9 +27,11 @@ from robot_cell_planner.kinematics.targets import TargetMode, target_frame
 from .arms import PUBLIC, ROOT
 
 ARMS = ("ur10", "panda", "demo")
-STEP = 0.002  # [m or rad] of the frame, between the configurations that a way is made of
+STEP = 0.01  # [m or rad] of the frame, between the configurations that a way is made of
 LIMIT_ROOM = 0.02  # [rad] kept from joint limits
 LEAST_SINGULAR_VALUE = 0.05
+CHECKED_EVERY = 0.02  # [rad]
+TRIES = 10  # directions from one configuration
 
 
 @lru_cache(maxsize=8)
@@ -105,24 +107,34 @@ class WayMaker:
             return None
         start, poses, path = q, [], [q]
         for _ in range(segments):
-            direction = self.rng.normal(size=3)
-            direction /= np.linalg.norm(direction)
-            length = self.rng.uniform(shortest, longest)
-            turn = self.rng.normal(size=3) * self.rng.uniform(0.0, 0.5)
-            swing = self.rng.uniform(-1.0, 1.0)
-            steps = int(np.ceil(max(length, float(np.linalg.norm(turn))) / STEP))
-            first = self.chain.forward(q.copy())
-            for index in range(1, steps + 1):
-                target = first.copy()
-                target[:3, :3] = first[:3, :3] @ pin.exp3(index / steps * turn)
-                target[:3, 3] += index / steps * length * direction
-                moved = self._to(q, target, swing * STEP)
-                if moved is None:
-                    return None
-                path.append(moved)
-                q = moved
-            poses.append(target)
+            found = next(filter(None, (self._segment(path[-1], shortest, longest) for _ in range(TRIES))), None)
+            if found is None:
+                return None
+            poses.append(found[0])
+            path.extend(found[1])
         return KnownWay(start, np.array(poses), np.array(path))
+
+    def _segment(self, q: Any, shortest: float, longest: float) -> tuple[Any, list[Any]] | None:
+        """A segment from a configuration in a random direction: the pose at its end, and configurations on it."""
+        direction = self.rng.normal(size=3)
+        direction /= np.linalg.norm(direction)
+        length = self.rng.uniform(shortest, longest)
+        turn = self.rng.normal(size=3) * self.rng.uniform(0.0, 0.5)
+        swing = self.rng.uniform(-1.0, 1.0)
+        steps = int(np.ceil(max(length, float(np.linalg.norm(turn))) / STEP))
+        first = self.chain.forward(q.copy())
+        path: list[Any] = []
+        target = first
+        for index in range(1, steps + 1):
+            target = first.copy()
+            target[:3, :3] = first[:3, :3] @ pin.exp3(index / steps * turn)
+            target[:3, 3] += index / steps * length * direction
+            moved = self._to(q, target, swing * STEP)
+            if moved is None:
+                return None
+            path.append(moved)
+            q = moved
+        return target, path
 
     def _to(self, q: Any, target: Any, swing: float) -> Any:
         """The configuration at a pose next to another one; None where that is not allowed."""
@@ -137,10 +149,11 @@ class WayMaker:
             error = np.concatenate((target[:3, 3] - pose[:3, 3], turn))
             if np.abs(error).max() < 1e-11:
                 break
-            jacobian = self.chain.jacobian(moved)
-            if np.linalg.svd(jacobian, compute_uv=False)[-1] < LEAST_SINGULAR_VALUE:
+            columns, values, rows = np.linalg.svd(self.chain.jacobian(moved), full_matrices=False)
+            if values[-1] < LEAST_SINGULAR_VALUE:
                 return None
-            moved = moved + np.linalg.pinv(jacobian) @ error
+            moved = moved + rows.T @ ((columns.T @ error) / values)
         inside = (moved >= self.lower).all() and (moved <= self.upper).all()
-        near = np.abs(moved - q).max() < 0.1
-        return moved if inside and near and not self.checker.in_collision(moved) else None
+        near = np.abs(moved - q).max() < 0.2
+        free = inside and near and not self.checker.motion_in_collision(q, moved, CHECKED_EVERY)
+        return moved if free else None

@@ -1,0 +1,70 @@
+"""Arms without obstacles, and ways of their tips that are known to be feasible, for tests of Cartesian planning."""
+
+import numpy as np
+import pinocchio as pin
+
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import TargetMode
+from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints
+
+
+def moved(pose, x=0.0, y=0.0, z=0.0):
+    return Pose((pose.position[0] + x, pose.position[1] + y, pose.position[2] + z), pose.quaternion)
+
+
+def axis_of(pose):
+    return tuple(pose.matrix[:3, 2].tolist())
+
+
+def as_axis(pose):
+    """The point and z axis of a pose."""
+    return pose.position, axis_of(pose)
+
+
+def tool_pose(cell, state):
+    return forward_kinematics(cell, state, mode=TargetMode.TOOL)
+
+
+def follow(cell, state, waypoints, *, group="", timing=None, **options):
+    request = CartesianRequest(waypoints, group=group, options=CartesianOptions(**options), timing=timing)
+    return plan_cartesian(cell, state, request)
+
+
+def frames(*poses, mode=TargetMode.TOOL, **fields):
+    return FrameWaypoints(poses, mode=mode, **fields)
+
+
+def axes(*poses, mode=TargetMode.TOOL, **fields):
+    return PointAxisWaypoints(tuple(as_axis(pose) for pose in poses), mode=mode, **fields)
+
+
+def known_line(chain, q, direction, length, turn, lower, upper, swing=0.0, step=0.01):
+    """The pose at the end of a straight way that the joints can go from q, by their own motions; None if they cannot.
+
+    swing: of what a redundant arm has left, rad or m per step of the way.
+    """
+    start = chain.forward(q.copy())
+    steps = int(np.ceil(max(length, np.linalg.norm(turn)) / step))
+    target = start
+    for index in range(1, steps + 1):
+        target = start.copy()
+        target[:3, :3] = start[:3, :3] @ pin.exp3(index / steps * turn)
+        target[:3, 3] += index / steps * length * direction
+        before = q
+        if len(q) > 6:
+            null = np.linalg.svd(chain.jacobian(q))[2][-1]
+            q = q + swing * step * null * np.sign(null[np.argmax(np.abs(null))])
+        for _ in range(6):
+            pose = chain.forward(q.copy())
+            error = np.concatenate(
+                (target[:3, 3] - pose[:3, 3], pose[:3, :3] @ pin.log3(pose[:3, :3].T @ target[:3, :3]))
+            )
+            jacobian = chain.jacobian(q.copy())
+            if np.linalg.svd(jacobian, compute_uv=False)[-1] < 0.05:
+                return None
+            q = q + np.linalg.pinv(jacobian) @ error
+        if (q < lower).any() or (q > upper).any() or np.abs(q - before).max() > 0.2:
+            return None
+    return target
