@@ -102,7 +102,9 @@ def measure(results: Results, caller: Caller, count: int, folder: Path) -> None:
     results.add(f"load_cell_file_{count}_bodies_s", perf_counter() - start)
     start = perf_counter()
     with running(scene_node(file, folder / f"journal_{count}")) as pid:
-        caller.call(srv.GetState, "scene/get_state", srv.GetState.Request())
+        caller.wait_for(srv.GetState, "scene/get_state", srv.GetState.Request())
+        caller.wait_for(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=[move(0)]))
+        caller.wait_for(srv.ApplyChanges, BARE, srv.ApplyChanges.Request())
         results.add(f"start_of_node_{count}_bodies_s", perf_counter() - start)
         for name, change in CHANGES.items():
             before = processor_time(pid)

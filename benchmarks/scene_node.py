@@ -75,22 +75,32 @@ class Caller:
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
 
-    def call(self, kind: type, name: str, request: Any) -> Any:
+    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
         """The reply.
 
         Raises:
-            RuntimeError: it reports an error, or no reply came within a minute.
+            RuntimeError: it reports an error, or no reply came within `timeout` [s].
         """
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)
             if not self._clients[name].wait_for_service(120.0):
                 raise RuntimeError(f"service {name} did not appear")
         future = self._clients[name].call_async(request)
-        self._executor.spin_until_future_complete(future, 60.0)
+        self._executor.spin_until_future_complete(future, timeout)
         reply = future.result()
         if reply is None or reply.error.code:
             raise RuntimeError(f"{name}: {'no reply' if reply is None else reply.error.message}")
         return reply
+
+    def wait_for(self, kind: type, name: str, request: Any, attempts: int = 12) -> None:
+        """Ask until an answer comes: on a busy computer the first replies of a new node can be lost."""
+        for _ in range(attempts - 1):
+            try:
+                self.call(kind, name, request, 5.0)
+            except RuntimeError:
+                continue
+            return
+        self.call(kind, name, request)
 
     def timed(self, kind: type, name: str, request: Any) -> float:
         """Time until the reply has come [ms]."""

@@ -20,6 +20,17 @@ MODULES = {
 RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
 
 
+def wait_until_answered(client, request, attempts=12, patience=5.0):
+    """Ask until an answer comes: on a busy computer the first replies of a node that has just appeared can be lost."""
+    assert client.wait_for_service(60.0), client.srv_name
+    for _ in range(attempts):
+        answered = threading.Event()
+        client.call_async(request).add_done_callback(lambda _, answered=answered: answered.set())
+        if answered.wait(patience):
+            return
+    raise AssertionError(f"{client.srv_name} did not answer")
+
+
 class RunningNode:
     """A node's process; what it prints is kept."""
 

@@ -12,6 +12,7 @@ import threading
 import rclpy
 from geometry_msgs.msg import Point, Pose
 from rclpy.executors import SingleThreadedExecutor
+from running import wait_until_answered
 
 from robot_cell_planner import srv
 from robot_cell_planner.cell.resources import NO_ROOTS
@@ -103,7 +104,8 @@ def main():
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
-    assert all(service.wait_for_service(60.0) for service in services)
+    for service in services:
+        wait_until_answered(service, srv.ApplyChanges.Request())
     done, all_done = [], threading.Event()
 
     def finished(client):

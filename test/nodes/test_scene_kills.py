@@ -5,7 +5,7 @@ import random
 import threading
 
 from geometry_msgs.msg import Point, Pose
-from running import DEMO
+from running import DEMO, wait_until_answered
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneChange
@@ -20,7 +20,7 @@ class Load:
 
     def __init__(self, client, enough):
         self.service = client.node.create_client(srv.ApplyChanges, "scene/apply_changes", qos_profile=SERVICES)
-        assert self.service.wait_for_service(60.0)
+        wait_until_answered(self.service, srv.ApplyChanges.Request())
         self.acknowledged = {}  # x of the workpiece by revision
         self.under_way = set()
         self.enough, self.reached, self.x = enough, threading.Event(), 0.0
