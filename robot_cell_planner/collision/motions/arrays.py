@@ -12,7 +12,7 @@ Double = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 LANES = 16  # configurations that are looked at at once
-UNBOUNDED = 1e30  # stands for a bound that does not exist
+UNBOUNDED = 1e15  # stands for a bound that does not exist; its square is still finite in single precision
 NEVER = -1.0  # a margin: these two are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles

@@ -95,14 +95,15 @@ class JointTree:
         low = high = points[:, 2]
         while joint >= 0:
             moving = self.joints[joint]
-            reach[:, joint] = np.minimum(radius * MORE, UNBOUNDED) if moving.turns else 1.0
+            reach[:, joint] = radius * MORE if moving.turns else 1.0
             if not moving.turns:
                 low, high = low + moving.low, high + moving.high
             corners = _corners(radius, low, high) @ moving.before[:3, :3].T + moving.before[:3, 3]
             radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
             low, high = corners[..., 2].min(axis=1), corners[..., 2].max(axis=1)
             joint = moving.parent
-        return reach, np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
+        farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
+        return np.minimum(reach, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
 
     def between(self, first: int, second: int) -> tuple[list[int], list[int]]:
         """The joints that move the first of two joints' bodies and not the second, and the other way round."""

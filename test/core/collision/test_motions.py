@@ -22,7 +22,7 @@ from collision_cells import (
 from frozendict import frozendict
 
 from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere
-from robot_cell_planner.cell.mechanism import JointKind
+from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -330,6 +330,23 @@ def test_things_that_no_variable_moves_are_looked_at():
         assert found.verdict is verdict
         assert certifier.quickly_free(np.zeros(1), np.full(1, 0.1)) is (verdict is Verdict.FREE)
     assert "wall" in (found.pair.first, found.pair.second)
+
+
+def test_a_slide_without_limits_proves_nothing_about_what_turns_it():
+    """Its load may be anywhere; the slide itself is bounded, and the exact verdict stays right."""
+    unlimited = JointLimits()
+    joints = {
+        "turn": Joint("turn", JointKind.REVOLUTE, "base", "beam", Pose(), Z, JointLimits(-3.0, 3.0)),
+        "slide": Joint("slide", JointKind.PRISMATIC, "beam", "tip", Pose(), (1.0, 0.0, 0.0), unlimited),
+    }
+    links = {"base": Link("base"), "beam": Link("beam"), "tip": Link("tip", collisions=(sphere(RADIUS),))}
+    model = Mechanism("m", frozendict(links), frozendict(joints))
+    group = PlanningGroup("g", ("turn", "slide"), base_link="base", tip_link="tip")
+    cell = make_cell((Robot("r", model, frozendict({"g": group})),), (), (body("wall", sphere(RADIUS)),))
+    certifier = MotionCertifier(CollisionChecker(cell, place(cell.default_state(), "wall", at(1.0))))
+    assert not certifier.quickly_free(np.array([1.5, 0.5]), np.array([1.6, 0.5]))
+    assert certifier.certify(np.zeros(2), np.array([0.0, 1.0])).verdict is Verdict.COLLIDING
+    assert certifier.certify(np.zeros(2), np.array([0.0, 0.5])).verdict is not Verdict.COLLIDING
 
 
 def test_one_call_for_one_motion():
