@@ -25,7 +25,8 @@ from robot_cell_planner.cell.geometry import Box, Shape
 from robot_cell_planner.cell.pose import Pose as CellPose
 from robot_cell_planner.cell.state import BodyState, RobotCellState
 from robot_cell_planner.cell.things import RigidBody
-from robot_cell_planner.msg import Configuration, SceneChange
+from robot_cell_planner.msg import BodyModel, Configuration, Geometry, SceneChange
+from robot_cell_planner.msg import Shape as ShapeMessage
 
 from .results import Results
 from .scene_node import BARE, Caller, bare_service, own_domain, processor_time, running, scene_node
@@ -70,9 +71,6 @@ def add(step: int) -> SceneChange:
 
 
 def _new_body(name: str) -> SceneChange:
-    from robot_cell_planner.msg import BodyModel, Geometry
-    from robot_cell_planner.msg import Shape as ShapeMessage
-
     change = SceneChange(operation=SceneChange.ADD)
     geometry = Geometry(type=Geometry.BOX, dimensions=[0.1, 0.1, 0.1])
     change.models.bodies = [BodyModel(name=name, collision=[ShapeMessage(geometry=geometry)])]
