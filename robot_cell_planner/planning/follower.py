@@ -45,6 +45,7 @@ SHARE_OF_TOLERANCE = 1e-3
 BETWEEN = np.arange(1, 8) / 8.0
 # The deviation is limited to this share of what is allowed, for what may lie between those places.
 SHARE_OF_DEVIATION = 0.95
+SHARE_BEFORE_MOTIONS = 0.5  # of all that is to be done, as the progress tells it
 STATES_AT_ONCE = 16  # held against the cell between two looks at whether one is blocked
 
 
@@ -109,6 +110,13 @@ class Follower:
         """Add a line to the log, if one is wanted."""
         if self.options.verbose:
             self.log.append(text)
+
+    def progress(self, done: float, waypoint: int | None = None) -> None:
+        """Tell how much of the whole is done, 0 to 1, and which waypoint it is at."""
+        watch = self.job.watch
+        watch.fraction = done if np.isnan(watch.fraction) else max(watch.fraction, done)
+        if waypoint is not None:
+            watch.step = waypoint
 
     def check_limits(self) -> None:
         """Raises CancelledError, TimedOutError: see `Watch`; and the latter when the limit on states is used up."""
@@ -290,6 +298,7 @@ class Follower:
         checks = self.job.checks
         for begin in range(1, len(samples), STATES_AT_ONCE):
             self.check_limits()
+            self.progress(SHARE_BEFORE_MOTIONS + (1.0 - SHARE_BEFORE_MOTIONS) * begin / len(samples))
             part = slice(begin, begin + STATES_AT_ONCE)
             blocked = np.flatnonzero(~checks.batch_free(samples[part]))
             if len(blocked):

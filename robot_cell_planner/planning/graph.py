@@ -14,7 +14,7 @@ from ..kinematics import kernels
 from ..kinematics.ik_problem import IkProblem
 from ..trajectory.limits import Array
 from .cartesian_options import CartesianOptions
-from .follower import ITERATIONS, PATIENCE, Edges, Point
+from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Edges, Point
 from .greedy import GreedyFollower
 from .job import Job
 from .ladder import BLOCKED, FREE, TURN, UNKNOWN, Ladder
@@ -98,7 +98,7 @@ class GraphFollower(GreedyFollower):
         except PlanningError as ending:
             self._follow_closely(ending)
         self.complete = True
-        self.job.watch.fraction = 1.0
+        self.progress(1.0)
 
     def _climb(self, samples: Samples, starts: Array) -> None:
         """Find the cheapest way up the ladder that proves free; errors as of `follow`."""
@@ -117,7 +117,6 @@ class GraphFollower(GreedyFollower):
             if broken is not None:
                 self._take_out(ladder, samples, owners, broken)
                 continue
-            self.job.watch.fraction = self.fraction()
             if rung == ladder.top:
                 return
             ending = self._go_on(samples, ladder, rung, path[-1])
@@ -191,7 +190,15 @@ class GraphFollower(GreedyFollower):
         problem = self.problem
         with self.job.watch.stage("solutions"):
             poses = np.ascontiguousarray(samples.poses[samples.rungs])
-            rungs = solutions_along(problem, poses, self.options.seed, self.check_limits)
+            looks = 0
+
+            def look() -> None:
+                nonlocal looks
+                looks += 1
+                self.check_limits()
+                self.progress(min(SHARE_BEFORE_MOTIONS, SHARE_BEFORE_MOTIONS * looks / len(poses)))
+
+            rungs = solutions_along(problem, poses, self.options.seed, look)
             followed = self._followed(samples, starts[0])
             for index, sample in enumerate(samples.rungs.tolist()):
                 if sample < len(followed):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..errors import PlanningError
 from ..kinematics import kernels
 from ..trajectory.limits import Array
-from .follower import ITERATIONS, PATIENCE, Follower, Point
+from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Follower, Point
 from .starts import start_configurations
 
 POINTS_AT_ONCE = 256  # followed between two looks at the clock
@@ -46,7 +46,7 @@ class GreedyFollower(Follower):
         if ending is not None:
             raise ending
         self.complete = True
-        self.job.watch.fraction = 1.0
+        self.progress(1.0)
 
     def _steps(self, pieces: NDArray[np.intp], shares: Array) -> PlanningError | None:
         """Go to all samples, as far as joints can follow; the error for where they cannot."""
@@ -72,7 +72,8 @@ class GreedyFollower(Follower):
                 except PlanningError as error:
                     return error
                 done += 1
-            self.job.watch.fraction = self.fraction()
+            where = self.route.pieces[int(pieces[done - 1])].waypoint
+            self.progress(SHARE_BEFORE_MOTIONS * done / len(pieces), where)
         return None
 
     def reach(self, q: Array, piece: int, share: float) -> None:
