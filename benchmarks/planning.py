@@ -54,6 +54,8 @@ class Runs:
     verify: list[float] = field(default_factory=list)
     length: list[float] = field(default_factory=list)
     states: list[float] = field(default_factory=list)
+    proven: list[float] = field(default_factory=list)
+    ratio: list[float] = field(default_factory=list)  # our time to the peer's, of the same problem and seed
     colliding: int = 0
 
 
@@ -77,8 +79,8 @@ def warm_up(problem: Problem, planner: str) -> None:
         print(f"not solved: {problem.name}: {error}", flush=True)
 
 
-def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> None:
-    """Plan once; errors that make the problem unsolvable are raised."""
+def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> float | None:
+    """Plan once; seconds that it took, or None. Errors that make the problem unsolvable are raised."""
     runs.tried += 1
     start = perf_counter()
     try:
@@ -87,7 +89,7 @@ def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> None:
         raise
     except RobotCellError as error:
         print(f"not solved: {problem.name}, seed {seed}: {error}", flush=True)
-        return
+        return None
     runs.total.append(perf_counter() - start)
     times = {entry.stage: entry.seconds for entry in plan.times}
     runs.search.append(times.get("search", 0.0))
@@ -95,20 +97,24 @@ def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> None:
     runs.verify.append(times.get("verify", 0.0))
     runs.length.append(plan.path_length)
     runs.states.append(plan.states_checked)
+    runs.proven.append(plan.proven)
     runs.colliding += collides(problem, plan.path)
+    return runs.total[-1]
 
 
-def run_peer(problem: Problem, seed: int, planner: Planner, runs: Runs) -> None:
+def run_peer(problem: Problem, seed: int, planner: Planner, runs: Runs) -> float | None:
+    """Plan once with a peer; seconds that it took, or None."""
     runs.tried += 1
     start = perf_counter()
     with quiet():
         path = planner(seed)
     elapsed = perf_counter() - start
     if path is None:
-        return
+        return None
     runs.total.append(elapsed)
     runs.length.append(path_length(path))
     runs.colliding += collides(problem, path)
+    return elapsed
 
 
 def measure(
@@ -122,9 +128,11 @@ def measure(
             others = {name: made for name in peers if (made := PEERS[name](problem)) is not None}
         try:
             for seed in range(seeds):
-                run_ours(problem, seed, planner, found[OURS, problem.family])
+                ours = run_ours(problem, seed, planner, found[OURS, problem.family])
                 for name, call in others.items():
-                    run_peer(problem, seed, call, found[name, problem.family])
+                    theirs = run_peer(problem, seed, call, found[name, problem.family])
+                    if ours is not None and theirs is not None:
+                        found[name, problem.family].ratio.append(ours / theirs)
         except UNSOLVABLE as error:
             found[OURS, problem.family].tried -= 1
             print(f"unsolvable with the exact model: {problem.name}: {error}", flush=True)
@@ -143,7 +151,9 @@ def report(results: Results, found: dict[tuple[str, str], Runs]) -> None:
         if not any(found[name, family].total for other, family in list(found) if other == name):
             continue
         ours, theirs = (results[f"{which}.all.total_ms_median"] for which in (OURS, name))
-        results.add(f"ratio.total_to_{name}", ours / theirs)
+        results.add(f"ratio.median_to_{name}", ours / theirs)
+        pairs = [value for (other, _), runs in found.items() if other == name for value in runs.ratio]
+        results.add(f"ratio.paired_to_{name}_median", float(np.median(pairs)))
 
 
 def _add(results: Results, prefix: str, runs: Sequence[Runs]) -> None:
@@ -162,6 +172,7 @@ def _add(results: Results, prefix: str, runs: Sequence[Runs]) -> None:
     if len(states):
         results.add(f"{prefix}.states_median", float(np.median(states)))
         results.add(f"{prefix}.states_p95", float(np.percentile(states, 95)))
+        results.add(f"{prefix}.proven_mean", float(np.mean(np.concatenate([entry.proven for entry in runs]))))
     results.add(f"{prefix}.colliding_at_1_1000_rad", float(sum(entry.colliding for entry in runs)))
 
 

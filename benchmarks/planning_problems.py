@@ -126,7 +126,7 @@ FORWARD, DOWN = (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)
 
 
 def _box(size: tuple[float, float, float], at: tuple[float, float, float]) -> tuple[Box | Cylinder, Pose]:
-    return Box(size), Pose(at)
+    return Box(tuple(map(float, size))), Pose(tuple(map(float, at)))
 
 
 def shelf(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
@@ -177,7 +177,8 @@ def cage(rng: np.random.Generator) -> tuple[Boxes, list[Place]]:
     bars: Boxes = []
     for turn in range(6):
         a = angle + turn * np.pi / 3
-        bars.append((Cylinder(0.012, height), Pose((x + size * np.cos(a), size * np.sin(a), 0.5 * height))))
+        at = (float(x + size * np.cos(a)), float(size * np.sin(a)), float(0.5 * height))
+        bars.append((Cylinder(0.012, float(height)), Pose(at)))
     bars.append(_box((0.5, 0.02, 0.02), (x, 0.24, height)))
     bars.append(_box((0.5, 0.02, 0.02), (x, -0.24, height)))
     return bars, [((0.3, 0.45, 0.3), DOWN), ((x, 0.0, rng.uniform(0.06, 0.14)), DOWN)]

@@ -33,7 +33,7 @@ from ..errors import (
 )
 from .worker_jobs import Alarm, Job
 
-GRACE = 0.03  # [s] how long a task may take to notice that it should end
+GRACE = 0.02  # [s] how long a task may take to notice that it should end
 CELLS_KEPT = 4
 MOST_WAITING = 1000
 END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind

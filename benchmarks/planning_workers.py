@@ -1,0 +1,169 @@
+"""Worker processes: how soon cancellations and time limits end a request, and what a killed worker costs.
+
+    tools/with_environment python -m benchmarks.planning_workers
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import queue
+import random
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.errors import CancelledError, RobotCellError, TimedOutError, WorkerCrashedError
+from robot_cell_planner.planning import tasks
+from robot_cell_planner.planning.planners import PLANNERS
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.workers import TaskControl, WorkerPool
+
+from .results import Results
+
+ROOT = Path(__file__).resolve().parents[1]
+SEED = 1
+ROUNDS = 20
+KILLS = 100
+LIMIT = 0.3  # [s]
+
+
+def hang(scene: Scene, request: Any, control: TaskControl) -> None:
+    """As a native library that never returns, with the interpreter lock held."""
+    control.progress("hanging")
+    ctypes.PyDLL(None).sleep(600)
+
+
+class Ended:
+    """A job under way. soon: set at its first progress."""
+
+    def __init__(self, pool: WorkerPool, scene: Scene, task: str, request: Any, limit: float = 0.0) -> None:
+        self.soon = threading.Event()
+        self.ends: queue.Queue[tuple[float, Any, RobotCellError | None]] = queue.Queue()
+        self.began = monotonic()
+        self.job = pool.submit(
+            task,
+            scene,
+            request,
+            time_limit=limit,
+            on_done=lambda result, error: self.ends.put((monotonic(), result, error)),
+            on_progress=lambda progress: self.soon.set(),
+        )
+
+    def wait(self) -> tuple[float, Any, RobotCellError | None]:
+        return self.ends.get(timeout=120)
+
+
+def endless(planner: str) -> MotionRequest:
+    """A request that takes as long as it may."""
+    options = PlanningOptions(planner=planner, seed=SEED, state_limit=10**9, improvement_states=-1)
+    goal = {"shoulder_pan_joint": 1.2}
+    return MotionRequest(Goals(joint_goals=(goal,)), options=options, timing=None)
+
+
+def after_cancel(pool: WorkerPool, scene: Scene, task: str, request: Any) -> float:
+    """Seconds from a cancellation to the answer; NaN if the request was met before."""
+    ended = Ended(pool, scene, task, request)
+    ended.soon.wait(60)
+    sleep(0.1)
+    cancelled = monotonic()
+    ended.job.cancel()
+    at, _, error = ended.wait()
+    return at - cancelled if isinstance(error, CancelledError) else float("nan")
+
+
+def after_limit(pool: WorkerPool, scene: Scene, task: str, request: Any) -> float:
+    """Seconds from the time limit to the answer; NaN if the request was met before."""
+    ended = Ended(pool, scene, task, request, LIMIT)
+    at, _, error = ended.wait()
+    return at - ended.began - LIMIT if isinstance(error, TimedOutError) else float("nan")
+
+
+def add(results: Results, name: str, measure: Callable[[], float]) -> None:
+    values = np.array([measure() for _ in range(ROUNDS)]) * 1e3
+    values = values[np.isfinite(values)]
+    if len(values):
+        results.add(f"{name}_ms_median", float(np.median(values)))
+        results.add(f"{name}_ms_worst", float(values.max()))
+
+
+def workers() -> list[int]:
+    """Processes that the servers of workers forked."""
+    parents: dict[int, int] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+    servers = {process for process, parent in parents.items() if parent == os.getpid()}
+    return [process for process, parent in parents.items() if parent in servers]
+
+
+def measure_kills(results: Results, pool: WorkerPool, scene: Scene) -> None:
+    """Workers killed at random moments: every request gets an answer, and those that are met are equal."""
+    rng = random.Random(SEED)
+    kills = 0
+    answers: dict[int, set[bytes]] = {}
+    unanswered = crashed = met = 0
+    while kills < KILLS:
+        seeds = [rng.randrange(4) for _ in range(4)]
+        ended = [Ended(pool, scene, tasks.PLAN_MOTION, short(seed)) for seed in seeds]
+        sleep(rng.uniform(0.0, 0.1))
+        found = workers()
+        if found:
+            try:
+                os.kill(rng.choice(found), signal.SIGKILL)
+                kills += 1
+            except ProcessLookupError:
+                pass
+        for seed, job in zip(seeds, ended, strict=True):
+            try:
+                _, result, error = job.wait()
+            except queue.Empty:
+                unanswered += 1
+                continue
+            crashed += isinstance(error, WorkerCrashedError)
+            if result is not None:
+                met += 1
+                answers.setdefault(seed, set()).add(result.path.tobytes())
+    results.add("kills", float(kills))
+    results.add("kills.requests_met", float(met))
+    results.add("kills.requests_told_of_a_crash", float(crashed))
+    results.add("kills.requests_without_answer", float(unanswered))
+    results.add("kills.different_answers_to_a_seed", float(max(len(found) for found in answers.values())))
+
+
+def short(seed: int) -> MotionRequest:
+    goal = {"shoulder_pan_joint": 0.9}
+    return MotionRequest(Goals(joint_goals=(goal,)), options=PlanningOptions(seed=seed), timing=None)
+
+
+def main() -> None:
+    cell, state = load_cell(ROOT / "config" / "demo" / "cell.yaml")
+    scene = Scene(cell, state)
+    pool = WorkerPool(2, preload=("robot_cell_planner.planning.preload",))
+    pool.run(tasks.PLAN_MOTION, scene, short(0))
+    results = Results("planning_workers", SEED)
+    task = f"{hang.__module__.replace('__main__', 'benchmarks.planning_workers')}:hang"
+    add(results, "hung.cancel", lambda: after_cancel(pool, scene, task, None))
+    add(results, "hung.time_limit", lambda: after_limit(pool, scene, task, None))
+    for name, planner in PLANNERS.items():
+        if planner.improves:
+            asked = (pool, scene, tasks.PLAN_MOTION, endless(name))
+            add(results, f"{name}.cancel", lambda asked=asked: after_cancel(*asked))
+            add(results, f"{name}.time_limit", lambda asked=asked: after_limit(*asked))
+    measure_kills(results, pool, scene)
+    pool.close()
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
