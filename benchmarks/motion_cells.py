@@ -73,6 +73,9 @@ def cell_with(name: str, kind: str, seed: int) -> tuple[RobotCell, RobotCellStat
         collision=CollisionSettings(margins=frozendict(margins)),
     )
     state = msgspec.structs.replace(cell.default_state(), bodies=frozendict(placed))
+    # Fingers half open, so that they touch nothing.
+    others = {v: cell.variables[v].limits for v in cell.variables if v not in arm.groups[GROUP].variables}
+    state = state.with_configuration({v: 0.5 * (limits.lower + limits.upper) for v, limits in others.items()})
     for tool, value in tool_states.items():
         state = state.with_tool(tool, value)
     return cell, state

@@ -212,11 +212,11 @@ def main() -> None:
     results = Results("motions", SEED)
     covers(results)
     edges(results)
+    soundness(results, options.motions)
     if options.problems:
         problems = read_problems(options.problems)[:: options.every]
         native(results, problems, options.seeds)
         with_ompl(results, problems)
-    soundness(results, options.motions)
     results.finish()
 
 
