@@ -18,7 +18,7 @@ from .path_tools import densify
 from .plan import CartesianReport, PathClearance, Plan, path_length
 
 CLEARANCE_STEP = 0.05  # [rad or m]
-FINER = 16
+HALVINGS = 4  # of that step around the closest state
 TOOL_PATH_STEP = 0.02  # [rad or m]
 
 
@@ -121,19 +121,25 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
 
 def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
     """The closest approach at states along a path, no joint moving by more than `step` [rad or m] from one to the next,
-    and around the closest of them sixteen times as finely; None if there is nothing that could be approached."""
+    and around the closest of them, by halving, sixteen times as finely; None if nothing could be approached."""
     kept = _spaced(path, step)
     points, places = densify(path[kept], step) if len(path) > 1 else (path, np.zeros(1))
     places = np.interp(places, np.arange(len(kept)), kept)
     found = _closest(job, points, places, None)
     if found is None or len(points) == 1:
         return found
-    index = int(np.argmin(np.abs(places - found.place)))
-    first, last = max(index - 1, 0), min(index + 1, len(points) - 1)
-    shares = np.arange(FINER * first, FINER * last + 1) / FINER
-    columns = [np.interp(shares, np.arange(len(points)), column) for column in points.T]
-    fine = np.stack(columns, axis=1)
-    return _closest(job, fine, np.interp(shares, np.arange(len(points)), places), found)
+    centre = int(np.argmin(np.abs(places - found.place)))
+    numbers = np.arange(len(points), dtype=np.float64)
+    middle, width = float(centre), 1.0
+    for _ in range(HALVINGS):
+        width *= 0.5
+        around = np.clip((middle - width, middle + width), 0.0, numbers[-1])
+        near = np.column_stack([np.interp(around, numbers, column) for column in points.T])
+        nearer = _closest(job, near, np.interp(around, numbers, places), found)
+        if nearer is not None and nearer is not found:
+            found = nearer
+            middle = float(around[int(np.argmin(np.abs(np.interp(around, numbers, places) - found.place)))])
+    return found
 
 
 def _closest(job: Job, points: Array, places: Array, found: PathClearance | None) -> PathClearance | None:
