@@ -93,7 +93,7 @@ class WorkerPool:
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
     ) -> Job:
-        """Queue a job; the clock of its time limit runs from now on, or from when the first of all workers is ready: they
+        """Queue a job; the clock of its time limit runs from now on, or from when the first of all workers is ready: it
         may have to compile what later ones find on disk.
 
         Raises:

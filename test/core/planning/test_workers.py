@@ -88,8 +88,8 @@ def test_states_travel_with_their_cells(pool):
 
 
 def test_errors_come_back_as_they_were_raised(pool):
+    bad = MotionRequest(Goals(joint_goals=({"x": 3.0},)))
     with pytest.raises(RobotCellError, match="beyond limits") as caught:
-        bad = MotionRequest(Goals(joint_goals=({"x": 3.0},)))
         pool.run(tasks.PLAN_MOTION, SCENE, bad)
     assert caught.value.values[0].limit == 1.0
     with pytest.raises(InternalError, match="ValueError: what a task must not raise"):
