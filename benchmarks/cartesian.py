@@ -42,7 +42,7 @@ MAX_DEVIATION = 1e-4  # [m], [rad]
 FINER = 10
 PRINTED_POINTS = 1000
 # Centre and height [m] of the printed rings.
-PRINTS = {"ur10": (0.85, 0.75), "panda": (0.45, 0.3), "demo": (0.55, 0.75)}
+PRINTS = {"ur10": (0.85, 0.75), "panda": (0.45, 0.3), "demo": (0.6, 1.1)}
 
 
 def main() -> None:
