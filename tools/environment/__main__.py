@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kernels import KernelCompilation
 from layout import Layout, SetupError
 from python_packages import install_packages, make_virtual_environment
 from ros_installation import sourced_ros
@@ -30,7 +31,13 @@ def set_up(layout: Layout) -> None:
     make_virtual_environment(layout, with_ros=ros is not None)
     install_packages(layout, with_ros=ros is not None)
     write_setup_file(layout, ros)
-    build(layout, ros)
+    kernels = KernelCompilation(layout)
+    try:
+        build(layout, ros)
+        kernels.finish()
+    except BaseException:
+        kernels.cancel()
+        raise
 
 
 def main() -> int:

@@ -1,0 +1,37 @@
+"""The numeric kernels, compiled once beside the build of the interfaces, so that no program has to wait for them."""
+
+from __future__ import annotations
+
+import subprocess
+
+from layout import Layout, SetupError, digest
+
+
+class KernelCompilation:
+    """Compiles in a process of its own, from the start of this to `finish`; nothing happens if that was done before.
+
+    Kernels that are edited later are compiled by the first program that needs them.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._stamp = layout.stamp("kernels")
+        self._digest = digest([str(layout.root)], [layout.constraints])
+        self._process: subprocess.Popen[bytes] | None = None
+        if not self._stamp.is_current(self._digest):
+            print("compiling numeric kernels", flush=True)
+            command = [str(layout.root / "tools" / "with_environment"), "python", "-c"]
+            self._process = subprocess.Popen([*command, "import robot_cell_planner.planning.preload"], cwd=layout.venv)
+
+    def finish(self) -> None:
+        """Wait for the end."""
+        if self._process is None:
+            return
+        if self._process.wait() != 0:
+            raise SetupError("the numeric kernels could not be compiled; the reason is above")
+        self._stamp.write(self._digest)
+
+    def cancel(self) -> None:
+        """End it, whatever it has done."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
