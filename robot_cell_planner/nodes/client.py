@@ -123,7 +123,7 @@ class CellClient:
     def act(self, kind: type, name: str, goal: Any, progress: Progress | None = None, timeout: float = 600.0) -> Any:
         """Send a goal to an action and return its result; its error report is raised."""
         if name not in self._clients:
-            self._clients[name] = ActionClient(self.node, kind, name, callback_group=self._group)
+            self._clients[name] = self._made(lambda: ActionClient(self.node, kind, name, callback_group=self._group))
         client = self._clients[name]
         if not client.wait_for_server(timeout_sec=self._patience):
             raise ServiceUnavailableError(
@@ -141,6 +141,10 @@ class CellClient:
             raise
         _raise_error(result)
         return result
+
+    def _made(self, make: Callable[[], Any]) -> Any:
+        """What `make` makes, in the executor's own thread: rclpy shows it an action client that is not whole yet."""
+        return self._wait(self._executor.create_task(make), self._patience, "the thread of the client")
 
     def _wait(self, future: Any, timeout: float, name: str) -> Any:
         done = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -258,4 +259,6 @@ class PlanningNode(CellNode):
 
 def main() -> None:
     """Entry point of the executable."""
+    # The server that workers are forked from is to import what this process does, not what lies in the present folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
     sys.exit(run(PlanningNode, "planning_node"))
