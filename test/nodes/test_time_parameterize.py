@@ -1,0 +1,90 @@
+"""Times for a path through the planning node's service, and smooth plans through its action."""
+
+import numpy as np
+import pytest
+from running import DEMO
+
+from robot_cell_planner import srv
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from robot_cell_planner.msg import JointLimits, TimingOptions
+from robot_cell_planner.nodes.client import from_configuration, goal_of
+from robot_cell_planner.nodes.conversions.basic import configuration_to_message, path_to_message
+from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = CELL.group().variables
+HOME = np.array([STATE.configuration[joint] for joint in JOINTS])
+PATH = HOME + np.array([[0.0] * 6, [0.3, 0.0, 0.1, 0.0, 0.2, 0.0], [0.3, -0.2, 0.3, 0.1, 0.2, 0.5]])
+TIME = "planning/time_parameterize"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(start_node, client):
+    start_node("scene_node", cell_file=DEMO)
+    start_node("planning_node")
+    client.scene()
+
+
+def timed(client, **options):
+    request = srv.TimeParameterize.Request(path=path_to_message(JOINTS, PATH), options=TimingOptions(**options))
+    reply = client.call(srv.TimeParameterize, TIME, request)
+    return trajectory_from_message(reply.trajectory, "trajectory"), reply
+
+
+def test_smooth_is_faster_than_stopping_and_both_are_valid(client):
+    smooth, reply = timed(client, method=TimingOptions.SMOOTH, sample_period=0.004)
+    stopping, other = timed(client, method=TimingOptions.STOP_AT_WAYPOINTS, sample_period=0.004)
+    assert reply.report.valid
+    assert other.report.valid
+    assert smooth.duration < stopping.duration
+    for trajectory in (smooth, stopping):
+        np.testing.assert_allclose(trajectory.positions[[0, -1]], PATH[[0, -1]], atol=1e-9)
+        np.testing.assert_allclose(np.diff(trajectory.times), 0.004, atol=1e-6)
+        assert not trajectory.velocities[-1].any()
+
+
+def test_limits_of_the_request_hold(client):
+    limit = JointLimits(joint=JOINTS[0], velocity=0.1)
+    slow, reply = timed(client, method=TimingOptions.SMOOTH, limits=[limit])
+    assert reply.report.valid
+    assert np.abs(slow.velocities[:, 0]).max() <= 0.1 * (1.0 + 1e-6)
+    calm, _ = timed(client, method=TimingOptions.SMOOTH, tool_speed=0.05)
+    assert calm.duration > slow.duration
+
+
+def test_a_start_velocity_is_met(client):
+    start = configuration_to_message({JOINTS[0]: 0.2})
+    trajectory, _ = timed(client, method=TimingOptions.SMOOTH, start_velocity=start)
+    assert trajectory.velocities[0] == pytest.approx([0.2, 0, 0, 0, 0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"method": 9}, InvalidRequestError),
+        ({"method": TimingOptions.SMOOTH, "blend_tolerance": -1.0}, InvalidRequestError),
+        ({"method": TimingOptions.SMOOTH, "tool_speed": float("nan")}, InvalidRequestError),
+        ({"method": TimingOptions.SMOOTH, "limits": [JointLimits(joint="elbwo", velocity=1.0)]}, UnknownNameError),
+        (
+            {
+                "method": TimingOptions.STOP_AT_WAYPOINTS,
+                "start_velocity": configuration_to_message({JOINTS[0]: 0.2}),
+            },
+            NotSupportedError,
+        ),
+    ],
+)
+def test_bad_requests_get_their_named_error(client, options, error):
+    with pytest.raises(error):
+        timed(client, **options)
+
+
+def test_a_plan_is_smooth_if_asked_for(client):
+    plan = client.plan_motion(
+        goal_of(joint_goals=[dict(zip(JOINTS, PATH[-1].tolist(), strict=True))]),
+        start=from_configuration(dict(zip(JOINTS, HOME.tolist(), strict=True))),
+        timing=TimingOptions(method=TimingOptions.SMOOTH),
+    )
+    trajectory = trajectory_from_message(plan.trajectory, "trajectory")
+    np.testing.assert_allclose(trajectory.positions[[0, -1]], PATH[[0, -1]], atol=1e-9)
