@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -22,6 +22,10 @@ class Curve(Protocol):
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
         """The derivative of an order from 0 to 3 at times (n,): (n, dof). Times beyond either end count as the end."""
+        ...
+
+    def derivatives(self, times: Array, highest: int) -> list[Array]:
+        """`evaluate` for the orders from 0 to `highest`, at once."""
         ...
 
     def stretched(self, factor: float) -> Curve:
@@ -54,9 +58,20 @@ class PolynomialCurve:
         return tuple(levels)
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        clipped = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.breaks[-1])
-        pieces = np.clip(np.searchsorted(self.breaks, clipped, side="right") - 1, 0, len(self.breaks) - 2)
-        local = (clipped - self.breaks[pieces])[:, None]
+        return self._at(*self._places(times), order)
+
+    def derivatives(self, times: Array, highest: int) -> list[Array]:
+        places = self._places(times)
+        return [self._at(*places, order) for order in range(highest + 1)]
+
+    def _places(self, times: Array) -> tuple[NDArray[np.intp], Array]:
+        """The piece at each time, and the time since its break (n, 1)."""
+        last = len(self.breaks) - 2
+        clipped = np.minimum(np.maximum(np.asarray(times, dtype=np.float64), 0.0), self.breaks[-1])
+        pieces = np.minimum(np.maximum(np.searchsorted(self.breaks, clipped, side="right") - 1, 0), last)
+        return pieces, (clipped - self.breaks[pieces])[:, None]
+
+    def _at(self, pieces: NDArray[np.intp], local: Array, order: int) -> Array:
         coefficients = self._derivatives[order][pieces]
         result: Array = coefficients[:, -1].copy()
         for power in range(coefficients.shape[1] - 2, -1, -1):
@@ -108,20 +123,19 @@ class TraversedPath:
         return self.law.duration
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        place = self.law.evaluate(times)[:, 0]
-        if order == 0:
-            return self.path.evaluate(place)
-        first = self.path.evaluate(place, 1)
-        speed = self.law.evaluate(times, 1)
-        if order == 1:
-            return first * speed
-        second = self.path.evaluate(place, 2)
-        acceleration = self.law.evaluate(times, 2)
-        if order == 2:
-            return second * speed**2 + first * acceleration
-        third = self.path.evaluate(place, 3)
-        jerk = self.law.evaluate(times, 3)
-        return third * speed**3 + 3.0 * second * speed * acceleration + first * jerk
+        return self.derivatives(times, order)[order]
+
+    def derivatives(self, times: Array, highest: int) -> list[Array]:
+        law = self.law.derivatives(times, highest)
+        path = self.path.derivatives(law[0][:, 0], highest)
+        found = [path[0]]
+        if highest >= 1:
+            found.append(path[1] * law[1])
+        if highest >= 2:
+            found.append(path[2] * law[1] ** 2 + path[1] * law[2])
+        if highest >= 3:
+            found.append(path[3] * law[1] ** 3 + 3.0 * path[2] * law[1] * law[2] + path[1] * law[3])
+        return found
 
     def stretched(self, factor: float) -> TraversedPath:
         return TraversedPath(self.path, self.law.stretched(factor))
@@ -139,16 +153,23 @@ class CurveSequence:
         return float(self.starts[-1])
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
+        return self._joined(times, lambda part, chosen: [part.evaluate(chosen, order)])[0]
+
+    def derivatives(self, times: Array, highest: int) -> list[Array]:
+        return self._joined(times, lambda part, chosen: part.derivatives(chosen, highest))
+
+    def _joined(self, times: Array, values_of: Callable[[Curve, Array], list[Array]]) -> list[Array]:
+        """Arrays (n, dof) put together of those of the parts."""
+        if len(self.parts) == 1:
+            return values_of(self.parts[0], times)
         clipped = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.starts[-1])
         owners = np.clip(np.searchsorted(self.starts, clipped, side="right") - 1, 0, len(self.parts) - 1)
-        pieces = []
-        for index in range(len(self.parts)):
-            chosen = clipped[owners == index] - self.starts[index]
-            pieces.append((owners == index, self.parts[index].evaluate(chosen, order)))
-        result = np.empty((len(clipped), pieces[0][1].shape[1]))
-        for mask, values in pieces:
-            result[mask] = values
-        return result
+        pieces = [values_of(part, clipped[owners == i] - self.starts[i]) for i, part in enumerate(self.parts)]
+        joined = [np.empty((len(clipped), array.shape[1])) for array in pieces[0]]
+        for index, arrays in enumerate(pieces):
+            for result, array in zip(joined, arrays, strict=True):
+                result[owners == index] = array
+        return joined
 
     def stretched(self, factor: float) -> CurveSequence:
         return CurveSequence([part.stretched(factor) for part in self.parts])

@@ -152,7 +152,7 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
         times = np.append(times, curve.duration)
     elif whole > 0:
         times[-1] = curve.duration
-    positions, velocities, accelerations = (curve.evaluate(times, order) for order in range(3))
+    positions, velocities, accelerations = curve.derivatives(times, 2)
     for rest in rests:
         nearest = int(np.argmin(np.abs(times - rest.time)))
         if abs(times[nearest] - rest.time) <= 1e-6 * period:
