@@ -1,5 +1,6 @@
 """Worker processes: results as alone, ends that are kept, and workers that die."""
 
+import contextlib
 import os
 import queue
 import random
@@ -161,12 +162,14 @@ def test_workers_killed_at_random_moments_are_replaced(pool):
     kills = []
 
     def kill():
-        while not stop.wait(rng.uniform(0.0, 0.06)) and len(kills) < 100:
-            mine = children()
-            if mine:
-                kills.append(rng.choice(mine))
-                os.kill(kills[-1], signal.SIGKILL)
-        stop.set()
+        try:
+            while not stop.wait(rng.uniform(0.0, 0.06)) and len(kills) < 100:
+                mine = children()
+                with contextlib.suppress(ProcessLookupError, IndexError):  # none is there, or it has ended since
+                    kills.append(rng.choice(mine))
+                    os.kill(kills[-1], signal.SIGKILL)
+        finally:
+            stop.set()
 
     killer = threading.Thread(target=kill)
     killer.start()
