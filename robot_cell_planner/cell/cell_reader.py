@@ -64,6 +64,9 @@ class _Reader:
         found = root.text("format")
         if found != FORMAT:
             raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+        self.file.native_scale = root.number("native_scale", 1.0)
+        if not self.file.native_scale > 0.0:
+            raise root.error(f"is {self.file.native_scale:g}, expected a number above 0", "native_scale")
         robots, base_poses = self._robots(root)
         tools, tool_states = self._tools(root)
         bodies, body_states = self._bodies(root)
@@ -207,10 +210,11 @@ class _Reader:
 def _collision(section: Section) -> CollisionSettings:
     groups = section.section("ignore_groups")
     ignore = {name: groups.texts(name) for name in groups.values}
-    margins = section.number_table("margins")
+    metres = section.file.native_scale
+    margins = {name: margin * metres for name, margin in section.number_table("margins").items()}
     pairs = []
     for pair in section.listed_sections("pair_margins"):
-        pairs.append(PairMargin(pair.text("first"), pair.text("second"), pair.number("margin")))
+        pairs.append(PairMargin(pair.text("first"), pair.text("second"), pair.length("margin")))
         pair.finish()
     section.finish()
     try:

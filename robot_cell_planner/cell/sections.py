@@ -23,6 +23,7 @@ class ConfigurationFile:
         self.text = text
         self.source = source
         self.stage = stage
+        self.native_scale = 1.0  # metres in one unit of the lengths that the file gives
         self.root = Section(self, (), parse_yaml(text, source, stage))
 
     def error(self, path: Sequence[str | int], text: str) -> FileError:
@@ -124,6 +125,16 @@ class Section:
         if default is not None and not self.has(key):
             return default
         return self._number(self.required(key), key)
+
+    def length(self, key: str) -> float:
+        """A length in the units of the file, in metres."""
+        return self.number(key) * self.file.native_scale
+
+    def lengths(self, key: str, default: Vector3 | None = None) -> Vector3:
+        """Three lengths in the units of the file, in metres."""
+        x, y, z = self.vector(key, default)
+        factor = self.file.native_scale
+        return x * factor, y * factor, z * factor
 
     def _number(self, value: Any, *keys: str | int) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):

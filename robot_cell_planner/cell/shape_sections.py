@@ -17,7 +17,7 @@ ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 
 def read_pose(parent: Section, key: str = "pose") -> Pose:
-    """A pose of `position` [m] and either `quaternion` (x, y, z, w) or `rpy` [rad]; identity without the key.
+    """A pose of `position` and either `quaternion` (x, y, z, w) or `rpy` [rad]; identity without the key.
 
     Raises:
         FileError: malformed, or both orientations.
@@ -25,7 +25,7 @@ def read_pose(parent: Section, key: str = "pose") -> Pose:
     if not parent.has(key):
         return IDENTITY
     section = parent.section(key)
-    position = section.vector("position", ZERO)
+    position = section.lengths("position", ZERO)
     try:
         pose = _oriented(section, position)
     except ValueError as error:
@@ -80,15 +80,15 @@ def _shape(section: Section, folder: str, roots: ResourceRoots) -> Shape:
 def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
     kind = section.text("type")
     if kind == "box":
-        return Box(section.vector("size"))
+        return Box(section.lengths("size"))
     if kind == "sphere":
-        return Sphere(section.number("radius"))
+        return Sphere(section.length("radius"))
     if kind == "cylinder":
-        return Cylinder(section.number("radius"), section.number("length"))
+        return Cylinder(section.length("radius"), section.length("length"))
     if kind == "capsule":
-        return Capsule(section.number("radius"), section.number("length"))
+        return Capsule(section.length("radius"), section.length("length"))
     if kind == "cone":
-        return Cone(section.number("radius"), section.number("length"))
+        return Cone(section.length("radius"), section.length("length"))
     if kind == "triangles":
         return _triangles(section)
     if kind != "mesh":
@@ -102,10 +102,10 @@ def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
 
 
 def _scale(section: Section) -> Vector3:
-    """One factor for all axes, or three."""
+    """One factor for all axes, or three; a mesh file has the units of the cell file."""
     if isinstance(section.values.get("scale"), list):
-        return section.vector("scale")
-    factor = section.number("scale", 1.0)
+        return section.lengths("scale")
+    factor = section.number("scale", 1.0) * section.file.native_scale
     return (factor, factor, factor)
 
 
@@ -115,8 +115,9 @@ def _triangles(section: Section) -> Triangles:
     for index, face in enumerate(faces):
         if any(value != int(value) for value in face):
             raise section.error("has numbers with a fraction, expected indices of vertices", "faces", index)
+    factor = section.file.native_scale
     return Triangles(
-        tuple((x, y, z) for x, y, z in vertices),
+        tuple((x * factor, y * factor, z * factor) for x, y, z in vertices),
         tuple((int(a), int(b), int(c)) for a, b, c in faces),
         section.choice("use", MeshUse, MeshUse.HULL),
     )

@@ -17,10 +17,16 @@ from robot_cell_planner.cell.geometry import MeshUse
 from robot_cell_planner.cell.resources import NO_ROOTS
 from robot_cell_planner.cell.robot_files import load_robot, load_tool
 from robot_cell_planner.cell.serialisation import to_json
-from robot_cell_planner.cell.things import CollisionSettings, PairMargin, rigid_tool
+from robot_cell_planner.cell.things import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
+from robot_cell_planner.msg import RobotCell as CellMessage
+from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.conversions import basic
-from robot_cell_planner.nodes.conversions.changes import update_from_message, update_to_message
+from robot_cell_planner.nodes.conversions.changes import (
+    changes_from_message,
+    update_from_message,
+    update_to_message,
+)
 from robot_cell_planner.nodes.conversions.models import ModelReader, cell_to_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
 
@@ -146,3 +152,65 @@ def test_errors(text, subjects):
     again = basic.error_from_message(basic.error_to_message(error))
     assert isinstance(again, RobotCellError)
     assert (type(again), again.message, again.stage, again.subjects) == (type(error), text, "x", tuple(subjects))
+
+
+def in_quarters(change):
+    """The same change by a caller whose unit is 0.25 m."""
+
+    def enlarge(vector):
+        vector.x, vector.y, vector.z = 4 * vector.x, 4 * vector.y, 4 * vector.z
+
+    result = sent(change)
+    result.native_scale = 0.25
+    models, states = result.models, result.states
+    placed = [result, *models.frames, *states.base_poses, *states.tools, *states.bodies]
+    for thing in (*models.tools, *models.bodies):
+        placed += [*thing.inertial, *thing.visual, *thing.collision]
+        for geometry in (shape.geometry for shape in (*thing.visual, *thing.collision)):
+            geometry.dimensions = [4 * value for value in geometry.dimensions]
+            for vertex in (*geometry.mesh.vertices, geometry.mesh_scale):
+                enlarge(vertex)
+    for entry in placed:
+        enlarge(entry.pose.position)
+    for tool in models.tools:
+        enlarge(tool.tcp.position)
+    for margin in models.collision.margins:
+        margin.margin *= 4
+    return result
+
+
+def operations(change):
+    return changes_from_message([change], OWNER, "changes", 1)
+
+
+@laws
+@given(shape_tuples, inertials, poses, states)
+def test_changes_in_other_units(shapes, inertial, pose, state):
+    tool = rigid_tool("tool", shapes, inertial=inertial, tcp=pose)
+    cell = RobotCell(
+        "cell",
+        tools=frozendict(tool=tool),
+        frames=frozendict(here=NamedFrame("here", pose=pose)),
+        collision=CollisionSettings(frozendict(), frozendict(tool=0.5), (PairMargin("tool", "world", 0.25),)),
+    )
+    models, states_there = cell_to_message(cell), state_to_message(state)
+    place = basic.pose_to_message(pose)
+    changes = [
+        SceneChange(operation=SceneChange.ADD, models=models),
+        SceneChange(operation=SceneChange.SET_STATE, states=states_there),
+        SceneChange(operation=SceneChange.MOVE, name="tool", pose=place),
+        SceneChange(operation=SceneChange.ATTACH, name="tool", attach_to="arm", pose=place),
+        SceneChange(operation=SceneChange.SET_COLLISION, models=CellMessage(collision=models.collision)),
+    ]
+    for change in changes:
+        try:
+            expected = operations(change)
+        except RobotCellError:
+            assume(False)
+        enlarged = in_quarters(change)
+        before = sent(enlarged)
+        assert operations(enlarged) == expected
+        assert enlarged == before
+    for scale in (0.0, -1.0, float("nan")):
+        with pytest.raises(InvalidRequestError, match="native_scale"):
+            operations(SceneChange(operation=SceneChange.REMOVE, name="tool", native_scale=scale))

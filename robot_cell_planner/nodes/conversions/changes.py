@@ -19,6 +19,7 @@ from ...errors import InvalidRequestError, LimitExceededError, Value
 from .basic import configuration_from_message, names_from_message, pose_from_message
 from .models import ModelReader, cell_to_message, settings_to_message
 from .states import state_from_message, state_to_message
+from .units import change_in_metres
 
 O = SceneChange  # noqa: E741 - the constants of the operations
 FIELDS_OF = {
@@ -55,7 +56,8 @@ def changes_from_message(
         )
     result: list[core.Change] = []
     for index, message in enumerate(messages):
-        result.extend(_operations(message, models, f"{field}[{index}]"))
+        place = f"{field}[{index}]"
+        result.extend(_operations(change_in_metres(message, place), models, place))
     return tuple(result)
 
 

@@ -515,3 +515,33 @@ def test_the_examples_of_the_documentation(tmp_path):
     assert list(cell.bodies) == ["table", "part"]
     assert state.configuration["elbow_joint"] == 1.2
     assert cell.robot.variables["elbow_joint"].limits.upper == pytest.approx(math.radians(150))
+
+
+UNITS = """format: robot_cell/1
+native_scale: {unit}
+tools:
+  pin: {{collisions: [{{type: cylinder, radius: {a}, length: {b}}}], density: 8, tcp: {{position: [0, {a}, {b}]}}}}
+bodies:
+  block: {{collisions: [{{type: box, size: [{a}, {b}, {c}]}}], pose: {{position: [0, {c}, 0]}}}}
+  ball: {{collisions: [{{type: sphere, radius: {a}}}]}}
+  cone: {{collisions: [{{type: cone, radius: {b}, length: {c}, pose: {{position: [{a}, {b}, {c}], rpy: [0, 1, 0]}}}}]}}
+  part: {{collisions: [{{type: mesh, uri: part.stl, scale: [{a}, {b}, {c}]}}], density: 8}}
+  hand: {{collisions: [{{type: triangles, vertices: [[0, 0, {a}], [0, {b}, 0], [{c}, 0, 0]], faces: [[0, 1, 2]]}}]}}
+frames: {{corner: {{attached_to: block, pose: {{position: [{a}, {b}, {c}]}}}}}}
+collision: {{margins: {{block: {a}}}, pair_margins: [{{first: block, second: cone, margin: {b}}}]}}
+"""
+
+
+def test_lengths_in_other_units(tmp_path):
+    (tmp_path / "part.stl").write_text(tetrahedron_stl())
+    roots = ResourceRoots().with_folder(str(tmp_path))
+
+    def read(unit):
+        # Halves and quarters, so that no bit is lost on the way.
+        lengths = {name: length / unit for name, length in {"a": 0.25, "b": 0.5, "c": 1.75}.items()}
+        return read_cell(UNITS.format(unit=unit, **lengths), str(tmp_path), roots)
+
+    assert read(0.25) == read(1.0)
+    for unit in (0.0, -1.0, ".nan"):
+        with pytest.raises(FileError, match="native_scale"):
+            read_cell(UNITS.format(unit=unit, a=1, b=1, c=1), str(tmp_path), roots)

@@ -1,0 +1,75 @@
+"""Lengths of callers that count in other units than metres."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any
+
+from robot_cell_planner.msg import RobotCell as CellMessage
+from robot_cell_planner.msg import RobotCellState as StateMessage
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.msg import Shape as ShapeMessage
+
+from ...cell.value import positive
+from ...errors import InvalidRequestError
+
+
+def change_in_metres(message: SceneChange, field: str) -> SceneChange:
+    """A copy of the change whose lengths are metres; the change itself if they are so already.
+
+    Raises:
+        InvalidRequestError: `native_scale` is not above zero.
+    """
+    factor = message.native_scale
+    if factor == 1.0:
+        return message
+    try:
+        positive(factor, f"{field}.native_scale")
+    except ValueError as error:
+        raise InvalidRequestError(str(error), subjects=(field, "native_scale")) from error
+    result = deepcopy(message)
+    result.native_scale = 1.0
+    _scale_positions([result], factor)
+    _scale_models(result.models, factor)
+    _scale_states(result.states, factor)
+    return result
+
+
+def _scale_models(models: CellMessage, factor: float) -> None:
+    for thing in (*models.tools, *models.bodies):
+        _scale_positions(thing.inertial, factor)
+        for shape in (*thing.visual, *thing.collision):
+            _scale_shape(shape, factor)
+    for tool in models.tools:
+        _scale_vector(tool.tcp.position, factor)
+    _scale_positions(models.frames, factor)
+    for entry in models.collision.margins:
+        entry.margin *= factor
+
+
+def _scale_shape(shape: ShapeMessage, factor: float) -> None:
+    _scale_vector(shape.pose.position, factor)
+    geometry = shape.geometry
+    geometry.dimensions = [value * factor for value in geometry.dimensions]
+    for vertex in geometry.mesh.vertices:
+        _scale_vector(vertex, factor)
+    if geometry.mesh_uri:
+        scale = geometry.mesh_scale
+        if not (scale.x or scale.y or scale.z):
+            scale.x = scale.y = scale.z = 1.0
+        _scale_vector(scale, factor)
+
+
+def _scale_states(states: StateMessage, factor: float) -> None:
+    for entries in (states.base_poses, states.tools, states.bodies):
+        _scale_positions(entries, factor)
+
+
+def _scale_positions(entries: Iterable[Any], factor: float) -> None:
+    for entry in entries:
+        _scale_vector(entry.pose.position, factor)
+
+
+def _scale_vector(vector: Any, factor: float) -> None:
+    vector.x, vector.y, vector.z = vector.x * factor, vector.y * factor, vector.z * factor
