@@ -232,7 +232,9 @@ def fast_node(node, robot, start_node):
 def test_simulated_time_is_even_and_on_the_clock(fast_node, robot):
     stamps = [time_from_message(state.header.stamp) for state in robot.states]
     assert stamps[0] < 1e11
-    assert {later - earlier for earlier, later in pairwise(stamps)} == {10_000_000}
+    gaps = [later - earlier for earlier, later in pairwise(stamps)]
+    assert min(gaps) == 10_000_000
+    assert all(gap % 10_000_000 == 0 for gap in gaps), gaps  # a busy computer loses some of what is sent at best effort
     assert {time_from_message(message.clock) for message in robot.clock} & set(stamps)
     robot.go_to(wrist_3_joint=0.2)
 
