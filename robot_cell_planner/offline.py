@@ -141,6 +141,7 @@ class OfflineCell:
             "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
             "states": f"{plan.states_checked}",
             "path rad": f"{plan.path_length:.2f}",
+            "% proven": f"{100.0 * plan.proven:.0f}",
         }
         if plan.clearance is not None:
             facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ COLUMNS = (
     ("states", 8, ">"),
     ("path [rad]", 11, ">"),
     ("time [s]", 9, ">"),
+    ("proven", 7, ">"),
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
@@ -35,7 +37,8 @@ RECORD_RATE = 60.0  # [Hz]
 
 @dataclass
 class SegmentRecord:
-    """One line of the table. plan_digest: of path and trajectory, the same whenever the plan is the same."""
+    """One line of the table. proven: share of the path that is proven free between the states checked too. plan_digest:
+    of path and trajectory, the same whenever the plan is the same."""
 
     name: str
     start: float
@@ -44,6 +47,7 @@ class SegmentRecord:
     states_checked: int = 0
     path_length: float = 0.0
     duration: float = 0.0
+    proven: float = 0.0
     clearance_mm: float = float("nan")
     closest_pair: str = ""
     plan_digest: str = ""
@@ -91,6 +95,7 @@ class RunRecord:
             states_checked=record.states_checked,
             path_length=record.path_length,
             duration=duration_from_message(plan.trajectory.points[-1].time_from_start),
+            proven=record.certificate.proven,
             clearance_mm=1e3 * clearance.distance,
             closest_pair=f"{clearance.name_a} - {clearance.name_b}",
             plan_digest=plan_digest(plan),
@@ -115,6 +120,7 @@ class RunRecord:
             f"{segment.states_checked}",
             f"{segment.path_length:.2f}",
             f"{segment.duration:.2f}",
+            percent(segment.proven),
             f"{segment.clearance_mm:.1f}",
             segment.closest_pair,
         ]
@@ -173,6 +179,11 @@ class RunRecord:
         }
         page = write_html(self._folder / "replay.html", cell, self._recorder.recording(summary), cell.name)
         print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
+
+
+def percent(share: float) -> str:
+    """A share in whole percents; 100 % only if nothing but rounding is missing."""
+    return f"{math.floor(100.0 * share + 1e-6)} %"
 
 
 def plan_digest(plan: Any) -> str:

@@ -154,11 +154,12 @@ def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
 
 
 def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
-    """What is proven of a path: all of it, or nothing beyond the states that were checked."""
+    """What is proven of a path, and at what steps the rest was checked."""
     proven = plan.proven >= 1.0
     return msg.MotionCertificate(
         verdict=msg.MotionCertificate.FREE if proven else msg.MotionCertificate.NONE,
         method="exact" if proven else "samples",
+        proven=plan.proven,
         resolution=plan.resolution,
         undecided_from=-1.0,
         states_checked=plan.states_checked,
