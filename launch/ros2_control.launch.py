@@ -1,0 +1,116 @@
+"""A robot cell beside a controller manager: ros2 launch robot_cell_planner ros2_control.launch.py
+
+The controllers of ros2_control command the robot through topics; what answers there is the simulated robot, or a real
+one with simulated_robot:=false. The execution node hands trajectories to the joint trajectory controller and publishes
+no commands. Needs the packages that docs/ros2_control.md names.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "robot_cell_planner"
+CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")
+# The robot's own side. The broadcaster publishes joint_states, which all other nodes follow.
+COMMANDS, STATES = "/robot/joint_commands", "/robot/joint_states"
+# The scene node publishes robot_description and TF of the cell; the description with the hardware goes beside them.
+DESCRIPTION = "/ros2_control/robot_description"
+
+
+def generate_launch_description():
+    """The launch description, as `ros2 launch` asks for it."""
+    share = FindPackageShare(PACKAGE)
+    config = PathJoinSubstitution([share, "config", "ros2_control"])
+    arguments = [
+        DeclareLaunchArgument(
+            "cell", default_value=PathJoinSubstitution([share, "config", "demo", "cell.yaml"]), description="cell file"
+        ),
+        DeclareLaunchArgument(
+            "description",
+            default_value=PathJoinSubstitution([share, "urdf", "arm_with_gripper.urdf.xacro"]),
+            description="URDF or xacro with a ros2_control block",
+        ),
+        DeclareLaunchArgument(
+            "controllers",
+            default_value=PathJoinSubstitution([config, "controllers.yaml"]),
+            description="parameters of the controller manager and its controllers",
+        ),
+        DeclareLaunchArgument(
+            "params",
+            default_value=PathJoinSubstitution([config, "parameters.yaml"]),
+            description="parameters of the nodes of the cell",
+        ),
+        DeclareLaunchArgument(
+            "simulated_robot",
+            default_value="true",
+            choices=["true", "false"],
+            description="start the simulated robot; false where there is a real one",
+        ),
+    ]
+    cell = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([share, "launch", "cell.launch.py"])),
+        launch_arguments={
+            "cell": LaunchConfiguration("cell"),
+            "params": LaunchConfiguration("params"),
+            "simulated_robot": "false",
+        }.items(),
+    )
+    return LaunchDescription([*arguments, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)])
+
+
+def _robot():
+    return Node(
+        package=PACKAGE,
+        executable="simulated_robot_node",
+        parameters=[{"cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str), "rate": 500.0}],
+        remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
+        output="both",
+        condition=IfCondition(LaunchConfiguration("simulated_robot")),
+        on_exit=Shutdown(reason="simulated_robot_node ended"),
+    )
+
+
+def _description():
+    """Publishes the description with the hardware. Its frames go beside TF, where the scene node publishes the cell."""
+    xacro = Command(
+        [
+            FindExecutable(name="xacro"),
+            " ",
+            LaunchConfiguration("description"),
+            f" joint_commands_topic:={COMMANDS} joint_states_topic:={STATES}",
+        ]
+    )
+    return Node(
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        parameters=[{"robot_description": ParameterValue(xacro, value_type=str)}],
+        remappings=[
+            ("robot_description", DESCRIPTION),
+            ("/tf", "/ros2_control/tf"),
+            ("/tf_static", "/ros2_control/tf_static"),
+        ],
+    )
+
+
+def _manager():
+    return Node(
+        package="controller_manager",
+        executable="ros2_control_node",
+        parameters=[LaunchConfiguration("controllers")],
+        remappings=[("robot_description", DESCRIPTION), ("~/robot_description", DESCRIPTION)],
+        output="both",
+        on_exit=Shutdown(reason="the controller manager ended"),
+    )
+
+
+def _spawner(controller):
+    return Node(
+        package="controller_manager",
+        executable="spawner",
+        arguments=[controller, "--param-file", LaunchConfiguration("controllers")],
+    )

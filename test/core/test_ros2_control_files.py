@@ -1,0 +1,96 @@
+"""The files for ros2_control fit each other, the demonstration cell and what the nodes expect."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from lxml import etree
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.robot_files import load_robot
+from robot_cell_planner.cell.xacro_files import expand_xacro
+from robot_cell_planner.simulation.commands import read_command
+
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / "config" / "ros2_control"
+DESCRIPTION = ROOT / "urdf" / "arm_with_gripper.urdf.xacro"
+LAUNCH = (ROOT / "launch" / "ros2_control.launch.py").read_text()
+COMMANDS, STATES = re.search(r'COMMANDS, STATES = "(.*?)", "(.*?)"', LAUNCH).groups()
+
+
+@pytest.fixture(scope="module")
+def controllers():
+    return yaml.safe_load((CONFIG / "controllers.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def hardware():
+    arguments = {"joint_commands_topic": COMMANDS, "joint_states_topic": STATES}
+    return etree.fromstring(expand_xacro(DESCRIPTION, arguments).encode()).find("ros2_control")
+
+
+@pytest.fixture(scope="module")
+def cell():
+    return load_cell(ROOT / "config" / "demo" / "cell.yaml")[0]
+
+
+def test_every_controller_has_a_type_and_is_started(controllers):
+    manager = controllers["controller_manager"]["ros__parameters"]
+    typed = {name for name, value in manager.items() if isinstance(value, dict) and "type" in value}
+    spawned = set(re.findall(r'"(\w+)"', re.search(r"CONTROLLERS = \((.*?)\)", LAUNCH).group(1)))
+    assert spawned == typed == {"joint_state_broadcaster"} | (set(controllers) - {"controller_manager"})
+
+
+def test_controllers_move_the_joints_of_group_and_tool_through_interfaces_that_the_hardware_has(
+    controllers, hardware, cell
+):
+    arm = controllers["joint_trajectory_controller"]["ros__parameters"]
+    assert tuple(arm["joints"]) == cell.group().variables
+    assert set(arm["joints"]) == {name for name, value in arm["constraints"].items() if isinstance(value, dict)}
+    gripper = controllers["gripper_controller"]["ros__parameters"]["joint"]
+    assert gripper in [variable.name for variable in cell.tools["gripper"].mechanism.variables]
+    joints = {joint.get("name"): joint for joint in hardware.findall("joint")}
+    assert set(joints) == {*arm["joints"], gripper}
+    for name, joint in joints.items():
+        commands = {interface.get("name") for interface in joint.findall("command_interface")}
+        states = {interface.get("name") for interface in joint.findall("state_interface")}
+        assert commands == {"position"}
+        if name in arm["joints"]:
+            assert set(arm["command_interfaces"]) <= commands
+            assert set(arm["state_interfaces"]) <= states
+
+
+def test_hardware_and_simulated_robot_meet_on_topics_that_nobody_else_has(hardware):
+    parameters = {parameter.get("name"): parameter.text for parameter in hardware.findall("hardware/param")}
+    assert parameters["joint_commands_topic"] == COMMANDS
+    assert parameters["joint_states_topic"] == STATES
+    assert {COMMANDS, STATES}.isdisjoint({"/joint_commands", "/joint_states"})
+
+
+def test_what_the_hardware_sends_is_a_command_that_the_simulated_robot_takes(hardware):
+    """One name a joint of the block, one position a joint with a position command interface."""
+    names = [joint.get("name") for joint in hardware.findall("joint")]
+    starts = [
+        float(joint.findtext("command_interface[@name='position']/param[@name='initial_value']"))
+        for joint in hardware.findall("joint")
+        if joint.find("command_interface[@name='position']") is not None
+    ]
+    command, problems = read_command(names, starts, [], [], names)
+    assert not problems
+    assert set(command.positions) == set(names)
+
+
+def test_the_block_is_kept_and_readable_in_a_cell():
+    robot = load_robot("arm", str(DESCRIPTION))
+    block = next(text for text in robot.mechanism.blocks if text.lstrip().startswith("<ros2_control"))
+    assert "JointStateTopicSystem" in block
+
+
+def test_the_execution_node_is_a_client_of_the_controller_that_is_started(controllers):
+    parameters = yaml.safe_load((CONFIG / "parameters.yaml").read_text())["/**/execution_node"]["ros__parameters"]
+    assert parameters["mode"] == "controller"
+    controller, _, action = parameters["controller_action"].rpartition("/")
+    assert controller in controllers
+    assert action == "follow_joint_trajectory"
+    assert not parameters.get("gripper_joint")
