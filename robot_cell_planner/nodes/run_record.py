@@ -32,6 +32,14 @@ COLUMNS = (
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
+# What the page shows of it beside its own times, and under which heading.
+ON_PAGE = {
+    "plan [ms]": "plan ms",
+    "states": "states",
+    "path [rad]": "path rad",
+    "proven": "proven",
+    "clearance [mm]": "clear mm",
+}
 RECORD_RATE = 60.0  # [Hz]
 
 
@@ -125,8 +133,9 @@ class RunRecord:
             segment.closest_pair,
         ]
         self._print_row(cells)
-        names = [name for name, _, _ in COLUMNS]
-        self._recorder.segment(segment.name, segment.start, segment.end, dict(zip(names[1:], cells[1:], strict=True)))
+        shown = dict(zip((name for name, _, _ in COLUMNS), cells, strict=True))
+        facts = {shorter: shown[name] for name, shorter in ON_PAGE.items()}
+        self._recorder.segment(segment.name, segment.start, segment.end, facts)
 
     def step(self, name: str, began: float) -> None:
         """Something other than a planned motion happened since `began`."""
