@@ -10,6 +10,7 @@ to 1/2 those bound by their jerk; each corner has the b that lets it be passed f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Polyline:
         lengths = np.linalg.norm(steps, axis=1)
         return cls(corners, steps / lengths[:, None], lengths)
 
-    @property
+    @cached_property
     def turns(self) -> Array:
         """Difference of the directions at each inner corner (n - 2, dof)."""
         turns: Array = np.diff(self.directions, axis=0)
@@ -62,21 +63,36 @@ class Blends:
     speeds: Array
 
 
-def fastest_blends(line: Polyline, radii: Array, limits: MotionLimits) -> Blends:
-    """The blends of given radii that can be passed fastest within the limits."""
-    turns = np.abs(line.turns)
-    before, after = np.abs(line.directions[:-1]), np.abs(line.directions[1:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = (limits.velocity / np.maximum(before, after)).min(axis=1, initial=np.inf)
-        bent = (limits.acceleration / turns).min(axis=1, initial=np.inf) * 2.0 * radii
-        twisted = (limits.jerk / turns).min(axis=1, initial=np.inf) * 4.0 * radii**2
+@dataclass(frozen=True, eq=False)
+class CornerRates:
+    """What the limits of the joints say about the inner corners (n - 2,): the highest speed along both stretches, and
+    the largest second and third derivative over the parameter that a speed of 1 could have, per turn."""
+
+    plain: Array
+    bend: Array
+    twist: Array
+
+    @classmethod
+    def of(cls, line: Polyline, limits: MotionLimits) -> CornerRates:
+        turns = np.abs(line.turns)
+        along = np.abs(line.directions)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(
+                (limits.velocity / np.maximum(along[:-1], along[1:])).min(axis=1, initial=np.inf),
+                (limits.acceleration / turns).min(axis=1, initial=np.inf),
+                (limits.jerk / turns).min(axis=1, initial=np.inf),
+            )
+
+    def fastest(self, radii: Array) -> Blends:
+        """The blends of given radii that can be passed fastest within the limits."""
+        bent, twisted = self.bend * 2.0 * radii, self.twist * 4.0 * radii**2
         by_rise = np.minimum(
             np.sqrt(bent[:, None] * (1.0 - RISES)), np.cbrt(twisted[:, None] * (RISES * (1.0 - RISES)))
         )
-    by_rise[radii == 0.0] = 0.0
-    best = np.argmax(by_rise, axis=1)
-    speeds = np.minimum(by_rise[np.arange(len(radii)), best], plain) * SLACK
-    return Blends(radii, RISES[best], np.where(radii > 0.0, speeds, 0.0))
+        by_rise[radii == 0.0] = 0.0
+        best = np.argmax(by_rise, axis=1)
+        speeds = np.minimum(by_rise[np.arange(len(radii)), best], self.plain) * SLACK
+        return Blends(radii, RISES[best], np.where(radii > 0.0, speeds, 0.0))
 
 
 def rates_of_stretches(line: Polyline, limits: MotionLimits) -> list[Rates]:
@@ -89,47 +105,45 @@ def rates_of_stretches(line: Polyline, limits: MotionLimits) -> list[Rates]:
 
 def blended_path(line: Polyline, radii: Array, rises: Array) -> PolynomialCurve:
     """The path over its parameter: straight, blend, straight, ...; corners with radius 0 stay corners."""
+    count, dof = line.directions.shape
     around = np.concatenate(([0.0], radii, [0.0]))
-    spans: list[float] = []
-    rows: list[Array] = []
-    zero = np.zeros(line.corners.shape[1])
-    for index, (direction, length) in enumerate(zip(line.directions, line.lengths, strict=True)):
-        start = line.corners[index] + around[index] * direction
-        spans.append(length - around[index] - around[index + 1])
-        rows.append(np.stack([start, direction, zero, zero]))
-        if around[index + 1] > 0.0:
-            turn = line.directions[index + 1] - direction
-            entry = line.corners[index + 1] - around[index + 1] * direction
-            for span, row in _blend(entry, direction, turn, 2.0 * around[index + 1], float(rises[index])):
-                spans.append(span)
-                rows.append(row)
-    return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.stack(rows))
+    # Of each stretch: its straight piece, and the three of the blend after it.
+    spans, rows = np.zeros((count, 4)), np.zeros((count, 4, 4, dof))
+    spans[:, 0] = line.lengths - around[:-1] - around[1:]
+    rows[:, 0, 0] = line.corners[:-1] + around[:-1, None] * line.directions
+    rows[:, 0, 1] = line.directions
+    bent = np.flatnonzero(radii)
+    before = line.directions[bent]
+    entries = line.corners[bent + 1] - radii[bent, None] * before
+    spans[bent, 1:], rows[bent, 1:] = _blends(entries, before, line.turns[bent], 2.0 * radii[bent], rises[bent])
+    kept = spans > 0.0
+    return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[kept]))), rows[kept])
 
 
-def _blend(entry: Array, direction: Array, turn: Array, whole: float, rise: float) -> list[tuple[float, Array]]:
-    """The three cubic pieces of a blend of length `whole`: their lengths and coefficients (4, dof)."""
-    ramp = rise * whole
-    bend = turn / (whole * (1.0 - rise))
-    twist = bend / ramp
-    spans = (ramp, whole - 2.0 * ramp, ramp)
-    point, first, second = entry, direction, np.zeros_like(entry)
-    pieces = []
-    for span, third in zip(spans, (twist, np.zeros_like(twist), -twist), strict=True):
-        if span > 0.0:
-            pieces.append((span, np.stack([point, first, 0.5 * second, third / 6.0])))
+def _blends(entries: Array, directions: Array, turns: Array, wholes: Array, rises: Array) -> tuple[Array, Array]:
+    """The three cubic pieces of each of k blends of given whole lengths (k,): their lengths (k, 3), and coefficients
+    (k, 3, 4, dof)."""
+    ramps = rises * wholes
+    spans = np.stack([ramps, wholes - 2.0 * ramps, ramps], axis=1)
+    twists = turns / (wholes * (1.0 - rises) * ramps)[:, None]
+    rows = np.zeros((*spans.shape, 4, entries.shape[1]))
+    point, first, second = entries, directions, np.zeros_like(entries)
+    for piece, sign in enumerate((1.0, 0.0, -1.0)):
+        third, span = sign * twists, spans[:, piece, None]
+        rows[:, piece] = np.stack([point, first, 0.5 * second, third / 6.0], axis=1)
         point = point + span * (first + span * (0.5 * second + span * third / 6.0))
         first = first + span * (second + 0.5 * span * third)
         second = second + span * third
-    return pieces
+    return spans, rows
 
 
 def points_of_blend(line: Polyline, corner: int, radius: float, rise: float, step: float) -> Array:
     """Points (k, dof) along the blend at inner corner number `corner`, at most `step` of any joint apart."""
     before, after = line.directions[corner], line.directions[corner + 1]
     whole = 2.0 * radius
-    pieces = _blend(line.corners[corner + 1] - radius * before, before, after - before, whole, rise)
-    curve = PolynomialCurve(
-        np.concatenate(([0.0], np.cumsum([span for span, _ in pieces]))), np.stack([row for _, row in pieces])
-    )
+    entry = line.corners[corner + 1] - radius * before
+    spans, rows = _blends(entry[None], before[None], (after - before)[None], np.array([whole]), np.array([rise]))
+    kept = spans[0] > 0.0
+    curve = PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[0, kept]))), rows[0, kept])
     furthest = float(np.maximum(np.abs(before), np.abs(after)).max())
     return curve.evaluate(np.linspace(0.0, whole, int(np.ceil(whole * furthest / step)) + 2))

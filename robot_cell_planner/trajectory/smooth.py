@@ -7,24 +7,26 @@ gets half the radius, and after some halvings none: the motion then stops at tha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import ruckig
 
 from ..errors import InvalidRequestError, TrajectoryError, Value
 from .blending import (
     Blends,
+    CornerRates,
     Polyline,
     blended_path,
-    fastest_blends,
     largest_radii,
     points_of_blend,
     rates_of_stretches,
 )
 from .curves import CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
-from .profiles import Rates, Stretch, reachable_speed, to_whole_periods, way_of_change
+from .profiles import Rates, Stretch, pieces_of, reachable_speed, solved, to_whole_periods, way_of_change
 from .timing import (
     SAME_POINT,
     TimedMotion,
@@ -108,20 +110,21 @@ def smooth(
     rates = [replace(rate, speed=min(rate.speed, cap)) for rate, cap in zip(plain, caps.tolist(), strict=True)]
     ends = float(np.linalg.norm(first)), float(np.linalg.norm(last))
     best = _fastest(line, rates, ends, scaled, blends)
-    if speeds is None and not moving and duration_of_stopping(path, limits, options) <= best.duration:
+    if speeds is None and not moving and duration_of_stopping(corners, scaled, options) <= best.duration:
         return stop_at_waypoints(path, limits, options)
     return _finished(best, path, kept, added, ends, limits, options)
 
 
 @dataclass(frozen=True, eq=False)
 class _Choice:
-    """Radii and speeds at all corners, the rises of the blends at the inner ones, and the stretches between."""
+    """Radii and speeds at all corners, the rises of the blends at the inner ones, and the stretches between, solved."""
 
     line: Polyline
     radii: Array
     rises: Array
     speeds: Array
     stretches: tuple[Stretch, ...]
+    profiles: ruckig.Trajectory
     duration: float
 
 
@@ -130,9 +133,10 @@ def _fastest(
 ) -> _Choice:
     best: _Choice | None = None
     tried: set[bytes] = set()
+    corners = CornerRates.of(line, limits)
     for share in SHARES:
-        chosen = fastest_blends(line, largest_radii(line, blends.tolerance, share), limits)
-        chosen = _free_blends(line, chosen, limits, blends)
+        chosen = corners.fastest(largest_radii(line, blends.tolerance, share))
+        chosen = _free_blends(line, chosen, corners, blends)
         if chosen.radii.tobytes() not in tried:
             tried.add(chosen.radii.tobytes())
             choice = _timed(line, chosen, rates, ends)
@@ -141,7 +145,7 @@ def _fastest(
     return best
 
 
-def _free_blends(line: Polyline, blends: Blends, limits: MotionLimits, options: SmoothOptions) -> Blends:
+def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: SmoothOptions) -> Blends:
     """The blends with their radii halved as often as they collide; in the end with none."""
     if options.in_collision is None:
         return blends
@@ -159,10 +163,10 @@ def _free_blends(line: Polyline, blends: Blends, limits: MotionLimits, options: 
         radii = blends.radii.copy()
         radii[left] *= 0.5
         # A changed radius may change the shape of its own blend, which is checked again; the others stay as they are.
-        blends = fastest_blends(line, radii, limits)
+        blends = corners.fastest(radii)
     radii = blends.radii.copy()
     radii[left] = 0.0
-    return fastest_blends(line, radii, limits)
+    return corners.fastest(radii)
 
 
 def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float, float]) -> _Choice:
@@ -191,8 +195,9 @@ def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float
     passed = sum(
         2.0 * radius / speed for radius, speed in zip(around.tolist(), speeds, strict=True) if radius > 0.0
     )
-    duration = passed + sum(stretch.solved().duration for stretch in stretches)
-    return _Choice(line, around, blends.rises, np.array(speeds), stretches, duration)
+    profiles = solved(stretches)
+    duration = passed + sum(profiles.independent_min_durations)
+    return _Choice(line, around, blends.rises, np.array(speeds), stretches, profiles, duration)
 
 
 def _finished(
@@ -240,27 +245,29 @@ def _finished(
 def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
     """The place along the path over time from one stop to the next, and when each corner is passed (its blend's
     middle)."""
-    breaks, rows, passing = [np.zeros(1)], [], [0.0]
-    time, place = 0.0, 0.0
+    spans: list[float] = []
+    rows: list[tuple[float, float, float, float]] = []
+    passing, time, place = [0.0], 0.0, 0.0
+    profiles = choice.profiles.profiles[0]
+    radii, speeds, lengths = choice.radii.tolist(), choice.speeds.tolist(), choice.line.lengths.tolist()
     for index in range(first, last):
-        part = choice.stretches[index].profile()
-        moved = part.coefficients[:, :, 0].copy()
-        moved[:, 0] += place
-        rows.append(moved)
-        breaks.append(time + part.breaks[1:])
-        time += part.duration
-        place += choice.line.lengths[index] - choice.radii[index] - choice.radii[index + 1]
-        radius, speed = float(choice.radii[index + 1]), float(choice.speeds[index + 1])
+        taken, pieces = pieces_of(choice.stretches[index], profiles[index])
+        spans += taken
+        rows += [(place + piece[0], *piece[1:]) for piece in pieces]
+        time += math.fsum(taken)
+        radius, speed = radii[index + 1], speeds[index + 1]
+        place += lengths[index] - radii[index] - radius
         if radius > 0.0:
             span = 2.0 * radius / speed
-            rows.append(np.array([[place, speed, 0.0, 0.0]]))
-            breaks.append(np.array([time + span]))
+            rows.append((place, speed, 0.0, 0.0))
+            spans.append(span)
             passing.append(time + 0.5 * span)
             time += span
             place += 2.0 * radius
         else:
             passing.append(time)
-    return PolynomialCurve(np.concatenate(breaks), np.concatenate(rows)[:, :, None]), np.array(passing)
+    breaks = np.concatenate(([0.0], np.cumsum(spans)))
+    return PolynomialCurve(breaks, np.array(rows)[:, :, None]), np.array(passing)
 
 
 def _passing_times(path: Array, kept: list[int], corners: Array) -> Array:

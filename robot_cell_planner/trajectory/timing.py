@@ -20,7 +20,7 @@ from ..cell.mechanism import JointLimits
 from ..errors import InvalidRequestError, JointLimitError, Value
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
-from .profiles import Rates, Stretch, to_whole_periods
+from .profiles import Rates, Stretch, solved, to_whole_periods
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
@@ -121,10 +121,12 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     return _finished(parts or [_rest(path[0])], passing, corners, path, limits, options)
 
 
-def duration_of_stopping(path: Array, limits: MotionLimits, options: TimingOptions) -> float:
-    """How long `stop_at_waypoints` takes for a path that it takes [s]."""
-    scaled = options.apply(limits)
-    times = (float(_way(path[a], path[b], scaled).solved().duration) for a, b in pairwise(corners_of(path)))
+def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOptions) -> float:
+    """How long stopping at each of some corners (n, dof), n at least 2, takes, as `stop_at_waypoints` does it [s].
+
+    limits: the shares of them that the options leave.
+    """
+    times: list[float] = solved(_ways(corners, limits)).independent_min_durations
     return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
 
 
@@ -228,19 +230,20 @@ def _is_straight(first: Array, middle: Array, last: Array) -> bool:
     return 0.0 < along < 1.0 and float(np.abs(part - along * whole).max()) <= SAME_POINT * max(1.0, length)
 
 
-def _way(first: Array, last: Array, limits: MotionLimits) -> Stretch:
-    """The straight way from rest to rest: one profile for the distance, scaled to each joint."""
-    step = np.abs(last - first)
-    length = float(step.max())
-    share = step / length
-    moving = share > 0.0
-    rates = (limits.velocity, limits.acceleration, limits.jerk)
-    return Stretch(length, Rates(*(float((rate[moving] / share[moving]).min()) for rate in rates)))
+def _ways(corners: Array, limits: MotionLimits) -> list[Stretch]:
+    """The straight ways from rest to rest: one profile each for the distance, scaled to each joint."""
+    steps = np.abs(np.diff(corners, axis=0))
+    lengths = steps.max(axis=1)
+    shares = steps / lengths[:, None]
+    with np.errstate(divide="ignore"):
+        rates = [(rate / shares).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
+    rows = np.stack([lengths, *rates], axis=1).tolist()
+    return [Stretch(length, Rates(*values)) for length, *values in rows]
 
 
 def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
     """The fastest straight motion from rest to rest."""
-    law = to_whole_periods(_way(first, last, limits).profile(), options.period)
+    law = to_whole_periods(_ways(np.stack([first, last]), limits)[0].profile(), options.period)
     # The profile is taken as a share from 0 to 1, so that the last point is met within rounding.
     coefficients = law.coefficients / law.evaluate(np.array([law.duration]))[0, 0] * (last - first)
     coefficients[:, 0] += first
