@@ -8,11 +8,14 @@ from ..cell.cell import RobotCell
 from ..cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ..cell.pose import Pose
 from ..cell.robot import PlanningGroup, Robot
+from ..cell.state import RobotCellState
 from ..errors import InverseKinematicsError
 from . import kernels
 from .differential import jacobians
 from .forward import forward_batch, forward_kinematics
+from .ik_failure import Traces
 from .ik_options import IkOptions, IkSolver
+from .ik_problem import ik_problem
 from .inverse import inverse_kinematics
 from .model import cell_model
 from .targets import FrameTarget, PointAxisTarget
@@ -30,9 +33,7 @@ ARM = (
 
 def warm_up() -> None:
     """Use every kernel once: forward and inverse kinematics of an arm with a closed form and of one without."""
-    for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1)))):
-        cell = _cell(axes)
-        state = cell.default_state().with_configuration({f"j{index}": 0.3 for index in range(len(axes))})
+    for cell, state in practice_arms():
         pose = forward_kinematics(cell, state)
         variables = cell.robot.group().variables
         rows = cell_model(cell, state).configuration(state)[None, :]
@@ -45,7 +46,15 @@ def warm_up() -> None:
                     found.manipulabilities()
                 except InverseKinematicsError:
                     continue  # the last target is out of reach, on purpose
+        problem = ik_problem(cell, state, point, cell.robot.group().name, variables)
+        Traces().note_beyond(rows, problem)
         jacobians(cell, state)
+
+
+def practice_arms() -> tuple[tuple[RobotCell, RobotCellState], ...]:
+    """Arms of six joints and of seven, the second without a closed form of its inverse kinematics, with joints bent."""
+    cells = [_cell(axes) for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))))]
+    return tuple((cell, cell.default_state().with_configuration(dict.fromkeys(cell.variables, 0.3))) for cell in cells)
 
 
 def _cell(axes: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...]) -> RobotCell:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..kinematics import warm_up as kinematics
-from . import native_warm_up, tasks
+from . import cartesian_warm_up, native_warm_up, tasks
 
 kinematics.warm_up()
 native_warm_up.warm_up()
+cartesian_warm_up.warm_up()
 
 __all__ = ["tasks"]

@@ -1,0 +1,52 @@
+"""Prints which kernels requests need that the warm-up did not compile; a program of its own for test_preload."""
+
+import json
+import sys
+
+from numba.core.dispatcher import Dispatcher
+
+import robot_cell_planner.planning.preload  # noqa: F401
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import PlanningError
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.request import Goals, MotionRequest
+from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints
+from robot_cell_planner.trajectory.timing import TimingOptions
+
+
+def signatures():
+    found = set()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("robot_cell_planner"):
+            for key, value in vars(module).items():
+                if isinstance(value, Dispatcher):
+                    found |= {f"{value.py_func.__module__}.{key}{s}" for s in map(str, value.signatures)}
+    return found
+
+
+before = signatures()
+cell, state = load_cell(sys.argv[1])
+pose = forward_kinematics(cell, state, mode=TargetMode.TOOL)
+x, y, z = pose.position
+axis = tuple(pose.matrix[:3, 2].tolist())
+done = 0
+for low in (0.03, 3.0):
+    there = (x, y, z - low)
+    for waypoints in (
+        FrameWaypoints((type(pose)(there, pose.quaternion),), mode=TargetMode.TOOL),
+        PointAxisWaypoints(((there, axis),), mode=TargetMode.TOOL),
+    ):
+        for strategy in Strategy:
+            for sampled in (False, True):
+                options = CartesianOptions(strategy=strategy, sample_start_configuration=sampled, max_deviation=1e-4)
+                timing = TimingOptions(path_speed=0.1)
+                try:
+                    plan_cartesian(cell, state, CartesianRequest(waypoints, options=options, timing=timing))
+                    done += 1
+                except PlanningError:
+                    pass
+plan_motion(cell, state, MotionRequest(Goals(targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),))))
+print(json.dumps({"before": len(before), "done": done, "new": sorted(signatures() - before)}))

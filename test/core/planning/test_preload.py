@@ -1,0 +1,20 @@
+"""After the warm-up no request compiles anything: that would cost its caller seconds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = Path(__file__).parent / "kernels_of_requests.py"
+
+
+def test_no_request_compiles_anything_after_the_warm_up():
+    # In a process of its own, where nothing else has compiled anything. Kernels that are read from disk count too:
+    # in a fresh installation they would not be there.
+    command = [sys.executable, str(PROGRAM), str(ROOT / "config/demo/cell.yaml")]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found = json.loads(answer.stdout.splitlines()[-1])
+    assert found["before"] > 10
+    assert found["done"] >= 4
+    assert found["new"] == []
