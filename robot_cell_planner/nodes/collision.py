@@ -14,6 +14,8 @@ from robot_cell_planner import msg, srv
 
 from ..cell.value import WORLD
 from ..collision.checker import CollisionChecker
+from ..collision.motions.certifier import FINE, certifier_of
+from ..collision.path_certificates import certify_path, certify_trajectory
 from ..collision.paths import check_path, path_at
 from ..collision.report import CollisionPair, CollisionReport
 from ..collision.rules import DEFAULT_OPTIONS, CollisionOptions
@@ -26,6 +28,7 @@ from .conversions.basic import (
     path_from_message,
     point_to_message,
 )
+from .conversions.certificates import VERDICTS, path_certificate_to_message
 from .conversions.collisions import (
     clearance_to_message,
     options_from_message,
@@ -34,7 +37,8 @@ from .conversions.collisions import (
 )
 from .conversions.models import ModelReader
 from .conversions.targets import target_from_message
-from .conversions.trajectories import rows_from_points
+from .conversions.trajectories import rows_from_points, trajectory_from_message
+from .cover_maker import CoverMaker
 from .diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from .node import LATCHED, CellNode, run
 from .parameters import Parameter
@@ -66,6 +70,7 @@ class CollisionNode(CellNode):
         super().__init__("collision_node")
         models = ModelReader(resource_roots(self.parameters))
         self._replica = SceneReplica(self, models, self.parameters["wait_timeout"])
+        self._covers = CoverMaker(self, self._replica)
         self._present: CollisionReport | None = None
         self._looked_at: tuple[object, ...] = ()
         self._has_contacts = False
@@ -74,6 +79,7 @@ class CollisionNode(CellNode):
         self.serve(srv.CheckTrajectory, "collision/check_trajectory", self._check_trajectory)
         self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
+        self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
         self.create_timer(self.parameters["contacts_period"], self._look)
         self._diagnostics = Diagnostics(self, "collision", self._check)
 
@@ -150,6 +156,29 @@ class CollisionNode(CellNode):
         if rows is None:
             raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
         return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
+
+    async def _certify_motion(self, request: Any, response: Any) -> None:
+        """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
+        most = int(self.parameters["most_configurations"])
+        margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
+        trajectory = None
+        names, rows = path_from_message(request.path, "path", most)
+        if len(rows) == 0:
+            trajectory = trajectory_from_message(request.trajectory, "trajectory", most)
+            names = trajectory.variables
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        while not await self._covers.wait():
+            self.get_logger().debug("a certificate waits for the balls around new geometry")
+        checker = CollisionChecker(state.scene.cell, state.scene.state, names)
+        certifier = certifier_of(checker)
+        if trajectory is None:
+            found, times = certify_path(certifier, rows, margin, resolution), None
+        else:
+            curve, times = trajectory.curve, trajectory.times.tolist()
+            found = certify_trajectory(certifier, curve.breaks, curve.coefficients, margin, resolution)
+        response.certificate = path_certificate_to_message(found, checker, times)
+        response.segments = bytes(VERDICTS[verdict] for verdict in found.segments)
 
     async def _check_targets(self, request: Any, response: Any) -> None:
         options = request.options

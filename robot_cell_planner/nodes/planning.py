@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from rclpy.task import Future
@@ -14,7 +15,7 @@ from robot_cell_planner import action, msg, srv
 from ..cell.changes import Scene
 from ..errors import NotSupportedError, RobotCellError
 from ..planning import tasks
-from ..planning.planners import PLANNERS
+from ..planning.planners import AUTOMATIC, PLANNERS
 from ..planning.request import PlanningOptions
 from ..planning.watch import Progress
 from ..planning.worker_jobs import Job
@@ -26,6 +27,7 @@ from .conversions.models import ModelReader
 from .conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from .conversions.trajectories import trajectory_from_message
 from .conversions.trajectory_reports import report_to_message
+from .cover_maker import REMARK, CoverMaker
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, run
 from .parameters import Parameter
@@ -40,7 +42,7 @@ PARAMETERS = (
         "worker_niceness", 5, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19
     ),
     Parameter(
-        "default_planner", "RRTConnect", "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
+        "default_planner", AUTOMATIC, "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
     ),
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
     Parameter("time_limit", 30.0, "Time limit of requests that name none [s].", 0.01, 86_400.0, running=True),
@@ -96,6 +98,7 @@ class PlanningNode(CellNode):
             preload=("robot_cell_planner.planning.preload",),
             niceness=self.parameters["worker_niceness"],
         )
+        self._covers = CoverMaker(self, self._replica)
         self._markers = PlanMarkers(self)
         self._running: dict[bytes, Job] = {}
         self._served = 0
@@ -187,12 +190,17 @@ class PlanningNode(CellNode):
         )
         state = await self._replica.resolve(message.start, "start")
         tell = self._teller(action.PlanMotion, goal)
+        hurried = request.options.certify and not await self._covers.wait()
+        if hurried:
+            request = replace(request, options=replace(request.options, certify=False))
         try:
             plan = await self._work(tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell)
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
             raise
+        if hurried:
+            plan = replace(plan, warnings=(*plan.warnings, REMARK))
         result.plan = plans.plan_to_message(plan, state.used)
         self._markers.show(state.scene, plan)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +29,18 @@ class CountedChecks:
     """A collision checker that counts, and that stops its caller where it must.
 
     Attributes: states, motions (checked so far), blocked (motions found in collision), last_blocked (the configuration
-    at which the last of them was), state_limit (for `exhausted`).
+    at which the last of them was), state_limit (for `exhausted`), balls_until (number of states up to which a motion
+    counts as blocked that balls do not prove free, without a look at samples).
     """
 
-    def __init__(self, checker: CollisionChecker, watch: Watch, state_limit: int) -> None:
+    def __init__(self, checker: CollisionChecker, watch: Watch, state_limit: int, certify: bool = True) -> None:
+        """certify: False to check states alone, and prove nothing."""
         self.checker = checker
+        self.certify = certify
         self.watch = watch
         self.state_limit = state_limit
         self.states = 0
+        self.balls_until = 0
         self.motions = 0
         self.blocked = 0
         self.last_blocked: Array = checker.default
@@ -45,14 +52,37 @@ class CountedChecks:
 
     @cached_property
     def certifier(self) -> MotionCertifier | None:
-        """Proves motions of the checker free; None with another engine than coal, or where a shape cannot be covered
-        by balls."""
-        if self.checker.engine != "coal":
+        """Proves motions of the checker free; None with another engine than coal, where a shape cannot be covered
+        by balls, or where nothing is to be proven."""
+        if self.checker.engine != "coal" or not self.certify:
             return None
         try:
             return certifier_of(self.checker)
         except GeometryError:
             return None
+
+    @property
+    def by_balls(self) -> bool:
+        """Whether balls alone decide about motions at present."""
+        return self.states < self.balls_until
+
+    @contextmanager
+    def balls_alone(self, states: int) -> Iterator[None]:
+        """Let balls alone decide about motions, until so many more states have been checked."""
+        self.balls_until = self.states + states if self.certifier is not None else 0
+        try:
+            yield
+        finally:
+            self.balls_until = 0
+
+    def proven(self, path: Array) -> bool:
+        """Whether balls prove all motions of a path (n, dof) free.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        self.watch.check(self.states)
+        return all(self._quickly_free(first, second) for first, second in pairwise(path))
 
     def _quickly_free(self, start: Array, end: Array) -> bool:
         """Whether balls prove a straight motion free."""
@@ -90,7 +120,7 @@ class CountedChecks:
 
     def motion_free(self, start: Array, end: Array, step: float) -> bool:
         """Whether a straight motion is proven free, or else free at states no further than `step` apart, its ends
-        included.
+        included; while `by_balls` holds, whether balls prove it free.
 
         Raises:
             CancelledError, TimedOutError: see `Watch`.
@@ -99,17 +129,23 @@ class CountedChecks:
         self.motions += 1
         if self._quickly_free(start, end):
             return True
+        if self.by_balls and self.certifier is not None:
+            self._note_blocked(start + self.certifier.open_place * (end - start))
+            return False
         fraction = self.checker.first_collision_on_motion(start, end, step)
         count = segments(start, end, step)
         if fraction is None:
             self.states += count + 1
             return True
         self.states += rank_in_halving_order(round(fraction * count), count)
-        self.blocked += 1
-        self.last_blocked = start + fraction * (end - start)
-        if len(self._blocked_at) < MAX_BLOCKED_KEPT:
-            self._blocked_at.append(self.last_blocked)
+        self._note_blocked(start + fraction * (end - start))
         return False
+
+    def _note_blocked(self, q: Array) -> None:
+        self.blocked += 1
+        self.last_blocked = q
+        if len(self._blocked_at) < MAX_BLOCKED_KEPT:
+            self._blocked_at.append(q)
 
     def clearance(self, q: Array, farthest: float) -> float:
         """Clearance [m] of a state (dof,), `farthest` if nothing is as near; counts as a state.

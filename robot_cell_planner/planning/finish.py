@@ -89,7 +89,7 @@ def finish_plan(
         plan,
         clearance=clearance,
         trajectory=trajectory,
-        warnings=warnings,
+        warnings=plan.warnings + warnings,
         states_checked=job.checks.states,
         motions_checked=job.checks.motions,
         times=job.watch.times,

@@ -125,8 +125,10 @@ def start_job(
     watch: Watch,
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
+    certify: bool = True,
 ) -> Job:
-    """The job of a request. slack [rad or m]: how far the state may be beyond position limits.
+    """The job of a request. slack [rad or m]: how far the state may be beyond position limits. certify: prove motions
+    free where that can be done.
 
     Raises:
         StateError, UnknownNameError, FrameCycleError: the state does not fit the cell, or a name is not there.
@@ -137,7 +139,7 @@ def start_job(
     space = joint_space(cell, state, group, joints, slack)
     rules = CollisionOptions(extra_margin=extra_margin)
     checker = CollisionChecker(cell, state, space.variables, engine=engine, options=rules)
-    return job_in(cell, state, space, CountedChecks(checker, watch, state_limit), constraints)
+    return job_in(cell, state, space, CountedChecks(checker, watch, state_limit, certify), constraints)
 
 
 def job_in(

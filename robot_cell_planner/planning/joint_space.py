@@ -17,14 +17,14 @@ from .finish import Origin, bare_plan, finish_plan
 from .goals import GoalSet, configuration
 from .improve import improve
 from .job import Job, check_start, start_job
-from .moves import ProjectedMover
-from .native import native_search
+from .moves import Mover, ProjectedMover, StraightMover
+from .native import native_search, why_not_native
 from .objective import Objective
 from .ompl_search import search
 from .path_timing import leaves_path, time_in_job
 from .path_tools import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
 from .plan import Plan, PlanFailure
-from .planners import NATIVE, PlannerInfo, Settings, planner_info
+from .planners import AUTOMATIC, NATIVE, RRT_CONNECT, PlannerInfo, Settings, planner_info
 from .projected_search import ProjectedSearch
 from .repair import verified
 from .request import UNTIL_LIMIT, MotionRequest, PlanningOptions
@@ -37,6 +37,8 @@ DIRECT_TRIES = 8
 # Rounds of pulling a path tight: it takes few, as corners were cut before.
 SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
+# Most states that the native planner gets before another one is asked: some hundredths of a second.
+NATIVE_STATES = 250_000
 
 
 def plan_motion(
@@ -86,6 +88,7 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
             watch=watch,
             constraints=request.constraints,
             slack=options.jiggle,
+            certify=options.certify,
         )
         if options.jiggle:
             job = escape_start(job, options.jiggle, options.resolution, options.seed)
@@ -99,22 +102,26 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
         goals = GoalSet(job, request.goals, options.seed)
     finder = _Finder(job, options, planner, parameters)
     with watch.stage("search"):
-        path = finder.first_path(goals, suggestions)
-    path = _improved(job, path, options, planner)
+        found = finder.first_path(goals, suggestions)
+    path = _improved(job, found, options, planner)
     with watch.stage("verify"):
         path, proven = verified(job, path, options, finder.around)
         path = _held(job, path)
-    return _finished(job, path, proven, goals, request)
+    return _finished(job, path, proven, goals, request, found)
 
 
-def _finished(job: Job, path: Array, proven: float, goals: GoalSet, request: MotionRequest) -> Plan:
+def _finished(
+    job: Job, path: Array, proven: float, goals: GoalSet, request: MotionRequest, found: SearchResult
+) -> Plan:
     options, timing = request.options, request.timing
     goal = goals.reached(path[-1])
     escaped = 0
     if job.escape is not None:
         path, escaped = np.vstack((job.escape.start, path)), 1
-    origin = Origin(options.planner, options.seed, options.resolution)
-    plan = replace(bare_plan(job, path, origin, goal=goal), proven=proven, escape_waypoints=escaped)
+    origin = Origin(found.planner or options.planner, options.seed, options.resolution)
+    plan = bare_plan(job, path, origin, goal=goal)
+    remarks = (found.remark,) if found.remark else ()
+    plan = replace(plan, proven=proven, escape_waypoints=escaped, warnings=remarks)
     if timing is None:
         return finish_plan(job, plan, None)
     step = options.resolution if leaves_path(timing) else float("inf")
@@ -130,7 +137,7 @@ class _Finder:
     planner: PlannerInfo
     parameters: Settings
 
-    def first_path(self, goals: GoalSet, suggestions: Sequence[Array]) -> Array:
+    def first_path(self, goals: GoalSet, suggestions: Sequence[Array]) -> SearchResult:
         """A path to a goal: direct, over suggestions, or searched.
 
         Raises:
@@ -142,7 +149,7 @@ class _Finder:
         for goal in goals.found[:DIRECT_TRIES]:
             path = mover.connect(start, goal.q)
             if path is not None:
-                return without_repeats(path)
+                return SearchResult(without_repeats(path))
         rows = [goal.q for goal in goals.found]
         stops = usable(job, suggestions, mover)
         if stops:
@@ -150,11 +157,11 @@ class _Finder:
             if path is None:
                 path = searched_way(start, stops, rows, mover, self._limited, options.state_limit)
             if path is not None:
-                return path
+                return SearchResult(path)
         result = self.search(start, rows, options.search_step, options.seed, goals, improving=True)
         if result.path is None:
             raise _not_connected(job, result, options)
-        return result.path
+        return result
 
     def around(self, job: Job, start: Array, end: Array, step: float, seed: int) -> Array | None:
         """A path between two configurations for a job that asks for more than this one's."""
@@ -181,14 +188,7 @@ class _Finder:
         improvement = _improvement(self.options, self.job) if improving and _native(self.options, self.planner) else 0
         more = growing.more if growing is not None and growing.may_grow else None
         problem = SearchProblem(self.job.subspace, start, goals, step, improvement, more)
-        mover = self.job.mover(step)
-        if self.planner.name == NATIVE:
-            shorten = self.options.simplify and self.options.tighten
-            result = native_search(problem, self.job.checks, self.parameters, seed, shorten)
-        elif isinstance(mover, ProjectedMover):
-            result = ProjectedSearch(problem, mover, seed).run(more, ROUND)
-        else:
-            result = search(problem, self.job.checks, self.planner, self.parameters, seed)
+        result = self._searched(problem, seed)
         if result.path is None:
             return result
         path = result.path.copy()
@@ -196,6 +196,48 @@ class _Finder:
         path[0] = start
         path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
         return replace(result, path=without_repeats(path))
+
+
+    def _searched(self, problem: SearchProblem, seed: int) -> SearchResult:
+        """What the planner, or the one that it stands for, comes to."""
+        checks = self.job.checks
+        if checks.exhausted:
+            return SearchResult(None)
+        if self.planner.name == NATIVE:
+            return replace(native_search(problem, checks, self.parameters, seed, self._shorten), planner=NATIVE)
+        remark = ""
+        if self.planner.name == AUTOMATIC:
+            remark = why_not_native(checks)
+            if self.job.frames:
+                remark = f"planner {NATIVE} takes no constraints on frames"
+            if not remark:
+                result = self._natively(problem, seed)
+                if result.path is not None or checks.exhausted:
+                    return result
+                remark = f"planner {NATIVE} found no path that balls prove, with {checks.states} states checked"
+        planner = planner_info(RRT_CONNECT) if self.planner.name == AUTOMATIC else self.planner
+        parameters = planner.settings({}) if self.planner.name == AUTOMATIC else self.parameters
+        mover = self.job.mover(problem.step)
+        if isinstance(mover, ProjectedMover):
+            result = ProjectedSearch(problem, mover, seed).run(problem.more_goals, ROUND)
+        else:
+            result = search(problem, checks, planner, parameters, seed)
+        return replace(result, planner=planner.name, remark=remark)
+
+    def _natively(self, problem: SearchProblem, seed: int) -> SearchResult:
+        """What the native planner comes to with a quarter of the states that are left."""
+        checks = self.job.checks
+        limit = checks.state_limit
+        checks.state_limit = checks.states + min(max((limit - checks.states) // 4, 1), NATIVE_STATES)
+        try:
+            parameters = planner_info(NATIVE).settings({})
+            return replace(native_search(problem, checks, parameters, seed, self._shorten), planner=NATIVE)
+        finally:
+            checks.state_limit = limit
+
+    @property
+    def _shorten(self) -> bool:
+        return self.options.simplify and self.options.tighten
 
 
 def _native(options: PlanningOptions, planner: PlannerInfo) -> bool:
@@ -209,25 +251,36 @@ def _improvement(options: PlanningOptions, job: Job) -> int:
     return options.improvement_states
 
 
-def _improved(job: Job, path: Array, options: PlanningOptions, planner: PlannerInfo) -> Array:
+def _improved(job: Job, found: SearchResult, options: PlanningOptions, planner: PlannerInfo) -> Array:
     """The path without what it does not need, tight, and as good as the states granted for that make it."""
-    mover, watch = job.mover(options.search_step), job.watch
+    assert found.path is not None
+    mover, watch, path = job.mover(options.search_step), job.watch, found.path
     cost = job.cost(options.objective)
     watch.best_cost = cost.of(path)
-    if (options.simplify or options.tighten) and len(path) > 2 and planner.name != NATIVE:
+    shortened = found.planner == NATIVE and options.simplify and options.tighten
+    if (options.simplify or options.tighten) and len(path) > 2:
         with watch.stage("simplify"):
-            if options.simplify:
-                path = simplify(path, mover)
-            if options.tighten:
-                path = shortcut(path, mover, options.seed)
-            if options.simplify and not job.frames:
-                path = drop_waypoints(path, mover)
-            if options.tighten and not job.frames:
-                path = tighten(path, mover, SWEEPS)
+            # Of a path that balls prove they prove shorter ways, too, which takes a hundredth of the time.
+            with job.checks.balls_alone(job.checks.state_limit if job.checks.proven(path) else 0):
+                path = _simplified(path, mover, options, shortened)
             watch.best_cost = cost.of(path)
     if options.improvement_states and not _native(options, planner):
         with watch.stage("improve"):
             path = improve(path, mover, cost, _improvement(options, job), options.seed)
+    return path
+
+
+def _simplified(path: Array, mover: Mover, options: PlanningOptions, shortened: bool) -> Array:
+    """The path as simple and tight as asked for. shortened: corners were cut already."""
+    straight = isinstance(mover, StraightMover)
+    if options.simplify and not shortened:
+        path = simplify(path, mover)
+    if options.tighten and not shortened:
+        path = shortcut(path, mover, options.seed)
+    if options.simplify and straight:
+        path = drop_waypoints(path, mover)
+    if options.tighten and straight:
+        path = tighten(path, mover, SWEEPS)
     return path
 
 

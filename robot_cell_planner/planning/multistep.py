@@ -173,6 +173,7 @@ class _Planner:
             watch=self.watch,
             constraints=step.constraints,
             slack=options.jiggle if index == 0 else 0.0,
+            certify=options.certify,
         )
         if not (index == 0 and options.jiggle):
             check_start(job)

@@ -5,26 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..collision.motions.certifier import COARSE, MotionCertifier
 from ..errors import NotSupportedError
 from ..trajectory.limits import Array
 from . import native_kernels as kernels
 from .checks import CountedChecks
+from .planners import NATIVE
 from .search import SearchProblem, SearchResult
 from .subspace import Subspace
 
 SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
-TRIES, FRUITLESS, LEAST_GAIN = 100, 20, 0.003
+TRIES, FRUITLESS, LEAST_GAIN = 100, 10, 0.003
 # To leave a start that balls cannot prove free: distances [rad or m] at which places around are tried, and how many.
 AROUND = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
 PLACES = 32
-ENOUGH = 100  # configurations that a proof of a way out may cost
+ENOUGH = (16, 100)  # configurations that a proof of a way out may cost: for all distances first, and again
 FIRST_SLICE = 2_000
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
+FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
+_WEIGHTS: WeakKeyDictionary[MotionCertifier, Array] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ class NativePlanner:
         self._origin = np.zeros(size) if subspace.whole else np.ascontiguousarray(subspace.origin, dtype=np.float64)
         self._basis = np.eye(size) if subspace.whole else np.ascontiguousarray(subspace.basis, dtype=np.float64)
         self._limits = np.array((subspace.q_lower - 1e-9, subspace.q_upper + 1e-9))
-        self._bounds = np.array((subspace.lower, subspace.upper))
+        self._weights = _weights(certifier) if subspace.whole else np.ones(subspace.size)
+        self._weighted_basis = np.ascontiguousarray(self._basis / self._weights)
+        self._bounds = np.array((subspace.lower, subspace.upper)) * self._weights
         self._facts = np.zeros(3)
         self._exact_states = 0
 
@@ -74,7 +81,7 @@ class NativePlanner:
         """
         if not self._certifier.balls_serve():
             return SearchResult(None)
-        trees = _Trees(self._space, options.longest)
+        trees = _Trees(self._space, self._weights, options.longest)
         for tree, ends in ((0, [start]), (1, list(goals))):
             for q in ends:
                 trees.add(tree, self._leads(q, options.seed, 1, check))
@@ -86,9 +93,9 @@ class NativePlanner:
             if trees.counts[0] and trees.counts[1]:
                 limit = min(limit, options.state_limit - self._exact_states)
                 found = kernels.grow(
-                    *self._addresses, self._origin, self._basis, self._limits, self._bounds, trees.nodes,
-                    trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE, int(limit),
-                    self._facts,
+                    *self._addresses, self._origin, self._weighted_basis, self._limits, self._bounds,
+                    trees.nodes, trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE,
+                    int(limit), self._facts,
                 )  # fmt: skip
             limit = self._facts[0] + SLICE
             if found != kernels.GOING_ON:
@@ -125,14 +132,14 @@ class NativePlanner:
             found.append(q[None])
         random = np.random.Generator(np.random.PCG64(seed))
         z = self._space.to_reduced(q)
-        for distance in AROUND:
+        for distance, enough in ((distance, enough) for enough in ENOUGH for distance in AROUND):
             check(self.states)
             for _ in range(PLACES):
                 near = self._beside(z, distance, random)
                 self._exact_states += 1
                 if not self._space.within_limits(near) or not self._certifier.quickly_free(near, near):
                     continue
-                verdict = self._certifier.certify(q, near, enough=ENOUGH)
+                verdict = self._certifier.certify(q, near, enough=enough)
                 self._exact_states += verdict.states + verdict.exact_states
                 if verdict.free:
                     found.append(np.array((q, near)))
@@ -148,10 +155,11 @@ class NativePlanner:
 
 
 class _Trees:
-    """The arrays of both trees, and the leads that their roots are the ends of."""
+    """The arrays of both trees, and the leads that their roots are the ends of. weights (k,): of the coordinates."""
 
-    def __init__(self, space: Subspace, longest: float) -> None:
+    def __init__(self, space: Subspace, weights: Array, longest: float) -> None:
         self._space = space
+        self._weights = weights
         self._longest = longest
         self.nodes = np.empty((2, kernels.CAPACITY, space.size))
         self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
@@ -164,13 +172,13 @@ class _Trees:
         for lead in leads:
             at = int(self.counts[tree])
             if at + 1 < kernels.CAPACITY:
-                self.nodes[tree, at] = self._space.to_reduced(lead[-1])
+                self.nodes[tree, at] = self._space.to_reduced(lead[-1]) * self._weights
                 self.parents[tree, at], self.strides[tree, at] = -1, self._longest
                 self._leads[tree, at] = lead
                 self.counts[tree] += 1
 
     def path(self) -> tuple[Array, Array, Array]:
-        """The path (n, k) over the meeting, between what leads to its two ends, outermost first."""
+        """The path (n, k) over the meeting, without weights, between what leads to its two ends, outermost first."""
         branches: list[Array] = []
         outer: list[Array] = []
         for tree in (0, 1):
@@ -181,15 +189,39 @@ class _Trees:
                 points.append(self.nodes[tree, at])
             branches.append(np.array(points))
             outer.append(self._leads[tree, at][:-1])
-        path = np.ascontiguousarray(np.concatenate((branches[0][::-1], branches[1])))
+        path = np.ascontiguousarray(np.concatenate((branches[0][::-1], branches[1])) / self._weights)
         return outer[0], path, outer[1]
 
     def nearest_approach(self) -> float:
         """Smallest distance of two nodes, one of either tree; NaN if one tree is empty."""
-        one, other = (self.nodes[tree, : int(self.counts[tree])] for tree in (0, 1))
+        one, other = (self.nodes[tree, : int(self.counts[tree])] / self._weights for tree in (0, 1))
         if not len(one) or not len(other):
             return math.nan
-        return min(float(np.linalg.norm(other - point, axis=1).min()) for point in one)
+        return float(np.min(cKDTree(other).query(one)[0]))
+
+
+def _weights(certifier: MotionCertifier) -> Array:
+    """Weights (dof,) of joints in distances between configurations, their geometric mean 1: the square root of how far
+    each moves anything per rad or m, so that trees grow more where more is moved."""
+    if certifier in _WEIGHTS:
+        return _WEIGHTS[certifier]
+    scene = certifier.scene
+    speeds = np.zeros(len(certifier.checker.variables))
+    for joint, speed in zip(scene.tree.joints, scene.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
+        speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
+    weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), FARTHEST))
+    return _WEIGHTS.setdefault(certifier, np.asarray(weights / np.exp(np.log(weights).mean())))
+
+
+def why_not_native(checks: CountedChecks) -> str:
+    """Why the native planner cannot serve a request; "" if it can."""
+    if checks.checker.engine != "coal":
+        return f"planner {NATIVE} proves motions by distances, which need engine coal"
+    if not checks.certify:
+        return f"planner {NATIVE} proves motions, which was not asked for"
+    if checks.certifier is None:
+        return f"planner {NATIVE} needs balls around all that moves, and there is a shape that they cannot cover"
+    return ""
 
 
 def native_search(
@@ -200,12 +232,12 @@ def native_search(
     parameters: "longest" motion that is added to a tree at once.
 
     Raises:
-        NotSupportedError: the checks cannot prove anything, for their engine or for a shape that cannot be covered.
+        NotSupportedError: see `why_not_native`.
         CancelledError, TimedOutError: see `Watch`.
     """
-    if checks.certifier is None:
-        text = "the native planner needs engine coal, and shapes that can be covered by balls"
-        raise NotSupportedError(text, stage="search", subjects=(checks.checker.engine,))
+    reason = why_not_native(checks)
+    if reason or checks.certifier is None:
+        raise NotSupportedError(reason, stage="search", subjects=(checks.checker.engine,))
     planner = NativePlanner(checks.certifier, problem.subspace)
     before = checks.states
     options = NativeOptions(parameters["longest"], seed % 2**62, max(checks.state_limit - before, 1), shorten)

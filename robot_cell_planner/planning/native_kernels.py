@@ -20,7 +20,7 @@ CAPACITY = 40_000  # configurations in a tree
 FOUND, GOING_ON, FULL = 1, 0, 2
 # A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
 # next may be longer again.
-SHORTER, LONGER, SHORTEST = 0.6, 2.0, 0.02
+SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.2
 PRIMES = np.array((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53))
 # Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
@@ -150,17 +150,18 @@ def grow(
         stride = strides[tree, at] = min(LONGER * stride, longest)
         tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
         near, distance = nearest(nodes[other], counts[other], new)
-        while True:
-            arrived = towards(nodes[other, near], new, distance, longest, step)
-            if not motion_free(scene, work, origin, basis, nodes[other, near], step, resolution, facts):
+        parts = max(math.ceil(distance / longest), 1)
+        for part in range(1, parts + 1):
+            for k in range(size):
+                step[k] = new[k] + part / parts * (nodes[other, near, k] - new[k])
+            if not motion_free(scene, work, origin, basis, nodes[tree, tip], step, resolution, facts):
                 break
-            if arrived:
+            if part == parts:
                 counts[START_MEETING + tree], counts[START_MEETING + other] = tip, near
                 return FOUND
-            if counts[other] + 1 >= nodes.shape[1]:
+            if counts[tree] + 1 >= nodes.shape[1]:
                 return FULL
-            near = add_node(nodes[other], parents[other], strides[other], counts, other, step, near, longest)
-            distance = max(distance - longest, 0.0)
+            tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, step, tip, longest)
     return GOING_ON
 
 

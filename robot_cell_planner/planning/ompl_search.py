@@ -33,6 +33,9 @@ _SEEDS = 2**32 - 1
 # States that a roadmap is grown by before it is searched.
 GROWTH = 1_000
 
+# States for which a search lets balls alone decide at most.
+BALL_STATES = 30_000
+
 ou.setLogLevel(ou.LOG_NONE)
 
 
@@ -93,7 +96,8 @@ class _States(ob.StateValidityChecker):  # type: ignore[misc]
         if checks is None:
             return False
         q = self.space.configuration(state)
-        return self.space.subspace.within_limits(q) and checks.state_free(q)
+        # Balls look at the ends of motions, too.
+        return self.space.subspace.within_limits(q) and (checks.by_balls or checks.state_free(q))
 
 
 class _Motions(ob.MotionValidator):  # type: ignore[misc]
@@ -132,9 +136,19 @@ def search(
         space.information.setMotionValidator(motions)
         space.information.setup()
         try:
-            return _Search(problem, checks, planner, parameters, space, end).run()
+            with checks.balls_alone(_states_of_balls(problem, checks, planner)):
+                return _Search(problem, checks, planner, parameters, space, end).run()
         finally:
             end.release()
+
+
+def _states_of_balls(problem: SearchProblem, checks: CountedChecks, planner: PlannerInfo) -> int:
+    """States for which balls alone are to decide about motions, which is fast, before exact checks do where balls
+    cannot tell. The trees of most planners go on growing then; what others once found blocked would stay so."""
+    ends = (problem.start, *problem.goals[:1])
+    if planner.drive is not Drive.TREE or not all(checks.proven(np.stack((q, q))) for q in ends):
+        return 0
+    return min(BALL_STATES, (checks.state_limit - checks.states) // 4)
 
 
 class _Search:

@@ -212,7 +212,7 @@ def path_job(
     cell.check_state(start)
     rules = CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(cell, start, variables, engine=options.engine, options=rules)
-    return job_in(cell, start, space, CountedChecks(checker, watch, options.state_limit), constraints)
+    return job_in(cell, start, space, CountedChecks(checker, watch, options.state_limit, options.certify), constraints)
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:

@@ -84,12 +84,19 @@ class PlannerInfo:
         return settings
 
 
-NATIVE = "Native"
+AUTOMATIC, NATIVE, RRT_CONNECT = "Automatic", "Native", "RRTConnect"
 OVER_LIMIT = "It may overrun the limit on states by some hundreds."
 _STAR_TEXT = "Grows one tree from the start and rewires it to shorter ways"
 _LIST = (
     PlannerInfo(
-        "RRTConnect",
+        AUTOMATIC,
+        "robot_cell_planner",
+        "Native where it can serve a request, RRTConnect for all others and where Native finds nothing with a quarter "
+        "of the states. The plan names the one that found its path, and says why Native did not.",
+        constraints=True,
+    ),
+    PlannerInfo(
+        RRT_CONNECT,
         "ompl",
         "Two trees, from start and goals, that reach for each other (Kuffner and LaValle, 2000). Fast; its path is the "
         "first one found. On constraints on frames the trees grow in steps that are projected onto them.",

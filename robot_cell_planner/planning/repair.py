@@ -92,6 +92,7 @@ def _with_spare(job: Job, spare: float) -> Job:
     plain = job.checks.checker
     rules = CollisionOptions(plain.options.extra_margin + spare, plain.options.steps)
     checker = CollisionChecker(job.cell, job.state, plain.variables, engine=plain.engine, options=rules)
-    checks = CountedChecks(checker, job.watch, min(job.checks.state_limit, job.checks.states + STATES))
+    limit = min(job.checks.state_limit, job.checks.states + STATES)
+    checks = CountedChecks(checker, job.watch, limit, job.checks.certify)
     checks.states, checks.motions = job.checks.states, job.checks.motions
     return replace(job, checks=checks)

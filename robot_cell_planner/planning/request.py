@@ -15,6 +15,7 @@ from ..kinematics.targets import FrameTarget, PointAxisTarget
 from ..trajectory.timing import TimingOptions
 from .constraints import MAX_CONSTRAINTS, PathConstraint
 from .objective import Objective
+from .planners import AUTOMATIC
 
 STAGE = "request"
 MAX_GOALS = 1000
@@ -36,12 +37,13 @@ class PlanningOptions:
     start in collision or beyond limits; 0: not allowed. extra_margin [m]: distance to keep in addition to the margins
     of the cell. search_step [rad or m]: widest step between states checked while searching.
     resolution [rad or m]: widest step between states checked along the path that is returned. engine: of collision.
+    certify: prove motions free where that can be done; otherwise states alone are checked.
 
     Raises:
         InvalidRequestError: a value outside its range.
     """
 
-    planner: str = "RRTConnect"
+    planner: str = AUTOMATIC
     planner_parameters: Mapping[str, str] = field(default_factory=frozendict)
     seed: int = 0
     state_limit: int = 1_000_000
@@ -55,6 +57,7 @@ class PlanningOptions:
     search_step: float = 0.05
     resolution: float = 0.001
     engine: str = "coal"
+    certify: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "planner_parameters", frozendict(self.planner_parameters))

@@ -16,13 +16,16 @@ ROUND = 4_000
 class SearchResult:
     """What a search came to: the path (n, dof), or None; and the trees that it grew.
 
-    nearest_approach: smallest distance of two configurations, one from either tree; NaN if there is only one.
+    nearest_approach: smallest distance of two configurations, one from either tree; NaN if there is only one. planner:
+    that found the path; "": the one that was asked. remark: why another one was asked before to no avail; "": none was.
     """
 
     path: Array | None
     start_tree_size: int = 0
     goal_tree_size: int = 0
     nearest_approach: float = float("nan")
+    planner: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.cell.pose import Pose as CellPose
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
 from robot_cell_planner.collision.paths import check_path
 from robot_cell_planner.collision.rules import CollisionOptions as CoreOptions
 from robot_cell_planner.collision.rules import Step
@@ -26,8 +28,17 @@ from robot_cell_planner.errors import (
     UnknownNameError,
 )
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
-from robot_cell_planner.msg import CollisionOptions, CollisionPair, JointPath, SceneChange, StateRef, Target
+from robot_cell_planner.msg import (
+    CollisionOptions,
+    CollisionPair,
+    JointPath,
+    MotionCertificate,
+    SceneChange,
+    StateRef,
+    Target,
+)
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_to_message
+from robot_cell_planner.nodes.conversions.certificates import VERDICTS
 from robot_cell_planner.nodes.node import LATCHED
 
 CELL, STATE = load_cell(DEMO)
@@ -245,6 +256,53 @@ def options(**fields):
     return {"options": CollisionOptions(**fields)}
 
 
+def certified(ask, rows, **fields):
+    reply = ask("CertifyMotion", path=path_to_message(JOINTS, np.array(rows)), **fields)
+    return reply.certificate, list(reply.segments)
+
+
+def test_certificates_are_those_of_the_core(ask):
+    rows = rows_of(40)
+    certifier = MotionCertifier(CollisionChecker(CELL, STATE, JOINTS))
+    seen = set()
+    for start, end in pairwise(rows):
+        truth = certifier.certify(start, end, 0.004)
+        found, segments = certified(ask, (start, end), extra_margin=0.004)
+        assert [found.verdict] == segments == [VERDICTS[truth.verdict]]
+        seen.add(truth.verdict)
+        if truth.free:
+            assert (found.clearance, found.proven) == (0.004, 1.0)
+            continue
+        assert found.collision.place == pytest.approx(truth.place)
+        assert found.collision.configuration.positions == pytest.approx(list(truth.configuration))
+        assert {found.collision.name_a, found.collision.name_b} == {truth.pair.first, truth.pair.second}
+        assert found.collision.distance - found.collision.margin < 0.004
+    assert {Verdict.FREE, Verdict.COLLIDING} <= seen
+
+
+def test_a_path_is_certified_up_to_its_first_collision(ask):
+    checker = CollisionChecker(CELL, STATE, JOINTS)
+    inside = next(q for q in rows_of(200, seed=5) if checker.in_collision(q))
+    found, segments = certified(ask, (HOME, HOME + 0.01, inside, HOME))
+    assert segments == [MotionCertificate.FREE, MotionCertificate.COLLIDING, MotionCertificate.NONE]
+    assert found.verdict == MotionCertificate.COLLIDING
+    assert 0.0 < found.proven < 0.1
+    assert 1.0 < found.collision.place <= 2.0
+
+
+def test_a_timed_motion_is_certified_between_its_points(ask):
+    """Its points are free, but at full speed it swings far out and back again between them."""
+    trajectory = trajectory_of(np.array((HOME, HOME + 1e-3)), [0.0, 2.0])
+    assert ask("CertifyMotion", trajectory=trajectory).certificate.verdict == MotionCertificate.FREE
+    for sign, point in zip((1.0, -1.0), trajectory.points, strict=True):
+        point.velocities = [0.0, 8.0 * sign, 0.0, 0.0, 0.0, 0.0]
+    found = ask("CertifyMotion", trajectory=trajectory).certificate
+    assert found.verdict == MotionCertificate.COLLIDING
+    assert 0.0 < found.collision.time.sec + 1e-9 * found.collision.time.nanosec < 2.0
+    q = np.array(found.collision.configuration.positions)
+    assert CollisionChecker(CELL, STATE, JOINTS).in_collision(q)
+
+
 def along(rows=((0.0,) * 6, (0.1,) * 6), **fields):
     return {"trajectory": trajectory_of(np.array(rows)), **fields}
 
@@ -289,6 +347,10 @@ BAD = {
     ),
     "targets: frame": ("CheckTargets", {"targets": [Target(mode=Target.FRAME, frame="hand")]}, UnknownNameError),
     "targets: reference": ("CheckTargets", {"targets": [Target(reference_frame="tabel")]}, UnknownNameError),
+    "certificate: nothing": ("CertifyMotion", {}, InvalidRequestError),
+    "certificate: joint": ("CertifyMotion", {"path": path([0.0], "elbow")}, UnknownNameError),
+    "certificate: margin below zero": ("CertifyMotion", {**along(), "extra_margin": -0.1}, InvalidRequestError),
+    "certificate: resolution NaN": ("CertifyMotion", {**along(), "resolution": NAN}, InvalidRequestError),
     "clearance: name": ("ComputeClearance", {"names": ["tabel"]}, UnknownNameError),
     "clearance: reach below zero": ("ComputeClearance", {"max_distance": -1.0}, InvalidRequestError),
     "clearance: reach NaN": ("ComputeClearance", {"max_distance": NAN}, InvalidRequestError),

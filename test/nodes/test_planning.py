@@ -96,7 +96,7 @@ def rows_of(path):
 def test_all_planners_are_listed_with_types_and_ranges(client):
     reply = client.call(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
     assert [planner.name for planner in reply.planners] == list(PLANNERS)
-    assert reply.default_planner == "RRTConnect"
+    assert reply.default_planner == "Automatic"
     for planner in reply.planners:
         assert planner.description
         for parameter in planner.parameters:

@@ -85,6 +85,7 @@ class MotionCertifier:
         self.scene = MotionScene(checker, protrusion)
         self.exact = ExactCertifier(self.scene)
         self.states = 0
+        self.open_place = 0.5  # share of the motion last asked about where balls could not tell
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
         slides = [joint for joint in self.scene.tree.joints if not joint.turns]
@@ -126,6 +127,7 @@ class MotionCertifier:
         start, end = (np.ascontiguousarray(q, dtype=np.float64) for q in (start, end))
         found = certify_straight(scene.address, work.address, start, end, COARSE, facts)
         self.states += int(facts[0])
+        self.open_place = float(facts[1])
         return bool(found == FREE)
 
     def certify(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,25 +91,43 @@ class JointTree:
         cylinder about the joint's axis. Seen from the parent's frame the farthest of it from the parent's axis is a
         corner of the polygons around its two ends.
         """
-        reach = np.zeros((len(points), len(self.joints)))
-        radius = np.hypot(points[:, 0], points[:, 1])
-        low = high = points[:, 2]
-        while joint >= 0:
-            moving = self.joints[joint]
-            reach[:, joint] = radius * MORE if moving.turns else 1.0
-            if not moving.turns:
-                low, high = low + moving.low, high + moving.high
-            corners = _corners(radius, low, high) @ moving.before[:3, :3].T + moving.before[:3, 3]
-            radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
-            low, high = corners[..., 2].min(axis=1), corners[..., 2].max(axis=1)
-            joint = moving.parent
-        farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
-        return np.minimum(reach, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
+        chain = []
+        for index in self.ancestors(joint):
+            moving = self.joints[index]
+            chain.append((index, moving.turns, moving.low, moving.high, moving.before.tobytes()))
+        return _chain_bounds(tuple(chain), len(self.joints), np.ascontiguousarray(points).tobytes())
 
     def between(self, first: int, second: int) -> tuple[list[int], list[int]]:
         """The joints that move the first of two joints' bodies and not the second, and the other way round."""
         one, other = self.ancestors(first), self.ancestors(second)
         return [j for j in one if j not in other], [j for j in other if j not in one]
+
+
+@lru_cache(maxsize=1024)
+def _chain_bounds(
+    chain: tuple[tuple[int, bool, float, float, bytes], ...], joints: int, content: bytes
+) -> tuple[Floats, Floats]:
+    """The bounds of points (n, 3) of doubles, read-only; they stay the same whatever else stands in a cell.
+
+    chain: index, whether it turns, low, high and placement (4, 4) of the joints that carry the points, innermost first.
+    """
+    points = np.frombuffer(content).reshape(-1, 3)
+    reach = np.zeros((len(points), joints))
+    radius = np.hypot(points[:, 0], points[:, 1])
+    low = high = points[:, 2]
+    for index, turns, least, most, before in chain:
+        reach[:, index] = radius * MORE if turns else 1.0
+        if not turns:
+            low, high = low + least, high + most
+        placement = np.frombuffer(before).reshape(4, 4)
+        corners = _corners(radius, low, high) @ placement[:3, :3].T + placement[:3, 3]
+        radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
+        low, high = corners[..., 2].min(axis=1), corners[..., 2].max(axis=1)
+    farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
+    found = np.minimum(reach, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 def _corners(radius: Floats, low: Floats, high: Floats) -> Floats:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...cell.cell import RobotCell
 from ...cell.geometry import Shape
-from ..solids import solids
+from ...cell.state import RobotCellState
+from ..solids import local_bounds, solids
 from .cover import PROTRUSION, Floats, cover
+
+LONGEST_GRASPABLE = 0.4  # [m]
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,13 @@ class CoverReport:
         return max((owner.protrusion for owner in self.owners), default=0.0)
 
 
-def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION) -> CoverReport:
+def cover_cell(
+    cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None
+) -> CoverReport:
     """Cover all links, tool links and bodies of a cell that have collision shapes, so that no request waits for it.
 
-    Bodies that nothing carries are obstacles, which need no cover; but what stands about now may be gripped later.
+    bodies: those to cover; None: all. Bodies that nothing carries are obstacles, which need no cover, and large ones
+    take long; but what stands about now may be gripped later, see `graspable`.
 
     Raises:
         GeometryError: a shape cannot be read or covered.
@@ -55,9 +62,30 @@ def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION) -> CoverReport:
         shapes.update((link.name, link.collisions) for link in robot.mechanism.links.values())
     for tool in cell.tools.values():
         shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
-    shapes.update((body.name, body.collisions) for body in cell.bodies.values())
+    wanted = cell.bodies if bodies is None else bodies
+    shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
     owners = tuple(_owner_cover(name, found, protrusion) for name, found in shapes.items() if found)
     return CoverReport(owners, time.perf_counter() - began)
+
+
+def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
+    """Bodies that something carries, and those that a gripper may come to carry: no longer than 0.4 m."""
+    found = []
+    for name, body in cell.bodies.items():
+        if state.bodies[name].attached_to or _extent(body.collisions) <= LONGEST_GRASPABLE:
+            found.append(name)
+    return tuple(found)
+
+
+def _extent(shapes: tuple[Shape, ...]) -> float:
+    """Diagonal of the box around shapes, in the frame that they are written in [m]."""
+    corners = [np.zeros((0, 3))]
+    for shape in shapes:
+        for solid in solids(shape.geometry):
+            box = np.stack(np.meshgrid(*zip(*local_bounds(solid), strict=True)), axis=-1).reshape(-1, 3)
+            corners.append(box @ shape.pose.matrix[:3, :3].T + shape.pose.matrix[:3, 3])
+    points = np.concatenate(corners)
+    return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
 def _owner_cover(name: str, shapes: tuple[Shape, ...], protrusion: float) -> OwnerCover:

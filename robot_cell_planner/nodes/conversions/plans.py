@@ -96,6 +96,7 @@ def planning_options_from_message(
         search_step=max(default.search_step, resolution) if math.isfinite(resolution) else default.search_step,
         resolution=resolution,
         engine=default.engine,
+        certify=message.certify,
     )
 
 

@@ -287,9 +287,9 @@ def test_progress_names_the_stages():
         ({"goals": Goals(named_states=("near",))}, UnknownNameError),
         ({"options": PlanningOptions(planner="RRTConect")}, UnknownNameError),
         ({"options": PlanningOptions(planner_parameters={"rang": "1"})}, UnknownNameError),
-        ({"options": PlanningOptions(planner_parameters={"range": "wide"})}, InvalidRequestError),
-        ({"options": PlanningOptions(planner_parameters={"range": "-1"})}, InvalidRequestError),
-        ({"options": PlanningOptions(planner_parameters={"range": "nan"})}, InvalidRequestError),
+        ({"options": PlanningOptions(planner="RRTConnect", planner_parameters={"range": "wide"})}, InvalidRequestError),
+        ({"options": PlanningOptions(planner="RRTConnect", planner_parameters={"range": "-1"})}, InvalidRequestError),
+        ({"options": PlanningOptions(planner="RRTConnect", planner_parameters={"range": "nan"})}, InvalidRequestError),
         ({"options": PlanningOptions(engine="bulet")}, UnknownNameError),
     ],
 )

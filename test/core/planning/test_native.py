@@ -152,3 +152,35 @@ def test_the_check_of_plans_finds_violations_without_certificates(monkeypatch):
     assert verify_plan(cell, state, plan).holds
     cut = np.array([plan.path[0], plan.path[-1]])
     assert not verify_plan(cell, state, replace(plan, path=cut)).holds
+
+
+def automatic(cell, state, goals=ACROSS, **options):
+    request = MotionRequest(goals, options=PlanningOptions(**options), timing=None)
+    return plan_motion(cell, state, request)
+
+
+class TestWithoutANamedPlanner:
+    def test_it_is_native_where_that_can_serve(self):
+        plan = automatic(*wall_with_gap(), seed=2)
+        assert (plan.planner, plan.warnings) == ("Native", ())
+        assert plan.proven == pytest.approx(1.0)
+
+    @pytest.mark.parametrize(("options", "reason"), [({"engine": "bullet"}, "coal"), ({"certify": False}, "proves")])
+    def test_it_is_another_where_that_cannot(self, options, reason):
+        plan = automatic(*wall_with_gap(), seed=2, **options)
+        assert plan.planner == "RRTConnect"
+        assert len(plan.warnings) == 1
+        assert reason in plan.warnings[0]
+        assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
+
+    def test_it_is_another_where_that_finds_nothing(self):
+        """The cube passes a gap with 8 mm to either side, where balls stick out by 10."""
+        cell, state = wall_with_gap(0.116)
+        plan = automatic(cell, state, seed=1, state_limit=200_000)
+        assert plan.planner == "RRTConnect"
+        assert "found no path" in plan.warnings[0]
+        assert not CollisionChecker(cell, state).in_collision_batch(densify(plan.path, 0.001)[0]).any()
+
+    def test_the_same_request_gives_the_same_bytes(self):
+        first, second = (plan_to_json(automatic(*wall_with_gap(), seed=5), repeatable=True) for _ in range(2))
+        assert first == second

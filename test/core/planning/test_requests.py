@@ -177,7 +177,7 @@ def test_clearance_is_sought_where_it_is_asked_for():
 
 def test_improvement_is_counted_and_repeats():
     cell, state = wall_with_gap()
-    plain = {"simplify": False, "tighten": False, "seed": 2}
+    plain = {"planner": "RRTConnect", "simplify": False, "tighten": False, "seed": 2}
     first = plan_motion(cell, state, to(FAR, **plain))
     costs = [first.path_length]
     for states in (2_000, 20_000):

@@ -1,0 +1,50 @@
+"""Certificates of motions as messages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robot_cell_planner.msg import MotionCertificate
+
+from ...collision.checker import CollisionChecker
+from ...collision.motions.certifier import Verdict
+from ...collision.path_certificates import PathCertificate
+from .basic import configuration_to_message, duration_to_message
+from .collisions import clearance_to_message
+
+VERDICTS = {
+    None: MotionCertificate.NONE,
+    Verdict.FREE: MotionCertificate.FREE,
+    Verdict.COLLIDING: MotionCertificate.COLLIDING,
+    Verdict.UNDECIDED: MotionCertificate.UNDECIDED,
+}
+
+
+def path_certificate_to_message(
+    found: PathCertificate, checker: CollisionChecker, times: list[float] | None = None
+) -> MotionCertificate:
+    """The message. checker: of what was certified; it measures where the motion collides or is undecided. times (n,)
+    [s]: of the waypoints of a timed motion."""
+    message = MotionCertificate(
+        verdict=VERDICTS[found.verdict],
+        method=found.method,
+        proven=found.proven,
+        clearance=found.clearance,
+        resolution=found.resolution,
+        undecided_from=found.place if found.verdict is Verdict.UNDECIDED else -1.0,
+        geometry_digest=found.digest,
+        states_checked=found.states + found.exact_states,
+    )
+    message.collision.distance = math.inf
+    if found.first_open is None:
+        return message
+    q = np.array(found.first_open.configuration)
+    message.collision = clearance_to_message(checker.distance(q))
+    message.collision.place = found.place
+    if times is not None:
+        message.collision.time = duration_to_message(float(np.interp(found.place, np.arange(len(times)), times)))
+    values = dict(zip(checker.variables, q.tolist(), strict=True))
+    message.collision.configuration = configuration_to_message(values)
+    return message

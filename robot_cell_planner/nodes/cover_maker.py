@@ -1,0 +1,78 @@
+"""Balls around geometry that enters the cell, made before a request needs them, in a thread of their own."""
+
+from __future__ import annotations
+
+import threading
+
+from rclpy.task import Future
+
+from ..cell.cell import RobotCell
+from ..collision.spheres.report import cover_cell, graspable
+from ..errors import GeometryError
+from .node import CellNode
+from .replica import SceneReplica
+from .waiting import Deadline
+
+PATIENCE = 2.0  # [s] that a request waits for covers, before it does without proofs
+REMARK = "nothing is proven: the balls around new geometry were still being made"
+NOTHING: tuple[str, tuple[str, ...]] = ("", ())
+
+
+class CoverMaker:
+    """Covers the links, tools and bodies of a replica that move or may be gripped, whenever those change. Covers are
+    kept on disk, where workers find them."""
+
+    def __init__(self, node: CellNode, replica: SceneReplica) -> None:
+        self._node = node
+        self._replica = replica
+        self._covered = self._making = NOTHING
+        self._waiting: list[Future] = []
+        replica.on_change(self._follow)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all geometry of the latest scene that may move is covered, or cannot be."""
+        return self._covered == self._wanted()
+
+    def _wanted(self) -> tuple[str, tuple[str, ...]]:
+        scene = self._replica.scene
+        return scene.cell.digest(), graspable(scene.cell, scene.state)
+
+    async def wait(self) -> bool:
+        """Whether all of it is covered, at once or within two seconds."""
+        deadline = Deadline(self._node, PATIENCE)
+        try:
+            while not self.ready and not deadline.passed:
+                made: Future = Future()
+                self._waiting.append(made)
+                deadline.wakes(made)
+                await made
+        finally:
+            deadline.end()
+        return self.ready
+
+    def _follow(self) -> None:
+        wanted = self._wanted()
+        if self._making != NOTHING or wanted == self._covered:
+            return
+        self._making = wanted
+        arguments = (self._replica.scene.cell, wanted[1])
+        # The process must be able to end in the middle of it.
+        threading.Thread(target=self._make, args=arguments, name="covers", daemon=True).start()
+
+    def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
+        try:
+            report = cover_cell(cell, bodies=bodies)
+            text = f"{report.spheres} balls cover what can move, found or made in {report.seconds:.1f} s"
+        except GeometryError as error:
+            text = f"not all geometry can be covered by balls, so that nothing is proven of motions: {error}"
+        self._node.soon(lambda: self._made(text))
+
+    def _made(self, text: str) -> None:
+        self._node.get_logger().info(text)
+        self._covered, self._making = self._making, NOTHING
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+        self._follow()
