@@ -1,0 +1,145 @@
+"""Following commanded velocities: within velocity, acceleration, jerk and position limits whatever is commanded.
+
+At every step the follower moves towards the commanded velocity as fast as Ruckig's velocity control allows, but only if
+a stop from where that leads stays within the position limits; otherwise it takes a step of the stop that the step
+before has proven. So no sequence of commands leads beyond a limit (the argument of viability: the state never leaves
+the set from which a stop is possible).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import ruckig
+
+from ..errors import InvalidRequestError
+from ..kinematics.velocity import VelocityBounds
+from .limits import Array, MotionLimits
+from .profiles import SLACK
+
+# Share of the fastest exponential approach to a position limit that acceleration and jerk would allow.
+APPROACH_SHARE = 0.5
+ROUNDING = 1e-12  # [rad or m] that a stop may end beyond a position limit
+
+
+@dataclass(frozen=True, eq=False)
+class ServoState:
+    """Positions, velocities and accelerations (dof,) at one moment."""
+
+    positions: Array
+    velocities: Array
+    accelerations: Array
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing moves: exactly."""
+        return not (self.velocities.any() or self.accelerations.any())
+
+
+class Approach:
+    """How fast joints may move towards their position limits: in proportion to the room that is left, so that they
+    come to rest there without a knock."""
+
+    def __init__(self, limits: MotionLimits) -> None:
+        self.limits = limits
+
+    @cached_property
+    def gains(self) -> Array:
+        """Speed per room left (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k2 v."""
+        limits = self.limits
+        by_jerk = np.sqrt(limits.jerk / limits.velocity)
+        return APPROACH_SHARE * np.minimum(limits.acceleration / limits.velocity, by_jerk)
+
+    def bounds(self, positions: Array) -> VelocityBounds:
+        """Lowest and highest velocities (dof,) to command at positions (dof,)."""
+        limits, gains = self.limits, self.gains
+        below, above = np.maximum(positions - limits.lower, 0.0), np.maximum(limits.upper - positions, 0.0)
+        return VelocityBounds(
+            -np.minimum(limits.velocity, gains * below), np.minimum(limits.velocity, gains * above)
+        )
+
+
+class VelocityFollower:
+    """Joints that follow commanded velocities from rest at some positions (dof,).
+
+    A joint beyond a position limit at the start may move back or stay.
+
+    Raises:
+        InvalidRequestError: the positions have another shape, or are not finite.
+    """
+
+    def __init__(self, limits: MotionLimits, positions: Array) -> None:
+        count = len(limits.variables)
+        start = np.array(positions, dtype=np.float64)
+        if start.shape != (count,) or not np.isfinite(start).all():
+            raise InvalidRequestError(f"positions of shape {start.shape} are not {count} finite numbers", stage="servo")
+        self.limits = limits
+        self._approach = Approach(limits)
+        self._lower, self._upper = np.minimum(limits.lower, start), np.maximum(limits.upper, start)
+        self._solver = ruckig.Ruckig(count)
+        self._request = ruckig.InputParameter(count)
+        self._request.control_interface = ruckig.ControlInterface.Velocity
+        self._request.synchronization = ruckig.Synchronization.No
+        self._request.target_acceleration = [0.0] * count
+        self._request.max_acceleration = (limits.acceleration * SLACK).tolist()
+        self._request.max_jerk = (limits.jerk * SLACK).tolist()
+        self.state = ServoState(start, np.zeros(count), np.zeros(count))
+
+    def go_on_from_rest(self) -> None:
+        """The joints have come to rest where they are by other means."""
+        still = np.zeros_like(self.state.velocities)
+        self.state = ServoState(self.state.positions, still, still)
+
+    def step(self, wanted: Array, seconds: float) -> ServoState:
+        """Follow velocities (dof,), finite, for a time; returns the state after it.
+
+        Velocities beyond what limits allow count as what they allow.
+        """
+        bounds = self._approach.bounds(self.state.positions)
+        targets = np.clip(wanted, bounds.lower * SLACK, bounds.upper * SLACK)
+        reached = self._after(self.state, targets, seconds)
+        stop = self._profile(reached, np.zeros_like(targets))
+        extrema = stop.position_extrema
+        lowest = np.array([each.min for each in extrema])
+        highest = np.array([each.max for each in extrema])
+        unsafe = (lowest < self._lower - ROUNDING) | (highest > self._upper + ROUNDING)
+        if unsafe.any():
+            targets[unsafe] = 0.0
+            reached = self._after(self.state, targets, seconds)
+        self.state = reached
+        return reached
+
+    def foreseen(self, wanted: Array, seconds: float, samples: int) -> Array:
+        """Positions (samples, dof), from now on, if velocities are followed for a time and the joints then stop."""
+        bounds = self._approach.bounds(self.state.positions)
+        first = self._profile(self.state, np.clip(wanted, bounds.lower, bounds.upper))
+        stop = self._profile(_at(first, seconds), np.zeros_like(wanted))
+        times = np.linspace(0.0, seconds + stop.duration, samples).tolist()
+        rows = [first.at_time(t)[0] if t <= seconds else stop.at_time(t - seconds)[0] for t in times]
+        path: Array = np.clip(np.array(rows), self._lower, self._upper)
+        return path
+
+    def _after(self, state: ServoState, targets: Array, seconds: float) -> ServoState:
+        profile = self._profile(state, targets)
+        reached = _at(profile, seconds)
+        # Who has got to the commanded velocity has it exactly: rest is rest.
+        there = np.array(profile.independent_min_durations) <= seconds
+        reached.velocities[there] = targets[there]
+        reached.accelerations[there] = 0.0
+        return reached
+
+    def _profile(self, state: ServoState, targets: Array) -> ruckig.Trajectory:
+        request = self._request
+        request.current_position = state.positions.tolist()
+        request.current_velocity = state.velocities.tolist()
+        request.current_acceleration = state.accelerations.tolist()
+        request.target_velocity = targets.tolist()
+        profile = ruckig.Trajectory(len(targets))
+        self._solver.calculate(request, profile)
+        return profile
+
+
+def _at(profile: ruckig.Trajectory, seconds: float) -> ServoState:
+    return ServoState(*(np.array(values) for values in profile.at_time(seconds)))

@@ -1,0 +1,220 @@
+"""Laws of following commanded velocities and poses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.kinematics.model import cell_model
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.servo import VelocityFollower
+from robot_cell_planner.trajectory.servo_frames import (
+    FrameServo,
+    FrameServoOptions,
+    TargetTracker,
+    collision_share,
+)
+
+ROOT = Path(__file__).parents[3]
+PERIOD = 0.004
+LIMITS = MotionLimits(
+    ("a", "b"),
+    np.array([-1.0, -np.inf]),
+    np.array([0.5, np.inf]),
+    np.array([2.0, 1.0]),
+    np.array([8.0, 4.0]),
+    np.array([90.0, 300.0]),
+)
+commands = st.lists(
+    st.tuples(st.floats(-9.0, 9.0), st.floats(-9.0, 9.0), st.integers(1, 120)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(commands, st.floats(-1.0, 0.5), st.lists(st.floats(0.0005, 0.02), min_size=1, max_size=5))
+def test_no_sequence_of_commands_breaks_a_limit(sequence, start, periods):
+    follower = VelocityFollower(LIMITS, np.array([start, 0.0]))
+    before, tick = follower.state, 0
+    for first, second, count in sequence:
+        for _ in range(count):
+            period = periods[tick % len(periods)]
+            tick += 1
+            after = follower.step(np.array([first, second]), period)
+            assert (after.positions >= LIMITS.lower - 1e-9).all()
+            assert (after.positions <= LIMITS.upper + 1e-9).all()
+            assert (np.abs(after.velocities) <= LIMITS.velocity * (1 + 1e-9)).all()
+            assert (np.abs(after.accelerations) <= LIMITS.acceleration * (1 + 1e-9)).all()
+            change = np.abs(after.accelerations - before.accelerations)
+            assert (change <= LIMITS.jerk * period * (1 + 1e-6) + 1e-9).all()
+            before = after
+
+
+def test_a_position_limit_is_approached_without_a_knock_and_reached():
+    follower = VelocityFollower(LIMITS, np.array([-1.0, 0.0]))
+    states = [follower.step(np.array([9.0, 0.0]), PERIOD) for _ in range(2500)]
+    assert states[-1].positions[0] == pytest.approx(0.5, abs=1e-3)
+    # Once it slows down, it does so for good, ever less hard: no step is taken by the stop of last resort.
+    speeds = np.array([state.velocities[0] for state in states])
+    falling = speeds[speeds.argmax() :]
+    assert (np.diff(falling) <= 1e-9).all()
+    assert min(state.accelerations[0] for state in states) > -0.9 * LIMITS.acceleration[0]
+
+
+def test_without_a_command_it_comes_to_rest_exactly():
+    follower = VelocityFollower(LIMITS, np.zeros(2))
+    for _ in range(100):
+        follower.step(np.array([0.3, -0.7]), PERIOD)
+    assert not follower.state.at_rest
+    for _ in range(400):
+        follower.step(np.zeros(2), PERIOD)
+    assert follower.state.at_rest
+    resting = follower.state.positions
+    assert (follower.step(np.zeros(2), PERIOD).positions == resting).all()
+
+
+def test_a_joint_beyond_a_limit_may_come_back_but_not_go_further():
+    follower = VelocityFollower(LIMITS, np.array([0.6, 0.0]))
+    for _ in range(50):
+        assert follower.step(np.array([1.0, 0.0]), PERIOD).positions[0] <= 0.6 + 1e-9
+    for _ in range(500):
+        follower.step(np.array([-1.0, 0.0]), PERIOD)
+    assert follower.state.positions[0] < 0.5
+
+
+def test_what_is_foreseen_is_what_happens():
+    follower = VelocityFollower(LIMITS, np.zeros(2))
+    wanted = np.array([0.2, -0.8])
+    for _ in range(30):
+        follower.step(wanted, PERIOD)
+    ahead = follower.foreseen(wanted, 0.1, 7)
+    assert (ahead[0] == follower.state.positions).all()
+    for _ in range(25):
+        follower.step(wanted, PERIOD)
+    for _ in range(400):
+        follower.step(np.zeros(2), PERIOD)
+    np.testing.assert_allclose(ahead[-1], follower.state.positions, atol=1e-6)
+
+
+@pytest.mark.parametrize("positions", [[0.0], [0.0, np.nan]])
+def test_a_start_that_is_none_is_refused(positions):
+    with pytest.raises(InvalidRequestError):
+        VelocityFollower(LIMITS, np.array(positions))
+
+
+OPTIONS = FrameServoOptions()
+READY = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.4, "elbow_joint": 1.6}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    cell, state = load_cell(ROOT / "config" / "demo" / "cell.yaml")
+    group = cell.group("")
+    return cell, state, MotionLimits.of([cell.variables[name] for name in group.variables])
+
+
+def frame_servo(arm):
+    cell, state, limits = arm
+    servo = FrameServo(cell, state, cell.tip_link(""), limits, OPTIONS)
+    model = cell_model(cell, state)
+    return servo, VelocityFollower(limits, model.values(state, limits.variables))
+
+
+def test_a_twist_moves_the_frame_straight_along_it(arm):
+    servo, follower = frame_servo(arm)
+    begin = servo.pose(follower.state.positions)
+    twist = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0])
+    for _ in range(250):
+        follower.step(servo.command(follower.state.positions, twist).velocities, PERIOD)
+    end = servo.pose(follower.state.positions)
+    way = end[:3, 3] - begin[:3, 3]
+    assert 0.03 < way[2] < 0.05
+    assert np.linalg.norm(way[:2]) < 1e-3
+    np.testing.assert_allclose(end[:3, :3], begin[:3, :3], atol=2e-3)
+
+
+def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_away_from_it_it_moves(arm):
+    servo, follower = frame_servo(arm)
+    base = servo.pose(np.zeros_like(follower.state.positions))[:3, 3]
+    outward = servo.pose(follower.state.positions)[:3, 3] - base
+    direction = np.array([1.0, 0.0, 0.0]) if abs(outward[0]) > abs(outward[1]) else np.array([0.0, 1.0, 0.0])
+    found = None
+    for sign in (1.0, -1.0):
+        servo, follower = frame_servo(arm)
+        twist = np.concatenate((sign * 0.2 * direction, np.zeros(3)))
+        shares, values = [], []
+        for _ in range(4000):
+            command = servo.command(follower.state.positions, twist)
+            follower.step(command.velocities, PERIOD)
+            shares.append(command.singularity_share)
+            values.append(command.smallest_singular_value)
+        if min(shares) < 0.05:
+            found = follower, twist, np.array(shares), np.array(values)
+            break
+    assert found is not None, "the arm never came near a singularity"
+    follower, twist, shares, values = found
+    assert np.abs(np.diff(shares)).max() < 0.1
+    assert values.min() > 0.5 * OPTIONS.stop_below
+    assert np.abs(follower.state.velocities).max() < 0.02
+    back = servo.command(follower.state.positions, -twist)
+    assert back.singularity_share == 1.0
+    assert np.abs(back.velocities).max() > 0.01
+
+
+def test_a_moving_target_is_followed_within_the_stated_error(arm):
+    servo, follower = frame_servo(arm)
+    tracker = TargetTracker(OPTIONS)
+    begin = servo.pose(follower.state.positions)
+    radius, rate, sampling = 0.03, 1.0, 0.02
+    errors = []
+    for tick in range(2500):
+        time = tick * PERIOD
+        if tick % round(sampling / PERIOD) == 0:
+            target = begin.copy()
+            target[:3, 3] += [0.0, radius * np.sin(rate * time), radius * (np.cos(rate * time) - 1.0)]
+            tracker.take(target, time)
+        truth = begin[:3, 3] + [0.0, radius * np.sin(rate * time), radius * (np.cos(rate * time) - 1.0)]
+        frame = servo.pose(follower.state.positions)
+        errors.append(np.linalg.norm(frame[:3, 3] - truth))
+        pursuit = tracker.pursuit(frame, time)
+        follower.step(servo.command(follower.state.positions, pursuit.twist).velocities, PERIOD)
+    # The bound of the law, and what the joints' own delay adds to it.
+    bound = 1.5 * radius * rate**2 * sampling / OPTIONS.gain
+    assert max(errors[1250:]) < bound + 0.001
+    # Without the target's velocity it would lag by speed / gain.
+    assert bound + 0.001 < 0.5 * radius * rate / OPTIONS.gain
+
+
+def test_a_target_that_stays_is_reached(arm):
+    servo, follower = frame_servo(arm)
+    tracker = TargetTracker(OPTIONS)
+    target = servo.pose(follower.state.positions)
+    target[:3, 3] += [0.02, -0.03, 0.05]
+    tracker.take(target, 0.0)
+    for tick in range(1500):
+        pursuit = tracker.pursuit(servo.pose(follower.state.positions), tick * PERIOD)
+        follower.step(servo.command(follower.state.positions, pursuit.twist).velocities, PERIOD)
+    assert pursuit.position_error < 1e-4
+    assert pursuit.orientation_error < 1e-3
+
+
+PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
+
+
+@pytest.mark.parametrize(
+    ("now", "ahead", "share"),
+    [
+        ({}, {}, 1.0),
+        ({PAIR: 0.2}, {PAIR: 0.1}, 1.0),
+        ({PAIR: 0.1}, {PAIR: 0.05}, 0.5),
+        ({PAIR: 0.1}, {PAIR: -0.01}, 0.0),
+        ({}, {PAIR: 0.05}, 0.5),  # beyond the reach of the search at first
+        ({PAIR: 0.01}, {PAIR: 0.05}, 1.0),  # away from it
+        ({OTHER: 0.001, PAIR: 0.1}, {OTHER: 0.001, PAIR: 0.08}, 0.8),  # along one thing, towards another
+    ],
+)
+def test_only_what_is_approached_slows_down(now, ahead, share):
+    assert collision_share(now, ahead, 0.1) == pytest.approx(share)
