@@ -21,7 +21,6 @@ from .job import Job, check_start, start_job
 from .plan import Plan
 from .request import check_joints
 from .route import Route
-from .verification import proven_share
 from .watch import Progress, Watch
 from .waypoints import PointAxisWaypoints, Waypoints
 
@@ -102,7 +101,7 @@ def plan_cartesian(
     plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
     if options.check_collision:
         with watch.stage("certify"):
-            plan = replace(plan, proven=proven_share(job.checks, path))
+            plan = replace(plan, proven=follower.motions.proven_share(path))
     return finish_plan(
         job,
         plan,

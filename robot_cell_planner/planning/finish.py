@@ -14,6 +14,7 @@ from ..trajectory.timing import TimedMotion
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, validate
 from .job import Job
+from .motion_samples import free_along
 from .path_tools import densify
 from .plan import CartesianReport, PathClearance, Plan, path_length
 
@@ -105,7 +106,7 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
         return (pair.first, pair.second) if pair is not None else ("", "")
 
     def in_collision(configurations: Array) -> NDArray[np.bool_]:
-        blocked = ~job.checks.batch_free(configurations)
+        blocked = ~free_along(job.checks, configurations)
         if job.escape is not None:
             for index in np.flatnonzero(blocked).tolist():
                 q = configurations[index]

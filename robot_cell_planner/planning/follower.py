@@ -1,40 +1,23 @@
-"""What all strategies of following a route share: the points reached, what is known of them, and errors that say why
-the way ended."""
+"""What all strategies of following a route share: the points reached, and what is known of them."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.pose import Pose
-from ..collision.report import CollisionPair
-from ..errors import (
-    AllSolutionsInCollisionError,
-    InverseKinematicsError,
-    MPInterpolationInCollisionError,
-    MPMaxJumpError,
-    MPNoIKSolutionError,
-    PlanningError,
-    TimedOutError,
-    Value,
-)
+from ..errors import PlanningError, TimedOutError, Value
 from ..kinematics import kernels
-from ..kinematics.ik_failure import IkFailure
-from ..kinematics.ik_options import IkOptions
 from ..kinematics.ik_problem import IkProblem
-from ..kinematics.inverse import inverse_kinematics
-from ..kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from ..trajectory.limits import Array
 from .cartesian_options import CartesianOptions
-from .finish import Origin, bare_plan
-from .job import Job, names_of
+from .endings import blocked_motion, joint_jump, off_the_route, solution_at
+from .finish import Origin
+from .job import Job
 from .manipulability import smallest_manipulability
-from .path_tools import densify
+from .motion_checks import MotionChecks
 from .plan import CartesianReport
 from .route import Route
-from .space import unit_of
+from .route_points import Edges, Point
 
 ITERATIONS = 40
 # An iteration that does not bring the squared error below this share of the best one is no progress.
@@ -46,30 +29,6 @@ BETWEEN = np.arange(1, 8) / 8.0
 # The deviation is limited to this share of what is allowed, for what may lie between those places.
 SHARE_OF_DEVIATION = 0.95
 SHARE_BEFORE_MOTIONS = 0.5  # of all that is to be done, as the progress tells it
-STATES_AT_ONCE = 16  # held against the cell between two looks at whether one is blocked
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A configuration (dof,) at a share of a piece of the route, 0 to 1."""
-
-    q: Array
-    piece: int
-    share: float
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """The motions between points, the first from the start: the piece that each lies on (k,), and at which shares of it
-    it begins and ends (k,)."""
-
-    pieces: NDArray[np.intp]
-    begins: Array
-    ends: Array
-
-    def shares(self, between: float) -> Array:
-        """Shares (k,) of the pieces at a share of each motion."""
-        return np.asarray(self.begins + between * (self.ends - self.begins))
 
 
 class Follower:
@@ -91,6 +50,7 @@ class Follower:
         self.start = job.space.start
         self.points: list[Point] = []
         self.log: list[str] = []
+        self.motions = MotionChecks(job.checks, options.search_step)
         self.tolerance = problem.tolerance * SHARE_OF_TOLERANCE
         angular = np.array([variable.angular for variable in job.space.definitions], dtype=bool)
         jumps = np.where(angular, options.max_jump_revolute, options.max_jump_prismatic)
@@ -137,7 +97,7 @@ class Follower:
         for index, target in enumerate(self.route.targets):
             self.check_limits()
             if not self.route.waypoints.segment(index).blend_radius:
-                self.solution_at(target, index, self.start, free=True)
+                solution_at(self, target, index, self.start, free=True)
 
     def approached(self, starts: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Configurations (k, dof) brought from starts (k, dof) to targets (k, 4, 4), and whether each got there."""
@@ -151,55 +111,6 @@ class Follower:
     def within(self, left: Array) -> NDArray[np.bool_]:
         """Whether what is left (k, 2) is within the tolerances."""
         return np.asarray((left[:, 0] <= self.problem.tolerance[0]) & (left[:, 1] <= self.problem.tolerance[1]))
-
-    def solution_at(self, target: Array, waypoint: int, near: Array, free: bool) -> Array:
-        """The solution at a pose (4, 4) that is nearest to a configuration; free: of those that are free of collision.
-
-        Raises:
-            MPNoIKSolutionError, MPInterpolationInCollisionError: there is none, or none that is valid.
-        """
-        job = self.job
-        state = job.state.with_configuration(dict(zip(job.space.variables, near.tolist(), strict=True)))
-        try:
-            valid = job.checks.state_free if free else None
-            found = inverse_kinematics(
-                job.cell, state, self._as_target(target), job.space.group, IkOptions(max_solutions=1), valid,
-                self._explain, job.space.variables,
-            )  # fmt: skip
-        except AllSolutionsInCollisionError as error:
-            text = f"waypoint {waypoint} cannot be reached free of collision: {error.message}"
-            kind = MPInterpolationInCollisionError
-            raise self.ended(kind, text, target, waypoint, error.subjects, error.values) from error
-        except InverseKinematicsError as error:
-            text = f"no inverse kinematic solution on the way to waypoint {waypoint}: {error.message}"
-            names, values = error.subjects, error.values
-            raise self.ended(MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
-        return found.best
-
-    def _as_target(self, target: Array) -> FrameTarget | PointAxisTarget:
-        waypoints = self.route.waypoints
-        tolerance = waypoints.tolerance_position * waypoints.native_scale
-        if not self.route.axis_only:
-            return FrameTarget(
-                pose=Pose.from_matrix(target),
-                mode=TargetMode.FRAME,
-                frame=self.problem.frame,
-                tolerance_position=tolerance,
-                tolerance_angle=waypoints.tolerance_angle,
-            )
-        x, y, z = target[:3, 3].tolist()
-        along = target[:3, 2].tolist()
-        return PointAxisTarget(
-            point=(x, y, z),
-            axis=(along[0], along[1], along[2]),
-            mode=TargetMode.FRAME,
-            frame=self.problem.frame,
-            tolerance_position=tolerance,
-            tolerance_angle=waypoints.tolerance_angle,
-        )
-
-    def _explain(self, q: Array) -> tuple[str, ...]:
-        return tuple(f"{pair.first} - {pair.second}" for pair in self.job.checks.checker.report(q).pairs)
 
     # Motions --------------------------------------------------------------------------------------------------------
 
@@ -258,19 +169,12 @@ class Follower:
         """The error for a motion that would have to be halved, and cannot be."""
         self.points = self.points[:index]
         if (np.abs(path[index + 1] - path[index]) > self.max_jumps).any():
-            return self.jump(path[index], path[index + 1], int(edges.pieces[index]), float(edges.ends[index]))
-        distances, angles = self._deviations(path[index : index + 2], _at(edges, index))
-        piece = self.route.pieces[int(edges.pieces[index])]
-        text = f"the frame leaves the way to waypoint {piece.waypoint} between points of the narrowest spacing"
-        values = (
-            Value("deviation", float(distances[0]), self.options.max_deviation or None, "m"),
-            Value("deviation angle", float(angles[0]), self.options.max_deviation_angle or None, "rad"),
-        )
-        target = self.route.pose(int(edges.pieces[index]), float(edges.ends[index]))
-        return self.ended(MPMaxJumpError, text, target, piece.waypoint, (self.problem.frame,), values)
+            return joint_jump(self, path[index], path[index + 1], int(edges.pieces[index]), float(edges.ends[index]))
+        distances, angles = self._deviations(path[index : index + 2], edges.at(index))
+        return off_the_route(self, edges.at(index), float(distances[0]), float(angles[0]))
 
     def check_motions(self) -> None:
-        """Hold all motions between the points against the cell.
+        """See that all motions between the points are free.
 
         Raises:
             MPInterpolationInCollisionError: at the first collision on the way; the points end before it.
@@ -281,77 +185,17 @@ class Follower:
         index, q = blocked
         point = self.points[index]
         self.points = self.points[:index]
-        waypoint = self.route.pieces[point.piece].waypoint
-        found = self.job.checks.checker.report(q)
-        text = f"the motion to waypoint {waypoint} is in collision: {found}"
-        values = tuple(Value(f"{p.first} - {p.second}", p.distance, p.margin, "m") for p in found.pairs)
-        target = self.route.pose(point.piece, point.share)
-        kind = MPInterpolationInCollisionError
-        raise self.ended(kind, text, target, waypoint, names_of(found.pairs), values, pairs=found.pairs)
+        raise blocked_motion(self, point, q)
 
     def first_blocked(self, path: Array) -> tuple[int, Array] | None:
         """The first motion of a path (n, dof) that is in collision, and the configuration at which it is; its first
         point is known to be free."""
-        if len(path) < 2:
-            return None
-        samples, places = densify(path, self.options.search_step)
-        checks = self.job.checks
-        for begin in range(1, len(samples), STATES_AT_ONCE):
+
+        def look(share: float) -> None:
             self.check_limits()
-            self.progress(SHARE_BEFORE_MOTIONS + (1.0 - SHARE_BEFORE_MOTIONS) * begin / len(samples))
-            part = slice(begin, begin + STATES_AT_ONCE)
-            blocked = np.flatnonzero(~checks.batch_free(samples[part]))
-            if len(blocked):
-                index = begin + int(blocked[0])
-                edge = min(int(np.ceil(places[index] - 1e-9)) - 1, len(path) - 2)
-                checks.motions += edge + 1
-                return max(edge, 0), samples[index]
-        checks.motions += len(path) - 1
-        return None
+            self.progress(SHARE_BEFORE_MOTIONS + (1.0 - SHARE_BEFORE_MOTIONS) * share)
 
-    # Errors ---------------------------------------------------------------------------------------------------------
-
-    def jump(self, q: Array, found: Array, piece: int, share: float) -> PlanningError:
-        """The error for joints that would jump from q (dof,) on the way to a share of a piece."""
-        waypoint = self.route.pieces[piece].waypoint
-        jumps = np.abs(found - q)
-        worst = int(np.argmax(jumps / self.max_jumps))
-        variable = self.job.space.definitions[worst]
-        text = f"joint {variable.name} would jump on the way to waypoint {waypoint}"
-        limit, unit = float(self.max_jumps[worst]), unit_of(variable)
-        values = (
-            Value(f"jump of {variable.name}", float(jumps[worst]), limit if np.isfinite(limit) else None, unit),
-            Value("from", float(q[worst]), None, unit),
-            Value("to", float(found[worst]), None, unit),
-        )
-        return self.ended(MPMaxJumpError, text, self.route.pose(piece, share), waypoint, (variable.name,), values)
-
-    def ended(
-        self,
-        kind: type[PlanningError],
-        text: str,
-        target: Array,
-        waypoint: int,
-        subjects: tuple[str, ...],
-        values: tuple[Value, ...],
-        *,
-        ik: InverseKinematicsError | None = None,
-        pairs: tuple[CollisionPair, ...] = (),
-    ) -> PlanningError:
-        """The error for a way that ends before a pose (4, 4) on the way to a waypoint."""
-        self.note(f"ended: {text}")
-        failure = ik.partial if ik is not None and isinstance(ik.partial, IkFailure) else None
-        report = replace(
-            self.report(),
-            failed_frame=Pose.from_matrix(target),
-            failed_waypoint=waypoint,
-            ik="" if ik is None else str(ik),
-            ik_failure=failure,
-            pairs=pairs,
-        )
-        fraction = Value("fraction", report.fraction, 1.0)
-        partial = bare_plan(self.job, self.path(), self.origin, cartesian=report)
-        return kind(text, stage="follow", subjects=subjects, values=(fraction, *values), partial=partial)
+        return self.motions.first_blocked(path, look)
 
     # What is known of it --------------------------------------------------------------------------------------------
 
@@ -363,9 +207,7 @@ class Follower:
         """The motions between the points."""
         pieces = np.array([point.piece for point in self.points], dtype=np.intp)
         ends = np.array([point.share for point in self.points])
-        begins = np.concatenate(([0.0], ends[:-1]))[: len(ends)]
-        begins[begins == 1.0] = 0.0
-        return Edges(pieces, begins, ends)
+        return Edges.to(pieces, ends)
 
     def fraction(self) -> float:
         """Share of the way that was reached: by length, or by angle where the motion only turns."""
@@ -419,7 +261,3 @@ class Follower:
         distances, angles = self.route.distances(np.tile(edges.pieces, len(BETWEEN)), shares, poses)
         return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)
 
-
-def _at(edges: Edges, index: int) -> Edges:
-    part = slice(index, index + 1)
-    return Edges(edges.pieces[part], edges.begins[part], edges.ends[part])

@@ -2,77 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PlanningError, TimedOutError, Value
-from ..kinematics import kernels
 from ..kinematics.ik_problem import IkProblem
 from ..trajectory.limits import Array
+from .branches import Motions, off_branch
 from .cartesian_options import CartesianOptions
-from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Edges, Point
 from .greedy import GreedyFollower
 from .job import Job
 from .ladder import BLOCKED, FREE, TURN, UNKNOWN, Ladder
+from .ladder_making import ladder_of
 from .manipulability import manipulabilities
 from .route import Route
+from .route_points import Point
+from .samples import Samples, route_samples
+from .self_motion import STEPS, traced
 from .smoothing import smoothed
-from .solutions import redundancy, solutions_along, sweep_step
+from .solutions import redundancy
 from .starts import start_configurations
 
-# Widest spacing of what is followed between rungs [m], [rad].
-FINEST_DISTANCE, FINEST_ANGLE = 0.05, 0.25
-# Rungs may be further apart where a task leaves something free, for then each has very many solutions:
-RUNG_DISTANCE, RUNG_ANGLE = 0.03, 0.15
-# and where there are more rungs than this, up to these.
-MANY_RUNGS = 120
-WIDE_RUNG_DISTANCE, WIDE_RUNG_ANGLE = 0.1, 0.4
-# Halfway along a motion on one branch, joints are nearer to their mean than this share of the motion.
-MIDDLE_SHARE = 0.25
-ROUNDING = 1e-6  # [rad or m]
-HALVINGS = 7  # of a motion to see whether it stays on one branch
 HELD_AROUND = 8  # points to either side of a collision that smoothing leaves alone
-REACH_OF_REDUNDANT = 0.8  # [rad or m] largest step of a joint between rungs where there is something free to choose
+TRACED_AROUND = 4  # rungs to either side of where the ladder ends
 MOST_CLIMBS = 5000  # ways up the ladder that are tried
 SMOOTHINGS = 4  # with more and more held, until the path is free
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Places along the route that are followed: pieces (k,), shares (k,) and poses (k, 4, 4). wanted: indices of those
-    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last."""
-
-    pieces: NDArray[np.intp]
-    shares: Array
-    poses: Array
-    wanted: NDArray[np.intp]
-    rungs: NDArray[np.intp]
-
-    def part(self, count: int) -> Edges:
-        """The motions to the first `count` of them."""
-        shares = self.shares[:count]
-        begins = np.concatenate(([0.0], shares[:-1]))[:count]
-        begins[begins == 1.0] = 0.0
-        return Edges(self.pieces[:count], begins, shares)
-
-
-@dataclass(frozen=True, eq=False)
-class Motions:
-    """Motions between samples: configurations first, last (k, dof), samples begins, ends (k,), -1 for the start, and
-    which of some longer motions each is part of, origins (k,)."""
-
-    first: Array
-    last: Array
-    begins: NDArray[np.intp]
-    ends: NDArray[np.intp]
-    origins: NDArray[np.intp]
-
-    def chosen(self, rows: NDArray[np.bool_]) -> Motions:
-        return Motions(self.first[rows], self.last[rows], self.begins[rows], self.ends[rows], self.origins[rows])
 
 
 class GraphFollower(GreedyFollower):
@@ -83,11 +37,11 @@ class GraphFollower(GreedyFollower):
     def __init__(self, job: Job, route: Route, problem: IkProblem, options: CartesianOptions) -> None:
         super().__init__(job, route, problem, options)
         self.redundant = redundancy(problem) > 0
-        self._free: set[bytes] = set()  # motions that are
+        self._traced: dict[int, int] = {}  # how often the solutions of a rung were
         self._sorted_out: set[int] = set()  # rungs to which all motions were looked at
 
     def follow(self) -> None:
-        samples = self._samples()
+        samples = route_samples(self.route, self.options, self.redundant)
         starts = self._starts()
         self.start = starts[0]
         if not len(samples.pieces):
@@ -102,7 +56,7 @@ class GraphFollower(GreedyFollower):
 
     def _climb(self, samples: Samples, starts: Array) -> None:
         """Find the cheapest way up the ladder that proves free; errors as of `follow`."""
-        ladder = self._ladder(samples, starts)
+        ladder = ladder_of(self, samples, starts)
         highest = -1
         for _ in range(MOST_CLIMBS):
             self.check_limits()
@@ -122,9 +76,9 @@ class GraphFollower(GreedyFollower):
             ending = self._go_on(samples, ladder, rung, path[-1])
             if ending is None:
                 return
-            if rung <= highest:
+            if rung <= highest and not self._trace(ladder, samples, rung):
                 raise ending
-            highest = rung
+            highest = max(highest, rung)
         numbers = (Value("climbs", MOST_CLIMBS, MOST_CLIMBS),)
         raise TimedOutError("the limit on ways through the graph ended the request", stage="follow", values=numbers)
 
@@ -142,105 +96,34 @@ class GraphFollower(GreedyFollower):
 
     # The ladder -----------------------------------------------------------------------------------------------------
 
-    def _samples(self) -> Samples:
-        """What is followed: the points asked for, and more of them where those are far apart."""
-        options, route = self.options, self.route
-        pieces, shares, wanted = [], [], []
-        filled = 0
-        for index, piece in enumerate(route.pieces):
-            way = piece.way
-            asked = max(way.length / options.max_step_distance, way.angle / options.max_step_angle)
-            count = max(1, math.ceil(asked - 1e-9))
-            parts = max(1, math.ceil(max(way.length / FINEST_DISTANCE, way.angle / FINEST_ANGLE) / count - 1e-9))
-            total = count * parts
-            pieces.append(np.full(total, index))
-            shares.append(np.arange(1, total + 1) / total)
-            wanted.append(filled + parts * np.arange(1, count + 1) - 1)
-            filled += total
-        if not filled:
-            empty = np.empty(0, dtype=np.intp)
-            return Samples(empty, np.empty(0), np.empty((0, 4, 4)), empty, empty)
-        owners, places = np.concatenate(pieces).astype(np.intp), np.concatenate(shares)
-        poses = route.poses(owners, places)
-        return Samples(owners, places, poses, np.concatenate(wanted), self._rungs(owners, places))
-
-    def _rungs(self, pieces: NDArray[np.intp], shares: Array) -> NDArray[np.intp]:
-        """Which samples are rungs: all, or where the task leaves something free as many as its way needs."""
-        count = len(pieces)
-        if not self.redundant:
-            return np.arange(count)
-        begins = np.concatenate(([0.0], shares[:-1]))
-        begins[begins == 1.0] = 0.0
-        lengths = np.array([piece.way.length for piece in self.route.pieces])[pieces] * (shares - begins)
-        angles = np.array([piece.way.angle for piece in self.route.pieces])[pieces] * (shares - begins)
-        extent = np.cumsum(np.maximum(lengths / RUNG_DISTANCE, angles / RUNG_ANGLE))
-        if extent[-1] > MANY_RUNGS:
-            wide = np.cumsum(np.maximum(lengths / WIDE_RUNG_DISTANCE, angles / WIDE_RUNG_ANGLE))
-            extent = extent * max(MANY_RUNGS / extent[-1], wide[-1] / extent[-1])
-        whole = np.floor(extent + 1e-9)
-        chosen = np.flatnonzero(np.diff(whole, prepend=0.0) >= 1.0)
-        return np.unique(np.append(chosen, count - 1)).astype(np.intp)
-
     def _starts(self) -> Array:
         if self.options.sample_start_configuration:
             return start_configurations(self)
         return np.ascontiguousarray(self.start[None])
 
-    def _ladder(self, samples: Samples, starts: Array) -> Ladder:
-        problem = self.problem
-        with self.job.watch.stage("solutions"):
-            poses = np.ascontiguousarray(samples.poses[samples.rungs])
-            looks = 0
+    def _trace(self, ladder: Ladder, samples: Samples, rung: int) -> bool:
+        """Trace what the task leaves free on the rungs around the highest one that is reached, each time more finely;
+        whether that added anything to the ladder."""
+        freedom = redundancy(self.problem)
+        added = 0
+        for number in range(max(1, rung + 1 - TRACED_AROUND), min(ladder.top, rung + 1 + TRACED_AROUND) + 1):
+            level = self._traced.get(number, 0)
+            if not freedom or level == len(STEPS):
+                continue
+            self._traced[number] = level + 1
+            pose = samples.poses[samples.rungs[number - 1]]
 
-            def look() -> None:
-                nonlocal looks
-                looks += 1
+            def project(configurations: Array, pose: Array = pose) -> tuple[Array, NDArray[np.bool_]]:
                 self.check_limits()
-                self.progress(min(SHARE_BEFORE_MOTIONS, SHARE_BEFORE_MOTIONS * looks / len(poses)))
+                return self.approached(configurations, np.repeat(pose[None], len(configurations), axis=0))
 
-            rungs = solutions_along(problem, poses, self.options.seed, look)
-            followed = self._followed(samples, starts[0])
-            for index, sample in enumerate(samples.rungs.tolist()):
-                if sample < len(followed):
-                    known, q = rungs[index], followed[sample]
-                    if kernels.is_new(known, len(known), q, problem.joints.angular):
-                        rungs[index] = np.ascontiguousarray(np.vstack((known, q)))
-            counts = [len(rung) for rung in rungs]
-            values = manipulabilities(problem, np.concatenate(rungs)) if sum(counts) else np.empty(0)
-            split = np.split(values, np.cumsum(counts)[:-1])
-            if self.options.verbose:
-                for index, sample in enumerate(samples.rungs.tolist()):
-                    self.note(f"{self._place(samples, sample)}: {counts[index]} solutions")
-        return Ladder(starts, rungs, split, problem.joints, self._reach(samples))
-
-    def _reach(self, samples: Samples) -> Array:
-        """Largest step (dof,) from rung to rung with which the limits on jumps can be kept, points being added down to
-        the narrowest spacing."""
-        options = self.options
-        wide = max(
-            options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle
-        )
-        stride = float(np.diff(samples.rungs, prepend=-1).max())
-        reach = self.max_jumps * 2.0 * wide * stride
-        # Between values that are tried of what is free the steps are wide, and smoothing makes them narrow.
-        if not self.redundant:
-            return reach
-        return np.clip(reach, 1.5 * sweep_step(self.problem), REACH_OF_REDUNDANT)
-
-    def _followed(self, samples: Samples, start: Array) -> Array:
-        """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
-        problem = self.problem
-        lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-        found, left = kernels.approach_in_turn(
-            problem.chain.table, samples.poses, problem.freedom, start, lower, upper, self.tolerance, ITERATIONS,
-            PATIENCE,
-        )  # fmt: skip
-        failed = np.flatnonzero(~self.within(left))
-        return found[: int(failed[0])] if len(failed) else found
-
-    def _place(self, samples: Samples, sample: int) -> str:
-        piece = self.route.pieces[int(samples.pieces[sample])]
-        return f"waypoint {piece.waypoint} at {piece.parameter(float(samples.shares[sample])):.6g}"
+            found = traced(self.problem, ladder.nodes[number], STEPS[level], freedom, project)
+            if len(found):
+                ladder.extend(number, found, manipulabilities(self.problem, found))
+            added += len(found)
+        if freedom:
+            self.note(f"{added} solutions traced around rung {rung + 1}")
+        return added > 0
 
     # What is found out lazily ---------------------------------------------------------------------------------------
 
@@ -274,62 +157,8 @@ class GraphFollower(GreedyFollower):
         motions = Motions(way[:-1], way[1:], places[:-1], places[1:], np.arange(rung))
         path = np.empty((int(places[-1]) + 2, way.shape[1]))
         path[places + 1] = way
-        fine, broken = self._cut(samples, motions, path)
-        broken[fine.origins[~self._on_one_branch(samples, fine)]] = True
-        bad = np.flatnonzero(broken)
+        bad = np.flatnonzero(off_branch(self, samples, motions, path))
         return path, int(places[bad[0] + 1]) if len(bad) else None
-
-    def _cut(
-        self, samples: Samples, motions: Motions, path: Array | None = None
-    ) -> tuple[Motions, NDArray[np.bool_]]:
-        """Motions (at least one) cut in halves until each leads from one sample to the next, and whether each (k,), by
-        its origin, meets a sample that cannot be reached. path: takes the configurations of all, the start first."""
-        broken = np.zeros(int(motions.origins.max(initial=-1)) + 1, dtype=bool)
-        done: list[Motions] = []
-        while len(motions.origins):
-            self.check_limits()
-            whole = motions.ends - motions.begins <= 1
-            done.append(motions.chosen(whole))
-            motions = motions.chosen(~whole & ~broken[motions.origins])
-            middles = (motions.begins + motions.ends) // 2
-            share = ((middles - motions.begins) / (motions.ends - motions.begins))[:, None]
-            guess = motions.first + share * (motions.last - motions.first)
-            found, got_there = self.approached(guess, samples.poses[middles])
-            if path is not None:
-                path[middles + 1] = found
-            broken[motions.origins[~got_there]] = True
-            motions = Motions(
-                np.vstack((motions.first, found)),
-                np.vstack((found, motions.last)),
-                np.append(motions.begins, middles),
-                np.append(middles, motions.ends),
-                np.tile(motions.origins, 2),
-            )
-        columns = zip(*((m.first, m.last, m.begins, m.ends, m.origins) for m in done), strict=True)
-        return Motions(*(np.concatenate(column) for column in columns)), broken
-
-    def _on_one_branch(self, samples: Samples, motions: Motions) -> NDArray[np.bool_]:
-        """Whether each motion (k,) from one sample to the next stays on one branch of solutions: cut finely enough, the
-        solution halfway is near to the mean of its ends."""
-        stays = np.ones(len(motions.origins), dtype=bool)
-        edges = samples.part(len(samples.pieces))
-        first, last, origins = motions.first, motions.last, np.arange(len(stays))
-        pieces, begins, ends = edges.pieces[motions.ends], edges.begins[motions.ends], edges.ends[motions.ends]
-        for _ in range(HALVINGS):
-            self.check_limits()
-            shares = 0.5 * (begins + ends)
-            means = 0.5 * (first + last)
-            middles, got_there = self.approached(means, self.route.poses(pieces, shares))
-            near = np.abs(middles - means).max(axis=1) <= MIDDLE_SHARE * np.abs(last - first).max(axis=1) + ROUNDING
-            stays[origins[~got_there]] = False
-            again = got_there & ~near & stays[origins]
-            if not again.any():
-                return stays
-            first, last = np.vstack((first[again], middles[again])), np.vstack((middles[again], last[again]))
-            begins, ends = np.append(begins[again], shares[again]), np.append(shares[again], ends[again])
-            pieces, origins = np.tile(pieces[again], 2), np.tile(origins[again], 2)
-        stays[origins] = False
-        return stays
 
     def _take_out(self, ladder: Ladder, samples: Samples, owners: NDArray[np.int64], sample: int) -> None:
         """Take out of the ladder what leads over a sample: the solutions of its rung that are in collision, or the
@@ -342,7 +171,7 @@ class GraphFollower(GreedyFollower):
             # Where one motion fails others of the same kind would fail after it, one by one.
             self._sorted_out.add(rung)
             pairs = np.vstack((pairs, self._off_branch(ladder, samples, rung)))
-        self.note(f"{self._place(samples, sample)}: {len(pairs)} motions leave their branch or are in collision")
+        self.note(f"{samples.place(self.route, sample)}: {len(pairs)} motions leave their branch or are in collision")
         ladder.deny(rung, pairs)
 
     def _off_branch(self, ladder: Ladder, samples: Samples, rung: int) -> NDArray[np.intp]:
@@ -356,9 +185,7 @@ class GraphFollower(GreedyFollower):
         begin, end = int(samples.rungs[rung - 2]) if rung > 1 else -1, int(samples.rungs[rung - 1])
         numbers = np.arange(len(pairs))
         begins, ends = np.full_like(numbers, begin), np.full_like(numbers, end)
-        fine, broken = self._cut(samples, Motions(first, last, begins, ends, numbers))
-        broken[fine.origins[~self._on_one_branch(samples, fine)]] = True
-        return np.asarray(pairs[broken])
+        return np.asarray(pairs[off_branch(self, samples, Motions(first, last, begins, ends, numbers))])
 
     # The path -------------------------------------------------------------------------------------------------------
 
@@ -396,10 +223,10 @@ class GraphFollower(GreedyFollower):
             return self._after(samples, len(path))
         if not self.options.check_collision:
             return None
-        blocked = self._first_unproven(self.path())
+        blocked = self.first_blocked(self.path())
         if blocked is None:
             return None
-        self.points = self.points[:blocked]
+        self.points = self.points[: blocked[0]]
         return self._after(samples, len(path))
 
     def _after(self, samples: Samples, count: int) -> int:
@@ -409,25 +236,6 @@ class GraphFollower(GreedyFollower):
         last = self.points[-1]
         before = (samples.pieces < last.piece) | ((samples.pieces == last.piece) & (samples.shares <= last.share))
         return min(int(before.sum()), count - 2)
-
-    def _first_unproven(self, path: Array) -> int | None:
-        """The first motion of a path that is in collision; motions once found free are not looked at again."""
-        keys = [first.tobytes() + last.tobytes() for first, last in pairwise(path)]
-        index = 0
-        while index < len(keys):
-            if keys[index] in self._free:
-                index += 1
-                continue
-            end = index + 1
-            while end < len(keys) and keys[end] not in self._free:
-                end += 1
-            blocked = self.first_blocked(path[index : end + 1])
-            found = end if blocked is None else index + blocked[0]
-            self._free.update(keys[index:found])
-            if blocked is not None:
-                return found
-            index = end
-        return None
 
     def _go_on(self, samples: Samples, ladder: Ladder, rung: int, q: Array) -> PlanningError | None:
         """Follow step by step from the highest rung that is reached, at q (dof,), and add what that reaches to the

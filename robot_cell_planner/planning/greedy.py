@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from ..errors import PlanningError
 from ..kinematics import kernels
 from ..trajectory.limits import Array
-from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Follower, Point
+from .endings import joint_jump, solution_at
+from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Follower
+from .route_points import Point
 from .starts import start_configurations
 
 POINTS_AT_ONCE = 256  # followed between two looks at the clock
@@ -119,7 +121,7 @@ class GreedyFollower(Follower):
         waypoint = self.route.pieces[piece].waypoint
         found = followed
         if found is None:
-            found = self.solution_at(self.route.pose(piece, share), waypoint, q, free=False)
+            found = solution_at(self, self.route.pose(piece, share), waypoint, q, free=False)
         if (np.abs(found - q) <= self.max_jumps).all():
             return found
-        raise self.jump(q, found, piece, share)
+        raise joint_jump(self, q, found, piece, share)

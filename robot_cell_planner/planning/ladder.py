@@ -141,11 +141,15 @@ class Ladder:
         known = self.nodes[rung]
         if not kernels.is_new(known, len(known), q, self._joints.angular):
             return False
-        self.nodes[rung] = np.ascontiguousarray(np.vstack((known, q)))
-        self.verdicts[rung] = np.append(self.verdicts[rung], np.int8(UNKNOWN))
-        self.penalties[rung] = np.append(self.penalties[rung], self._penalties(np.array([manipulability])))
+        self.extend(rung, q[None], np.array([manipulability]))
+        return True
+
+    def extend(self, rung: int, solutions: Array, manipulabilities: Array) -> None:
+        """Add solutions (k, n) to a rung that are new there, with their manipulabilities (k,)."""
+        self.nodes[rung] = np.ascontiguousarray(np.vstack((self.nodes[rung], solutions)))
+        self.verdicts[rung] = np.append(self.verdicts[rung], np.full(len(solutions), UNKNOWN, dtype=np.int8))
+        self.penalties[rung] = np.append(self.penalties[rung], self._penalties(manipulabilities))
         for affected in (rung, rung + 1):
             if affected in self._denied:
                 self.deny(affected, np.empty((0, 2), dtype=np.intp))
         self._valid = min(self._valid, rung)
-        return True

@@ -34,7 +34,7 @@ def smoothed(problem: IkProblem, path: Array, spacings: Array, held: NDArray[np.
     stiffness /= stiffness.mean()
     cost = _cost(path, stiffness)
     for _ in range(ITERATIONS):
-        bases = _null_spaces(problem, path, freedom)
+        bases = null_spaces(problem, path, freedom)
         bases[held] = 0.0
         for damping in DAMPINGS:
             moved = path + _step(path, bases, stiffness, damping)
@@ -55,7 +55,7 @@ def _cost(path: Array, stiffness: Array) -> float:
     return float(stiffness @ np.sum(np.diff(path, axis=0) ** 2, axis=1))
 
 
-def _null_spaces(problem: IkProblem, path: Array, freedom: int) -> Array:
+def null_spaces(problem: IkProblem, path: Array, freedom: int) -> Array:
     """Orthonormal bases (k, n, freedom) of what leaves the pose of each configuration alone."""
     jacobians = kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.freedom)
     _, _, rows = np.linalg.svd(jacobians)
