@@ -38,7 +38,7 @@ class PickAndPlace:
     def __init__(self, client: CellClient, record: RunRecord, seed: int) -> None:
         self.client = client
         self.record = record
-        self.options = PlanningOptions(seed=seed)
+        self.options = PlanningOptions(planner="RRTConnect", seed=seed)
         self.scene, self.revision = client.scene()
         self.joints = {**self.scene.state.configuration, FINGER: OPEN}
 
