@@ -10,112 +10,31 @@ import math
 import threading
 import time
 from array import array
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import itemgetter
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import JointState
 
 from ..errors import ExecutionError, MotionBusyError
-from ..trajectory.playback import Playback, PlaybackOptions, PlaybackSample
-from ..trajectory.trajectory import Trajectory
-from .motion import Sent
+from ..trajectory.playback import PlaybackSample
+from ..trajectory.speed_laws import SpeedLaw
+from .channels import Channel
 
 FIELDS = ("position", "velocity", "effort")
+OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
 Clock = Callable[[], float]
 CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
 SENT_KEPT = 2048  # commands that are remembered, to hold late measurements against
+# How far ahead a change of speed is made, so that the stream need not wait for it [s]; the next if one came too late.
+LEADS = (0.02, 0.06, 0.2)
 
 
-@dataclass(eq=False)
-class Channel:
-    """Joints that move together, and what they play back, from the moment of the first command on.
-
-    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]; the last
-    ones are kept afterwards. on_end: called by the stream's thread, once, when the end of the trajectory, or rest after
-    `CommandStream.stop`, has been commanded; the last command is repeated until the channel is dropped. ended_at: when
-    that was, on the steady clock [s].
-    """
-
-    joints: tuple[str, ...]
-    owner: str
-    trajectory: Trajectory
-    scale: float
-    options: PlaybackOptions
-    on_end: Callable[[], None]
-    efforts: NDArray[np.float64] | None = None
-    sent: Sent = field(default_factory=Sent)
-    last: PlaybackSample = field(init=False)
-    stopping: bool = False
-    ended_at: float = math.inf
-    failure: Exception | None = None
-    playback: Playback | None = None
-    played_at: float = math.nan
-    history: deque[tuple[int, PlaybackSample]] = field(default_factory=lambda: deque(maxlen=SENT_KEPT))
-
-    def __post_init__(self) -> None:
-        self.last = Playback(self.trajectory, 0.0, 0.0, self.options).sample(0.0)
-
-    @property
-    def ended(self) -> bool:
-        return math.isfinite(self.ended_at)
-
-    def play(self, now: float, stamp: int, longest_gap: float) -> None:
-        """Go on to what is to be commanded now, stamp [ns] in the time of messages.
-
-        After a longer gap the robot stands; it goes on from there, from rest.
-        """
-        if self.playback is None:
-            self.playback = Playback(self.trajectory, now, self.scale, self.options)
-        elif now - self.played_at > longest_gap:
-            self.playback.go_on_from(self.last.place, now)
-        self.last, self.played_at = self.playback.sample(now), now
-        self.history.append((stamp, self.last))
-
-    def at(self, stamp: int) -> PlaybackSample:
-        """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
-        what is commanded now, if its clock is far off."""
-        if not self.history or abs(self.history[-1][0] - stamp) > CLOCK_SKEW:
-            return self.last
-        index = bisect_right(self.history, stamp, key=itemgetter(0))
-        if index in (0, len(self.history)):
-            return self.history[max(index - 1, 0)][1]
-        (begin, before), (end, after) = self.history[index - 1], self.history[index]
-        return _between(before, after, (stamp - begin) / (end - begin))
-
-    def set_scale(self, scale: float, now: float) -> None:
-        self.scale = scale
-        if self.playback is not None:
-            self.playback.set_scale(scale, now)
-
-    def has_come_to_its_end(self, now: float) -> bool:
-        """Whether its end, or rest after a stop, is what was last played."""
-        playback = self.playback
-        return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
-
-    def effort_at(self, place: float) -> NDArray[np.float64]:
-        """Efforts to command at a place of the trajectory (dof,)."""
-        if self.efforts is None:
-            return np.zeros(len(self.joints))
-        if self.efforts.ndim == 1:
-            return self.efforts
-        times = self.trajectory.times
-        return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
-
-
-def _between(before: PlaybackSample, after: PlaybackSample, share: float) -> PlaybackSample:
-    return PlaybackSample(
-        before.place + share * (after.place - before.place),
-        before.positions + share * (after.positions - before.positions),
-        before.velocities + share * (after.velocities - before.velocities),
-        before.accelerations + share * (after.accelerations - before.accelerations),
-    )
+def _full_name(endpoint: TopicEndpointInfo) -> str:
+    return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
 
 
 @dataclass(frozen=True)
@@ -196,10 +115,14 @@ class CommandStream:
 
     def check_alone(self) -> None:
         """Raise ExecutionError if somebody else gives commands, too."""
-        others = self._node.count_publishers(self.topic) - 1
-        if others > 0:
-            text = f"{self.topic} has {others} publishers besides this node; the robot would obey them, too"
-            raise ExecutionError(text, subjects=(self.topic,))
+        others = [_full_name(found) for found in self._node.get_publishers_info_by_topic(self.topic)]
+        own = f"{self._node.get_namespace().rstrip('/')}/{self._node.get_name()}"
+        if own in others:
+            others.remove(own)
+        if others:
+            told = ", ".join(sorted(others))
+            text = f"{self.topic} has other publishers than this node, which the robot would obey, too: {told}"
+            raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(self.topic, *sorted(others)))
 
     def start(self, channel: Channel, others: Mapping[str, float]) -> None:
         """Begin to play a channel back.
@@ -226,8 +149,10 @@ class CommandStream:
             self._channels.append(channel)
             self._lock.notify()
 
-    def _check_free(self, channel: Channel) -> None:
+    def _check_free(self, channel: Channel, besides: Channel | None = None) -> None:
         for other in self._channels:
+            if other is besides:
+                continue
             shared = sorted(set(other.joints) & set(channel.joints))
             if shared:
                 raise MotionBusyError(f"{other.owner} is moving {', '.join(shared)}", subjects=(other.owner, *shared))
@@ -247,16 +172,68 @@ class CommandStream:
 
     def set_scale(self, channel: Channel, scale: float) -> None:
         """Change the speed of a channel; 0 brings it to rest on its path, and keeps it."""
-        with self._lock:
-            if not channel.stopping:
-                channel.set_scale(scale, self._clock())
+        if not channel.stopping:
+            self._change_speed(channel, scale)
 
     def stop(self, channel: Channel) -> None:
         """Bring a channel to rest on its path, and end it there."""
-        with self._lock:
-            if not channel.stopping:
+        if not channel.stopping:
+            self._change_speed(channel, 0.0)
+            with self._lock:
                 channel.stopping = True
-                channel.set_scale(0.0, self._clock())
+
+    def _change_speed(self, channel: Channel, scale: float) -> None:
+        """Make the change while the stream goes on, for a moment that is still to come when it is made."""
+        with self._lock:
+            withdrawn = channel.withdraw_successor(time.monotonic())
+        if withdrawn is not None:
+            withdrawn.on_end()
+        for lead in LEADS:
+            with self._lock:
+                channel.scale, playback = scale, channel.playback
+                if playback is None:
+                    return
+                law, start = playback.law, self._clock() + lead
+            changed = playback.changed(scale, start)
+            with self._lock:
+                if playback.law is law and self._clock() <= start:
+                    playback.follow(changed, scale)
+                    return
+        with self._lock:
+            playback.set_scale(scale, self._clock())
+
+    def replace(self, old: Channel, new: Channel, law: SpeedLaw) -> bool:
+        """Let a channel take another's place at the moment when it begins; it must move the same joints or more.
+
+        law: by which the old one was expected to get there. False: it is too late, or the old one's speed has changed.
+
+        Raises:
+            MotionBusyError: one of the other joints of the new one is moving already.
+        """
+        with self._lock:
+            if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(law):
+                return False
+            if old.successor is not None or not self._clock() < new.begins:
+                return False
+            self._check_free(new, besides=old)
+            old.successor = new, law
+        return True
+
+    def _hand_over(self, now: float) -> list[Channel]:
+        """Put successors whose time has come in the places of their channels; returns all that have ended by that."""
+        ended = []
+        for index, channel in enumerate(self._channels):
+            if channel.successor is None:
+                continue
+            if channel.hands_over(now):
+                self._channels[index] = channel.successor[0]
+                self._channels[index].remember(channel)
+                channel.ended_at = time.monotonic()
+                ended.append(channel)
+            elif now >= channel.successor[0].begins:
+                withdrawn = channel.withdraw_successor(time.monotonic())
+                ended += [withdrawn] if withdrawn is not None else []
+        return ended
 
     def drop(self, channel: Channel) -> None:
         """Command a channel's joints no more; at once, wherever they are."""
@@ -300,8 +277,9 @@ class CommandStream:
                 if not self._running:
                     return
                 now = self._clock()
+                ended = self._hand_over(now)
                 self._fill(now)
-                ended = self._just_ended(now)
+                ended += self._just_ended(now)
                 self._count(time.monotonic(), before)
             before = time.monotonic()
             self._publish()

@@ -161,6 +161,10 @@ class ControllerDrive:
         """What a controller commands is not known here; motions start where the robot is measured."""
         return {}
 
+    def now(self) -> float:
+        """The clock that motions run on [s]."""
+        return time.monotonic()
+
     async def ready(self, interrupt: Interrupt) -> None:
         """Wait until the controller is there."""
         within = self._node.parameters["appear_timeout"]

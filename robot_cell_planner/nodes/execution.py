@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
@@ -17,13 +17,19 @@ from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory, Move
-from robot_cell_planner.msg import ExecutionStatus, TimingOptions
+from robot_cell_planner.msg import ExecutionStatus, StateRef, TimingOptions
 
-from ..errors import InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
+from ..errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
 from .action_server import GoalServer
 from .command_stream import CommandStream, StreamStatistics
 from .controller_motion import ControllerDrive
-from .conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
+from .conversions.basic import (
+    configuration_to_message,
+    duration_to_message,
+    error_to_message,
+    time_from_message,
+    time_to_message,
+)
 from .diagnostics import OK, WARN, Diagnostics
 from .execution_parameters import (
     PARAMETERS,
@@ -37,11 +43,12 @@ from .execution_parameters import (
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
 from .interrupts import Interrupt
-from .joint_feedback import JointFeedback
+from .joint_feedback import JointFeedback, robot_names
 from .motion import Motion, Phase
 from .motion_permission import MotionPermission
 from .motion_reports import feedback_message
 from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions, Tell
+from .motion_watch import STAGE, MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
@@ -53,6 +60,7 @@ JOINT_STATES_DEPTH = 100
 WATCH_PERIOD = 0.02  # [s]
 SWITCH_INTERVAL = 5e-4  # [s]
 STATUS_PERIOD = 1.0  # [s]
+LOOKS_FOR_OTHERS = 10  # looks at what was measured to one for others who give commands
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
     Phase.PAUSED: ExecutionStatus.PAUSED,
@@ -84,15 +92,24 @@ class ExecutionNode(CellNode):
         tolerance = parameters["start_tolerance"]
         drive: Drive = ControllerDrive(self, parameters["controller_action"])
         if self._stream is not None:
-            drive = StreamDrive(self, self._stream, self._feedback, playback_options(parameters), tolerance, passive)
+            playback = playback_options(parameters)
+            drive = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
         options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
         self._runner = MotionRunner(
-            self, drive, self._feedback, self._permission, self._planning, options, self._publish_status
+            self,
+            drive,
+            self._feedback,
+            self._permission,
+            self._planning,
+            options,
+            MotionWatch(self),
+            self._publish_status,
         )
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._told_at = 0.0
         self._ends_at = math.inf
+        self._looks = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
         self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
@@ -139,19 +156,30 @@ class ExecutionNode(CellNode):
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
             values = message.position, message.velocity, message.effort
             self._feedback.update(message.name, *values, stamp, time.monotonic())
-            fault = self._feedback.take_fault()
-            if fault is not None:
+            for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
             self._runner.poll()
         self._runner.poll()
         if self._stream is not None and self._stream.wants_positions:
             self._stream.hold_at(self._feedback.positions())
+        self._look_for_others()
         now = time.monotonic()
         if now - self._told_at >= self._feedback_period:
             self._told_at = now
             self._runner.tell()
         if now >= self._ends_at and not (self._moving.owner or self._gripping.owner):
             rclpy.try_shutdown()
+
+    def _look_for_others(self) -> None:
+        """End motions if somebody else has begun to give commands."""
+        self._looks += 1
+        if self._stream is None or not self._runner.motions or self._looks % LOOKS_FOR_OTHERS:
+            return
+        try:
+            self._stream.check_alone()
+        except ExecutionError as error:
+            for motion in self._runner.motions:
+                motion.stop(error)
 
     def _on_permission(self, reason: StoppedError | None) -> None:
         if reason is not None:
@@ -194,18 +222,49 @@ class ExecutionNode(CellNode):
         request, options = goal.request, checked_options(goal.options)
         if request.timing.method == TimingOptions.NONE:
             request.timing.method = TimingOptions.SMOOTH
+        may_replan, options.replan = options.replan, False
+        replans = 0
         with self._moving.taken_by(options.owner or "anonymous", interrupt):
-            self._permission.check()
-            try:
-                found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
-            except RobotCellError as error:
-                if error.partial is not None:
-                    result.plan, result.failure = error.partial.plan, error.partial.failure
-                raise
-            result.plan = found.plan
-            options.state.min_revision = max(options.state.min_revision, found.plan.record.state.revision)
-            planned = ExecuteTrajectory.Goal(trajectory=found.plan.trajectory, options=options)
-            await self._execute(planned, interrupt, tell, result)
+            while True:
+                plan = await self._plan(request, send, interrupt, result)
+                options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
+                planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
+                try:
+                    await self._execute(planned, interrupt, tell, result)
+                    return
+                except StoppedError as error:
+                    if error.stage != STAGE or not may_replan or replans >= self.parameters["most_replans"]:
+                        raise
+                    self.get_logger().info(f"a way around is planned: {error}")
+                    request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
+                finally:
+                    result.record.replans = replans
+                replans += 1
+
+    async def _plan(self, request: Any, send: Send, interrupt: Interrupt, result: Any) -> Any:
+        """A plan; fills `plan` and `failure` of the result."""
+        self._permission.check()
+        try:
+            found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
+        except RobotCellError as error:
+            if error.partial is not None:
+                result.plan, result.failure = error.partial.plan, error.partial.failure
+            raise
+        result.plan = found.plan
+        return found.plan
+
+    def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
+        """The state to plan from after the watch has stopped a motion: where the commands ended, in the scene that it
+        was stopped for."""
+        positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))
+        revision = max(int(value.value) for value in error.values if value.name == "revision")
+        values = dict(zip(names, positions.values(), strict=True))
+        return StateRef(
+            min_revision=revision,
+            timeout=start.timeout,
+            configuration=configuration_to_message(values),
+            changes=start.changes,
+        )
 
     async def _control_motion(self, request: Any, response: Any) -> None:
         owned = self._moving if self._moving.interrupt is not None else self._gripping

@@ -12,23 +12,24 @@ from robot_cell_planner.msg import StateRef
 from ..errors import (
     CancelledError,
     FeedbackLostError,
-    InvalidRequestError,
     RobotCellError,
+    StoppedError,
     TrackingError,
     UnknownNameError,
-    Value,
 )
+from ..trajectory.joining import STAGE as PASSED
 from .action_server import GoalServer
+from .channels import REPLACED
 from .execution_parameters import tolerance_defaults
-from .interrupts import Interrupt
+from .interrupts import Interrupt, pause
 from .motion import AT_GOAL, Motion
 from .motion_reports import follow_feedback
-from .motion_runner import MotionRunner, Ownership
+from .motion_runner import MotionRunner, Outcome, Ownership, Tell
 from .node import CellNode
-from .trajectory_goals import from_follow
+from .trajectory_goals import MotionGoal, from_follow
 
 Result = FollowJointTrajectory.Result
-OLD_STAMP = "stamp of the trajectory"
+AHEAD = 0.5  # [s] before its time that a goal is made ready to take another's place
 
 
 class FollowJointTrajectoryServer:
@@ -50,10 +51,12 @@ class FollowJointTrajectoryServer:
         self._runner = runner
         self._ownership = ownership
         self._expected = tuple(expected)
+        self._newest = Interrupt()
         GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
 
     async def _follow(self, goal: Any, send: Callable[[Any], None], interrupt: Interrupt, result: Any) -> None:
         parameters = self._node.parameters
+        arrived, now = self._runner.now(), self._node.get_clock().now().nanoseconds
         asked = from_follow(
             goal,
             await self._runner.ready(interrupt),
@@ -62,31 +65,52 @@ class FollowJointTrajectoryServer:
             partial=parameters["allow_partial_joints_goal"],
             expected=self._expected,
         )
-        self._check_stamp(asked.begin, asked.trajectory.duration)
+        late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
+        asked.after(late)  # all of it must not have passed
 
         def tell(motion: Motion) -> None:
             send(follow_feedback(motion, self._node.get_clock().now().nanoseconds))
 
-        with self._ownership.taken_by(asked.owner, interrupt):
-            state = StateRef() if parameters["validate"] else None
-            outcome = await self._runner.run(asked, interrupt, tell, state)
+        state = StateRef() if parameters["validate"] else None
+        outcome = await self._replace(asked, arrived - late, interrupt, tell, state)
+        if outcome is None:
+            with self._ownership.taken_by(asked.owner, interrupt):
+                outcome = await self._runner.run(asked.after(late), interrupt, tell, state)
         outcome.check()
         result.error_code = Result.SUCCESSFUL
 
-    def _check_stamp(self, begin: int, duration: float) -> None:
-        if not begin:
-            return
-        past = (self._node.get_clock().now().nanoseconds - begin) * 1e-9 - duration
-        if past > 0.0:
-            text, values = "the trajectory should have ended already", (Value("ended ago", past, unit="s"),)
-            raise InvalidRequestError(text, stage=OLD_STAMP, values=values)
+    async def _replace(
+        self, asked: MotionGoal, begins: float, interrupt: Interrupt, tell: Tell, state: StateRef | None
+    ) -> Outcome | None:
+        """Let a goal take the place of the one that runs, once it is found valid; None if none of this action's runs.
+
+        begins: when the goal's time begins [s], on the clock of motions. A goal that is still being prepared when a
+        newer one comes gives way to it.
+        """
+        if self._ownership.owner != asked.owner:
+            return None
+        self._newest.set(StoppedError("a newer goal has come", stage=REPLACED))
+        newest = self._newest = Interrupt()
+        interrupt.on_set(newest.set)
+        wait = begins - self._runner.now() - AHEAD
+        if wait > 0.0:
+            await pause(self._node, wait, newest)
+        running = self._runner.streamed(asked.owner)
+        if running is None:
+            return None
+        found = await self._runner.replacement(running, asked, begins, newest, state)
+        if found is None:
+            await self._ownership.released(self._node, newest)
+            return None
+        with self._ownership.handed_over_to(asked.owner, interrupt):
+            return await self._runner.follow(found, interrupt, tell, state)
 
 
 def _fail(result: Any, error: RobotCellError) -> None:
     result.error_string = f"{error.name}: {error}"
     if isinstance(error, CancelledError):
         result.error_code = Result.SUCCESSFUL
-    elif error.stage == OLD_STAMP:
+    elif error.stage == PASSED:
         result.error_code = Result.OLD_HEADER_TIMESTAMP
     elif isinstance(error, UnknownNameError):
         result.error_code = Result.INVALID_JOINTS

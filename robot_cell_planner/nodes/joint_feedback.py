@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 
-CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
+CLOCK_STEP = 1_000_000_000  # [ns] by which stamps must be off to mean that a clock was set, not that messages overtook
 LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the whole computer, stood still
 
 
@@ -31,8 +31,8 @@ class JointFeedback:
     """The latest measurement of every joint, merged from any number of publishers.
 
     A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
-    finite, jumped, a clock that was set back) is kept until it is taken. jump: the largest step of a joint from
-    one message to the next [rad or m].
+    finite, jumped, a clock that was set back or ahead) is kept until it is taken. jump: the largest step of a joint
+    from one message to the next [rad or m].
 
     Age is silence while somebody listened: that of a computer which stood still as a whole is not the robot's.
     """
@@ -43,7 +43,7 @@ class JointFeedback:
         self._paused = 0.0
         self._joints: dict[str, Measurement] = {}
         self.passed_over = 0
-        self._fault: FeedbackLostError | None = None
+        self._faults: list[FeedbackLostError] = []
 
     def look(self, now: float) -> None:
         """To be called before messages are looked for; now: steady clock [s]."""
@@ -76,7 +76,8 @@ class JointFeedback:
 
     def _is_usable(self, name: str, new: Measurement) -> bool:
         if not math.isfinite(new.position):
-            self._fault = FeedbackLostError(f"joint_states says that {name} is at {new.position}", subjects=(name,))
+            text = f"joint_states says that {name} is at {new.position}"
+            self._faults.append(FeedbackLostError(text, subjects=(name,)))
             return False
         last = self._joints.get(name)
         if last is None:
@@ -84,23 +85,22 @@ class JointFeedback:
         if new.stamp <= last.stamp and last.stamp - new.stamp <= CLOCK_STEP:
             return False
         step = abs(new.position - last.position)
-        if new.stamp < last.stamp:
-            back = (last.stamp - new.stamp) * 1e-9
-            self._fault = FeedbackLostError(
-                f"the clock of joint_states was set back, seen at {name}",
-                subjects=(name,),
-                values=(Value("set back by", back, unit="s"),),
-            )
+        passed = new.stamp - last.stamp
+        ahead = passed - int((new.arrival - last.arrival) * 1e9)
+        if passed < 0 or ahead > CLOCK_STEP:
+            way, by = ("back", -passed) if passed < 0 else ("ahead", ahead)
+            text = f"the clock of joint_states was set {way}, seen at {name}"
+            values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
         elif step > self._jump:
-            self._fault = FeedbackLostError(
-                f"joint_states says that {name} jumped", subjects=(name,), values=(Value("step", step, self._jump),)
-            )
+            text, values = f"joint_states says that {name} jumped", (Value("step", step, self._jump),)
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
         return True
 
-    def take_fault(self) -> FeedbackLostError | None:
-        """What went wrong since this was last asked."""
-        fault, self._fault = self._fault, None
-        return fault
+    def take_faults(self) -> list[FeedbackLostError]:
+        """What went wrong since this was last asked, joint by joint."""
+        faults, self._faults = self._faults, []
+        return faults
 
     def get(self, name: str) -> Measurement | None:
         """The latest measurement of a joint, if there is any."""

@@ -6,35 +6,40 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 from rclpy.task import Future
 
-from robot_cell_planner.msg import ExecutionRecord, StateRef
+from robot_cell_planner.msg import Configuration, ExecutionRecord, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ..errors import MotionBusyError, RobotCellError, TrajectoryStartError, Value
+from ..errors import MotionBusyError, RobotCellError, StoppedError, TrajectoryStartError, Value
 from .controller_motion import ControllerDrive
 from .conversions.trajectories import trajectory_to_message
+from .conversions.trajectory_reports import limits_from_message
 from .interrupts import Interrupt, available, outcome, pause
 from .joint_feedback import JointFeedback, Measurement
-from .motion import Motion
+from .motion import Array, Motion
 from .motion_permission import MotionPermission
 from .motion_reports import record_message
+from .motion_watch import WATCH, MotionWatch
 from .node import CellNode
 from .planning_calls import PlanningCalls, fresh_state
-from .streamed_motion import MakeMotion, StreamDrive
+from .streamed_motion import Foreseen, MakeMotion, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal
 
 Tell = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
+LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
 LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
 
 
 class Ownership:
     """Who has something that only one client can have at a time, and what calls off what is done for it.
 
-    on_change is called when it is taken and when it is given back.
+    on_change is called when it is taken, when it is handed over, and when it is given back.
     """
 
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
@@ -53,16 +58,28 @@ class Ownership:
         """
         if self.interrupt is not None:
             raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
+        with self._had_by(owner, interrupt):
+            yield
+
+    @contextmanager
+    def handed_over_to(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
+        """Have it from now on while the context lasts, in place of whoever has it."""
+        with self._had_by(owner, interrupt):
+            yield
+
+    @contextmanager
+    def _had_by(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
         self.owner, self.interrupt = owner, interrupt
         self._on_change()
         try:
             yield
         finally:
-            self.owner, self.interrupt = "", None
-            self._on_change()
-            waiting, self._waiting = self._waiting, []
-            for future in waiting:
-                future.set_result(None)
+            if self.interrupt is interrupt:  # it has not been handed over
+                self.owner, self.interrupt = "", None
+                self._on_change()
+                waiting, self._waiting = self._waiting, []
+                for future in waiting:
+                    future.set_result(None)
 
     async def released(self, node: CellNode, interrupt: Interrupt) -> None:
         """Wait until nobody has it."""
@@ -90,6 +107,17 @@ class Outcome:
             raise self.motion.error
 
 
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """A motion that is set to take the place of the one that is running; fields as of `Outcome`."""
+
+    running: StreamedMotion
+    motion: StreamedMotion
+    finished: Future
+    started: int
+    reply: ValidateTrajectory.Response | None
+
+
 @dataclass(frozen=True)
 class RunnerOptions:
     """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
@@ -114,9 +142,11 @@ class MotionRunner:
         permission: MotionPermission,
         planning: PlanningCalls,
         options: RunnerOptions,
+        watch: MotionWatch,
         on_change: Callable[[], None],
     ) -> None:
         self._node = node
+        self._watch = watch
         self._drive = drive
         self._feedback = feedback
         self._permission = permission
@@ -131,6 +161,17 @@ class MotionRunner:
     def motions(self) -> list[Motion]:
         """The motions that are under way."""
         return list(self._told)
+
+    def now(self) -> float:
+        """The clock that motions run on [s]."""
+        return self._drive.now()
+
+    def streamed(self, owner: str) -> StreamedMotion | None:
+        """The motion of an owner that this node streams, if there is one."""
+        for motion in self.motions:
+            if isinstance(motion, StreamedMotion) and not motion.passive and motion.goal.owner == owner:
+                return motion
+        return None
 
     async def ready(self, interrupt: Interrupt) -> tuple[str, ...]:
         """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
@@ -218,6 +259,7 @@ class MotionRunner:
             message.joint_names = list(goal.names)
             reference = fresh_state(state, goal.names, self._measured(goal.joints))
             reply = await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
+            goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
         while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
             await pause(self._node, min(left, LONGEST_WAIT), interrupt)
         self._permission.check()
@@ -252,27 +294,108 @@ class MotionRunner:
         goal, reply = await self._prepare(goal, interrupt, state)
         finished = Future()
         started = self._node.get_clock().now().nanoseconds
-        motion = self._drive.start(
-            make,
-            self._wake,
-            goal,
-            self._feedback,
-            override=self.override,
-            feedback_timeout=self._options.feedback_timeout,
-            on_done=lambda: finished.set_result(None),
-        )
+        motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
+        await self._follow(motion, finished, interrupt, tell, state, reply)
+        return Outcome(motion, started, reply)
+
+    async def replacement(
+        self, running: StreamedMotion, goal: MotionGoal, arrived: float, interrupt: Interrupt, state: StateRef | None
+    ) -> Replacement | None:
+        """Prepare a goal to take the place of a motion that runs: joined to where that will be, validated, and set to
+        begin there; None if the motion has ended, or stands. arrived: when the goal's time began [s], on the drive's
+        clock. The running motion goes on meanwhile.
+
+        Raises:
+            RobotCellError: what the validation found, or why it was called off; the running motion goes on.
+        """
+        drive = self._drive
+        assert isinstance(drive, StreamDrive)
+        self._permission.check()
+        lead = LEADS[0]
+        while True:
+            foreseen = drive.foreseen(running, max(drive.now() + lead, arrived))
+            if foreseen is None:
+                return None
+            scale = goal.speed_scale * self.override
+            joining = goal.joining(self._present(running, foreseen, goal), foreseen.time - arrived, scale)
+            reply = None
+            if state is not None:
+                message = trajectory_to_message(joining.trajectory)
+                message.joint_names = list(goal.names)
+                positions = joining.trajectory.positions[0].tolist()
+                begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
+                reply = await self._planning.validate(begins, message, goal.tolerances.start, interrupt)
+                joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
+            finished = Future()
+            motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
+            self._permission.check()
+            if drive.replace(running, foreseen, motion):
+                return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
+            lead = min(2.0 * lead, LEADS[1])
+
+    def _present(self, running: StreamedMotion, foreseen: Foreseen, goal: MotionGoal) -> list[Array]:
+        """Positions, velocities and accelerations (dof,) of a goal's joints, where a motion is foreseen to be."""
+        missing = tuple(joint for joint in running.goal.joints if joint not in goal.joints)
+        if missing:
+            text = f"the motion that runs moves {', '.join(missing)}, too; a goal without them cannot replace it"
+            raise MotionBusyError(text, subjects=(running.goal.owner, *missing))
+        columns = {joint: index for index, joint in enumerate(running.goal.joints)}
+        others = [joint for joint in goal.joints if joint not in columns]
+        standing = self.start_positions(others) if others else {}
+        sample, present = foreseen.sample, []
+        for kind, row in enumerate((sample.positions, sample.velocities, sample.accelerations)):
+            values = [
+                row[columns[joint]] if joint in columns else (standing[joint] if kind == 0 else 0.0)
+                for joint in goal.joints
+            ]
+            present.append(np.array(values))
+        return present
+
+    async def follow(
+        self, replacement: Replacement, interrupt: Interrupt, tell: Tell, state: StateRef | None
+    ) -> Outcome:
+        """Follow a motion that takes another's place, to its end. What calls it off stops the one before, if that is
+        still running."""
+        interrupt.on_set(replacement.running.stop)
+        await self._follow(replacement.motion, replacement.finished, interrupt, tell, state, replacement.reply)
+        return Outcome(replacement.motion, replacement.started, replacement.reply)
+
+    def _keywords(self, finished: Future) -> dict[str, Any]:
+        """What every motion is made with."""
+        return {
+            "override": self.override,
+            "feedback_timeout": self._options.feedback_timeout,
+            "on_done": lambda: finished.set_result(None),
+        }
+
+    async def _follow(
+        self,
+        motion: Motion,
+        finished: Future,
+        interrupt: Interrupt,
+        tell: Tell,
+        state: StateRef | None,
+        reply: ValidateTrajectory.Response | None,
+    ) -> None:
         self._told[motion] = tell
         self._on_change()
+        over = self._watched(motion, state, reply)
         interrupt.on_set(motion.stop)
         try:
             await finished
         finally:
             interrupt.remove(motion.stop)
+            over.set(StoppedError("the motion has ended", stage=WATCH))
             del self._told[motion]
             if motion.error is not None:
                 self.last_error = motion.error
             self._on_change()
-        return Outcome(motion, started, reply)
+
+    def _watched(self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None) -> Interrupt:
+        """Have a motion watched, if it was validated in a scene; what ends the watch."""
+        if state is None or reply is None or not self._node.parameters["watch"]:
+            return Interrupt()
+        return self._watch.begin(motion, state, reply.state.revision)
 
     def _wake(self) -> None:
         """Called from any thread: have the motions looked at in the node's own."""

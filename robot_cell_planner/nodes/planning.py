@@ -15,6 +15,7 @@ from robot_cell_planner import action, msg, srv
 from ..cell.changes import Scene
 from ..errors import NotSupportedError, RobotCellError
 from ..planning import tasks
+from ..planning.look_ahead import LookAheadRequest
 from ..planning.planners import AUTOMATIC, PLANNERS
 from ..planning.request import PlanningOptions
 from ..planning.watch import Progress
@@ -26,7 +27,7 @@ from .conversions.cartesian import cartesian_request_from_message, fill_cartesia
 from .conversions.models import ModelReader
 from .conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from .conversions.trajectories import trajectory_from_message
-from .conversions.trajectory_reports import report_to_message
+from .conversions.trajectory_reports import limits_to_message, report_to_message
 from .cover_maker import REMARK, CoverMaker
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .node import CellNode, run
@@ -98,6 +99,8 @@ class PlanningNode(CellNode):
             preload=("robot_cell_planner.planning.preload",),
             niceness=self.parameters["worker_niceness"],
         )
+        # Who is about to move, or moves, waits for no planning.
+        self._checks = WorkerPool(1, preload=("robot_cell_planner.planning.preload",))
         self._covers = CoverMaker(self, self._replica)
         self._markers = PlanMarkers(self)
         self._running: dict[bytes, Job] = {}
@@ -106,6 +109,7 @@ class PlanningNode(CellNode):
         self.serve_action(action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, self._cancel)
         self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
+        self.serve(srv.ValidateTrajectory, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
         most = self.parameters["most_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
@@ -115,6 +119,7 @@ class PlanningNode(CellNode):
     def close(self) -> None:
         for job in list(self._running.values()):
             job.cancel()
+        self._checks.close()
         self._pool.close()
 
     def _planning_defaults(self) -> PlanningOptions:
@@ -139,10 +144,11 @@ class PlanningNode(CellNode):
         limit: float,
         goal: Any = None,
         tell: Callable[[Any], None] | None = None,
+        pool: WorkerPool | None = None,
     ) -> Any:
         """Run a task in a worker; a goal's job can be cancelled, and its progress is told."""
         future: Future = Future()
-        job = self._pool.submit(
+        job = (pool or self._pool).submit(
             task,
             scene,
             request,
@@ -247,7 +253,21 @@ class PlanningNode(CellNode):
             engine=self.parameters["engine"],
             find_all=request.find_all,
         )
-        report = await self._work(tasks.VALIDATE, state.scene, task, self.parameters["time_limit"])
+        limit = self.parameters["time_limit"]
+        report = await self._work(tasks.VALIDATE, state.scene, task, limit, pool=self._checks)
+        response.report = report_to_message(report)
+        variables = state.scene.cell.variables
+        response.limits = limits_to_message(variables[name] for name in trajectory.variables)
+
+    async def _look_ahead(self, request: Any, response: Any) -> None:
+        if request.limits or request.tool_speed or request.extra_margin:
+            raise NotSupportedError("limits, tool_speed and extra_margin are not offered for the look-ahead")
+        trajectory = trajectory_from_message(request.trajectory, "trajectory")
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
+        limit = self.parameters["time_limit"]
+        report = await self._work(tasks.LOOK_AHEAD, state.scene, task, limit, pool=self._checks)
         response.report = report_to_message(report)
 
     async def _list_planners(self, request: Any, response: Any) -> None:

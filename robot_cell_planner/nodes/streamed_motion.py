@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import CancelledError, ExecutionError, RobotCellError, StoppedError, TrackingError, Value
 from ..trajectory.playback import PlaybackOptions, PlaybackSample
-from .command_stream import Channel, CommandStream
+from ..trajectory.speed_laws import SpeedLaw
+from .channels import REPLACED, Channel
+from .command_stream import CommandStream
 from .interrupts import Interrupt, available
 from .joint_feedback import JointFeedback, lost
 from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
@@ -33,7 +36,9 @@ class StreamedMotion(Motion):
         super().__init__(*arguments, **keywords)
         goal = self.goal
         self._stream = stream
-        self.channel = Channel(goal.joints, goal.owner, goal.trajectory, self.scale, playback, on_end, goal.efforts)
+        self.channel = Channel(
+            goal.joints, goal.owner, goal.trajectory, self.scale, playback, on_end, goal.efforts, goal.limits
+        )
 
     @property
     def sent(self) -> Sent:
@@ -77,8 +82,11 @@ class StreamedMotion(Motion):
         """Look at what was measured since, and go on to the next phase where it is time."""
         if self._done:
             return
-        if self.channel.failure is not None:
-            self.error = ExecutionError(f"commands cannot be published: {self.channel.failure}")
+        failure = self.channel.failure
+        if failure is not None or self.channel.replaced:
+            told = failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
+            replaced = StoppedError("a newer goal has taken its place", stage=REPLACED)
+            self.error = self.error or (replaced if failure is None else told)
             self._finish()
             return
         if self.error is None:
@@ -87,6 +95,8 @@ class StreamedMotion(Motion):
             self._finish()
 
     def _watch(self) -> None:
+        if self.channel.waits:
+            return  # what it will take the place of is watched
         now = time.monotonic()
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
@@ -164,6 +174,15 @@ class StreamedMotion(Motion):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What will be commanded at a time [s] of the stream's clock, by the law of speed that is followed now."""
+
+    time: float
+    sample: PlaybackSample
+    law: SpeedLaw
+
+
 class StreamDrive:
     """Moves the robot by commands of this node's own.
 
@@ -202,6 +221,27 @@ class StreamDrive:
         """Raise what forbids to give commands."""
         self._stream.check_alone()
 
+    def foreseen(self, running: StreamedMotion, at: float) -> Foreseen | None:
+        """Where a motion will be at a moment [s] of the stream's clock; None if it will have ended, or stand."""
+        channel = running.channel
+        playback = channel.playback
+        if playback is None or channel.ended or channel.stopping or playback.at_end(at) or playback.scale <= 0.0:
+            return None
+        return Foreseen(at, playback.sample(at), playback.law)
+
+    def now(self) -> float:
+        """The clock that motions run on [s]."""
+        return self._stream.now()
+
+    def replace(self, running: StreamedMotion, foreseen: Foreseen, motion: StreamedMotion) -> bool:
+        """Let a motion take another's place where that was foreseen to be; False if it will not be there."""
+        motion.channel.begins = foreseen.time
+        return self._stream.replace(running.channel, motion.channel, foreseen.law)
+
+    def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:
+        """A motion that has not begun."""
+        return StreamedMotion(self._stream, self._playback, on_end, *arguments, **keywords)
+
     def start(
         self, make: MakeMotion | None, on_end: Callable[[], None], *arguments: Any, **keywords: Any
     ) -> StreamedMotion:
@@ -209,6 +249,14 @@ class StreamDrive:
         motion = (make or StreamedMotion)(self._stream, self._playback, on_end, *arguments, **keywords)
         self._stream.start(motion.channel, self._held())
         return motion
+
+    def begin(self, channel: Channel) -> None:
+        """Play a channel that is no trajectory's.
+
+        Raises:
+            MotionBusyError, ExecutionError: as of `CommandStream.start`.
+        """
+        self._stream.start(channel, self._held())
 
     def _held(self) -> dict[str, float]:
         """Where joints that do not move are to be held: where they are, if that is not where they were commanded to."""

@@ -15,14 +15,14 @@ from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.msg import ExecutionOptions
 
 from ..errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
+from ..trajectory.joining import faded, joined, reached_from, without_passed
+from ..trajectory.limits import MotionLimits
 from ..trajectory.trajectory import Trajectory
 from .conversions.basic import duration_from_message, time_from_message
 from .conversions.trajectories import rows_from_points, trajectory_from_message
 from .joint_feedback import robot_names
 
 Array = NDArray[np.float64]
-# How the distance between the commanded position and the first sample of a trajectory fades out: over this long [s].
-FADE = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class MotionGoal:
 
     names: the joints as the goal calls them, in the order of the trajectory, whose own names are the robot's. efforts:
     (n, dof), or (dof,) for the same all along, or None. begin [ns]: when, 0 for at once. led_in: whether a sample was
-    put before those that the goal gave; points: how many it gave.
+    put before those that the goal gave; points: how many it gave. limits: those that it was validated against, None
+    before that.
     """
 
     owner: str
@@ -69,6 +70,7 @@ class MotionGoal:
     efforts: Array | None = None
     begin: int = 0
     led_in: bool = False
+    limits: MotionLimits | None = None
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -94,8 +96,8 @@ class MotionGoal:
         """
         here = np.array([positions[joint] for joint in self.joints])
         if self.starts_later:
-            trajectory, efforts = _reached_from(self.trajectory, here), _first_repeated(self.efforts)
-            return replace(self, trajectory=trajectory, efforts=efforts, led_in=True)
+            trajectory = reached_from(self.trajectory, here)
+            return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True)
         away = here - self.trajectory.positions[0]
         worst = int(np.argmax(np.abs(away)))
         if abs(away[worst]) > self.tolerances.start:
@@ -109,43 +111,26 @@ class MotionGoal:
         return replace(self, trajectory=faded(self.trajectory, away)) if away.any() else self
 
 
-def _reached_from(trajectory: Trajectory, here: Array) -> Trajectory:
-    rest = np.zeros((1, len(here)))
-    return Trajectory(
-        trajectory.variables,
-        np.concatenate([[0.0], trajectory.times]),
-        np.concatenate([here[None, :], trajectory.positions]),
-        None if trajectory.velocities is None else np.concatenate([rest, trajectory.velocities]),
-        None if trajectory.accelerations is None else np.concatenate([rest, trajectory.accelerations]),
-    )
+    def joining(self, present: Sequence[Array], after: float, scale: float) -> MotionGoal:
+        """The same motion for a robot that is moving; arguments and errors as of `trajectory.joining.joined`."""
+        trajectory = joined(self.trajectory, present, after, scale)
+        return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True, begin=0)
 
+    def after(self, seconds: float) -> MotionGoal:
+        """The same motion some time after it should have begun, without the points that have passed.
 
-def _first_repeated(efforts: Array | None) -> Array | None:
-    return efforts if efforts is None or efforts.ndim == 1 else np.concatenate([efforts[:1], efforts])
+        Raises:
+            InvalidRequestError: all of its points have passed.
+        """
+        trajectory = without_passed(self.trajectory, seconds)
+        return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)))
 
-
-def faded(trajectory: Trajectory, away: Array) -> Trajectory:
-    """The trajectory with a distance (dof,) added at its start that fades out, with continuous acceleration.
-
-    The distance is multiplied by 1 - 10 u3 + 15 u4 - 6 u5, where u goes from 0 to 1 over half a second, or over the
-    trajectory if it is shorter.
-    """
-    times = trajectory.times - trajectory.times[0]
-    span = min(FADE, float(times[-1]))
-    if span <= 0.0:
-        return Trajectory(trajectory.variables, trajectory.times, trajectory.positions + away)
-    u = np.minimum(times / span, 1.0)[:, None]
-    share = 1.0 - u**3 * (10.0 - u * (15.0 - 6.0 * u))
-    first = -30.0 * u**2 * (1.0 - u) ** 2 / span
-    second = -60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / span**2
-    velocities, accelerations = trajectory.velocities, trajectory.accelerations
-    return Trajectory(
-        trajectory.variables,
-        trajectory.times,
-        trajectory.positions + share * away,
-        None if velocities is None else velocities + first * away,
-        None if accelerations is None else accelerations + second * away,
-    )
+    def _last_efforts(self, count: int) -> Array | None:
+        """The efforts of as many last points, the first of them once more if there are too few."""
+        if self.efforts is None or self.efforts.ndim == 1:
+            return self.efforts
+        left = self.efforts[max(len(self.efforts) - count, 0) :]
+        return np.concatenate([left[:1]] * (count - len(left)) + [left])
 
 
 def from_execute(
@@ -156,7 +141,11 @@ def from_execute(
     Raises:
         InvalidRequestError, LimitExceededError: it is malformed.
         UnknownNameError: a joint that the robot has not.
+        NotSupportedError: a way around is to be planned, but nothing says where to.
     """
+    if goal.options.replan:
+        text = "options.replan is for execution/move: a trajectory does not say what it is to reach"
+        raise NotSupportedError(text, subjects=("options.replan",))
     names = tuple(goal.trajectory.joint_names)
     joints = robot_names(names, known, "trajectory")
     trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", most_points), joints)
@@ -176,7 +165,6 @@ def checked_options(options: ExecutionOptions) -> ExecutionOptions:
 
     Raises:
         InvalidRequestError: a number out of its range.
-        NotSupportedError: a way around is to be planned if the scene changes.
     """
     if not 0.0 < options.speed_scale <= 1.0:
         text = f"options.speed_scale is {options.speed_scale:g}, expected above 0 and at most 1"
@@ -188,8 +176,6 @@ def checked_options(options: ExecutionOptions) -> ExecutionOptions:
             raise InvalidRequestError(text, subjects=(f"options.{name}",))
     if duration_from_message(options.goal_time_tolerance) < 0.0:
         raise InvalidRequestError("options.goal_time_tolerance is below 0", subjects=("options.goal_time_tolerance",))
-    if options.replan:
-        raise NotSupportedError("this node does not plan ways around; options.replan must be false")
     return options
 
 

@@ -18,6 +18,8 @@ from .cartesian import CartesianRequest as CartesianRequest
 from .cartesian import plan_cartesian as plan_along_lines
 from .constraints import PathConstraint
 from .joint_space import plan_motion as plan_in_joint_space
+from .look_ahead import LookAheadRequest
+from .look_ahead import look_ahead as look_along_the_rest
 from .multistep import MultistepRequest
 from .multistep import plan_multistep as plan_steps
 from .path_jobs import PathFindings, PathRequest, check_joint_path, measure_joint_path
@@ -38,6 +40,7 @@ CHECK_PATH = f"{__name__}:check_path"
 VERIFY_PLAN = f"{__name__}:verify_plan"
 TIME_PATH = f"{__name__}:time_joint_path"
 VALIDATE = f"{__name__}:validate_trajectory"
+LOOK_AHEAD = f"{__name__}:look_ahead"
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,16 @@ def time_joint_path(scene: Scene, request: PathTiming, control: TaskControl) -> 
     return time_path_in_cell(scene.cell, scene.state, request, cancelled=control.cancelled)
 
 
+def look_ahead(scene: Scene, request: LookAheadRequest, control: TaskControl) -> TrajectoryReport:
+    """`look_ahead.look_ahead` in a worker.
+
+    Raises:
+        UnknownNameError: a joint that the cell does not have.
+    """
+    _check_joints(scene, request.trajectory.variables)
+    return look_along_the_rest(scene, request)
+
+
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:
     """`validation.validate` against the limits of the cell's joints and against the cell.
 
@@ -130,9 +143,7 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
         UnknownNameError: a joint that the cell does not have.
     """
     variables = request.trajectory.variables
-    for name in variables:
-        if name not in scene.cell.variables:
-            raise UnknownNameError(unknown_name(f"joint {name!r}", name, scene.cell.variables), subjects=(name,))
+    _check_joints(scene, variables)
     limits = MotionLimits.of([scene.cell.variables[name] for name in variables])
     checker = CollisionChecker(scene.cell, scene.state, variables, engine=request.engine)
 
@@ -149,3 +160,9 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
         collisions=search,
         find_all=request.find_all,
     )
+
+
+def _check_joints(scene: Scene, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in scene.cell.variables:
+            raise UnknownNameError(unknown_name(f"joint {name!r}", name, scene.cell.variables), subjects=(name,))

@@ -1,7 +1,7 @@
 """Playing a trajectory back: at any speed up to its own, paused, resumed and stopped, always on its path.
 
-The place along the trajectory is its own time s. Its rate ds/dt is the speed scale; it changes with bounded
-acceleration and jerk (Ruckig, velocity control), so that slowing down and stopping stay on the path.
+The place along the trajectory is its own time s. Its rate ds/dt is the speed scale, which changes as `speed_laws` says,
+so that slowing down and stopping stay on the path, and within the limits of the joints where these are known.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
-import ruckig
 
 from ..errors import InvalidRequestError, Value
-from .limits import Array
+from .limits import Array, MotionLimits
+from .speed_laws import SpeedLaw, change_within_limits
 from .trajectory import Trajectory
+
+SLOWLY = 0.25  # share of the quickest change with which it goes on after a gap; there is no time to look closer
 
 
 @dataclass(frozen=True)
@@ -43,20 +45,26 @@ class Playback:
     """A trajectory being played back. Times are seconds of any clock that does not run backwards.
 
     start: when it begins. scale: the speed scale to begin with; a trajectory that begins at rest begins at it at once.
+    limits: of the trajectory's variables, for changes of the speed to obey; None: not known.
     """
 
     def __init__(
-        self, trajectory: Trajectory, start: float, scale: float = 1.0, options: PlaybackOptions | None = None
+        self,
+        trajectory: Trajectory,
+        start: float,
+        scale: float = 1.0,
+        options: PlaybackOptions | None = None,
+        limits: MotionLimits | None = None,
     ) -> None:
         self.trajectory = trajectory
         self._options = options or PlaybackOptions()
+        self._limits = limits
         self._last = float(trajectory.times[-1] - trajectory.times[0])
         self._breaks = trajectory.curve.breaks.tolist()
         self._exponents = np.arange(trajectory.curve.coefficients.shape[1], dtype=np.float64)
-        self._profile = ruckig.Trajectory(1)
-        self._since = start
+        self._end = _last_sample(trajectory, self._last)
         self._scale = _checked_scale(scale)
-        self._change((0.0, self._scale, 0.0), self._scale, start)
+        self.law = SpeedLaw.steady(0.0, self._scale, start)
 
     @property
     def scale(self) -> float:
@@ -69,36 +77,34 @@ class Playback:
         Raises:
             InvalidRequestError: it is not within 0 to 1.
         """
-        self._scale = _checked_scale(scale)
-        self._change(self._place(now), self._scale, now)
+        self.follow(self.changed(scale, now), scale)
+
+    def changed(self, scale: float, start: float) -> SpeedLaw:
+        """The law with which it would go over to another speed scale, from `start` on; nothing is changed yet.
+
+        Raises:
+            InvalidRequestError: the scale is not within 0 to 1.
+        """
+        scale, options = _checked_scale(scale), self._options
+        acceleration, jerk = options.scale_acceleration, options.scale_jerk
+        return change_within_limits(self.law, self.trajectory, scale, start, acceleration, jerk, self._limits)
+
+    def follow(self, law: SpeedLaw, scale: float) -> None:
+        """Follow a law that `changed` has made for a scale."""
+        self.law, self._scale = law, scale
 
     def go_on_from(self, place: float, now: float) -> None:
         """Go on from a place [s], from rest: the robot has stopped there."""
-        self._change((place, 0.0, 0.0), self._scale, now)
-
-    def _change(self, state: tuple[float, float, float], scale: float, now: float) -> None:
-        asked = ruckig.InputParameter(1)
-        asked.control_interface = ruckig.ControlInterface.Velocity
-        asked.current_position, asked.current_velocity, asked.current_acceleration = ([v] for v in state)
-        asked.target_velocity, asked.target_acceleration = [scale], [0.0]
-        asked.max_acceleration, asked.max_jerk = [self._options.scale_acceleration], [self._options.scale_jerk]
-        ruckig.Ruckig(1).calculate(asked, self._profile)
-        self._since = now
-
-    def _place(self, now: float) -> tuple[float, float, float]:
-        """Place, rate and its derivative."""
-        elapsed = max(now - self._since, 0.0)
-        place, rate, slope = (v[0] for v in self._profile.at_time(elapsed))
-        return float(place), max(float(rate), 0.0), float(slope)
+        rest, options = SpeedLaw.steady(place, 0.0, now), self._options
+        acceleration, jerk = SLOWLY * options.scale_acceleration, SLOWLY * options.scale_jerk
+        self.law = rest.changed(self._scale, now, acceleration, jerk)
 
     def sample(self, now: float) -> PlaybackSample:
         """What to command now. At the end of the trajectory: its last sample, at rest or with its end velocity."""
-        place, rate, slope = self._place(now)
+        place, rate, slope = self.law.at(now)
         if place >= self._last:
-            place, rate, slope = self._last, 1.0, 0.0
+            return self._end
         positions, first, second = self._point(place)
-        if place == self._last:
-            positions = self.trajectory.positions[-1]
         return PlaybackSample(place, positions, first * rate, second * rate**2 + first * slope)
 
     def _point(self, place: float) -> tuple[Array, Array, Array]:
@@ -113,16 +119,27 @@ class Playback:
 
     def at_end(self, now: float) -> bool:
         """Whether the last sample has been reached."""
-        return self._place(now)[0] >= self._last
+        return self.law.at(now)[0] >= self._last
 
     def at_rest(self, now: float) -> bool:
         """Whether it has come to rest on the path, after its scale was set to 0."""
-        return self._scale == 0.0 and now - self._since >= self._profile.duration
+        return self._scale == 0.0 and now >= self.law.settled_at
 
     def remaining(self, now: float) -> float:
         """Time to the end at the present scale [s]; infinite while paused."""
-        left = max(self._last - self._place(now)[0], 0.0)
+        left = max(self._last - self.law.at(now)[0], 0.0)
         return left / self._scale if self._scale > 0.0 else (0.0 if left == 0.0 else float("inf"))
+
+
+def _last_sample(trajectory: Trajectory, place: float) -> PlaybackSample:
+    still = np.zeros(len(trajectory.variables))
+    velocities, accelerations = trajectory.velocities, trajectory.accelerations
+    return PlaybackSample(
+        place,
+        trajectory.positions[-1],
+        still if velocities is None else velocities[-1],
+        still if accelerations is None else accelerations[-1],
+    )
 
 
 def _checked_scale(scale: float) -> float:

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse
+from rclpy.duration import Duration as RosDuration
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -23,7 +24,8 @@ class FakeRobot:
     """Follows joint_commands and publishes joint_states, in the thread of another node's executor.
 
     stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing.
-    measured: replaces what is measured of a joint. commands: all that came, as (positions, velocities).
+    measured: replaces what is measured of a joint. clock_error: of its stamps [s]. commands: all that came, each with
+    its message.
     """
 
     def __init__(self, node, joints=JOINTS):
@@ -34,7 +36,9 @@ class FakeRobot:
         self.lowest = {}
         self.measured = {}
         self.silent = False
+        self.clock_error = 0.0
         self.commands = []
+        self._cycles = threading.Semaphore(0)
         self._conditions = []
         self._lock = threading.Lock()
         self._publisher = node.create_publisher(JointState, "joint_states", reliable(10))
@@ -54,10 +58,11 @@ class FakeRobot:
             event.set()
 
     def _publish(self):
+        self._cycles.release()
         if self.silent:
             return
         message = JointState(name=list(self.joints))
-        message.header.stamp = self.node.get_clock().now().to_msg()
+        message.header.stamp = (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
         message.position = [self.measured.get(name, self.positions[name]) for name in self.joints]
         self._publisher.publish(message)
 
@@ -73,6 +78,24 @@ class FakeRobot:
             self._conditions.append((condition, event))
         assert event.wait(timeout), "no command fulfilled the condition"
 
+    def run_for(self, cycles):
+        """Wait until it has published so many times more, or would have."""
+        while self._cycles.acquire(blocking=False):
+            pass
+        for _ in range(cycles):
+            assert self._cycles.acquire(timeout=30.0)
+
+    def wait_for_rest(self, joints):
+        """Wait until the last command that came is at rest: some may still be on their way when a goal has ended."""
+        for _ in range(2000):
+            with self._lock:
+                message = self.commands[-1][1]
+            moving = dict(zip(message.name, message.velocity, strict=True))
+            if not any(moving[joint] for joint in joints):
+                return
+            self.run_for(1)
+        raise AssertionError("the commands do not end at rest")
+
     def taken(self):
         """The commands so far; forgets them."""
         with self._lock:
@@ -81,7 +104,7 @@ class FakeRobot:
 
     def heal(self):
         """As it was made, but where it is."""
-        self.stuck, self.lowest, self.measured, self.silent = set(), {}, {}, False
+        self.stuck, self.lowest, self.measured, self.silent, self.clock_error = set(), {}, {}, False, 0.0
 
 
 def swing(joints, start, end, duration=0.5, samples=26):

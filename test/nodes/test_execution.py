@@ -6,16 +6,16 @@ import threading
 
 import numpy as np
 import pytest
+from action_goals import EXECUTE, Sent, action_client, execute, follow
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import JointTolerance
 from fake_robot import JOINTS, FakePlanner, FakeRobot, FakeValidator, swing
-from rclpy.action import ActionClient
 from running import RunningNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory, Move
@@ -32,8 +32,9 @@ from robot_cell_planner.errors import (
     UnknownNameError,
 )
 from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus, TimingOptions
-from robot_cell_planner.nodes.conversions.basic import configuration_to_message
+from robot_cell_planner.nodes.conversions.basic import configuration_to_message, duration_to_message
 from robot_cell_planner.nodes.node import LATCHED
+from robot_cell_planner.trajectory.trajectory import Trajectory
 
 ARM = JOINTS[:2]
 
@@ -77,66 +78,12 @@ def at_rest(client, robot, validator):
     robot.heal()
     validator.limit = 10.0
     run(client, robot, here(robot), duration=0.02)
+    robot.run_for(8)  # commands that were on their way have come
     robot.taken()
     validator.requests.clear()
 
 
-FOLLOW = "joint_trajectory_controller/follow_joint_trajectory"
 GRIPPER = "gripper_controller/gripper_cmd"
-EXECUTE = "execution/execute_trajectory"
-
-
-def action_client(client, kind, name):
-    """A client made in the executor's thread: rclpy's is not whole yet when the executor first sees it."""
-    if name not in client._clients:
-        made = threading.Event()
-
-        def make():
-            client._clients[name] = ActionClient(client.node, kind, name, callback_group=client._group)
-            made.set()
-
-        client._executor.create_task(make)
-        assert made.wait(30.0)
-    return client._clients[name]
-
-
-class Sent:
-    """A goal that was sent, whose result can be waited for."""
-
-    def __init__(self, client, kind, name, goal):
-        self._done, self._accepted = threading.Event(), threading.Event()
-        self.feedback = []
-        actions = action_client(client, kind, name)
-        assert actions.wait_for_server(timeout_sec=30.0)
-        future = actions.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
-        future.add_done_callback(self._take)
-
-    def _take(self, future):
-        self.handle = future.result()
-        assert self.handle.accepted
-        self._accepted.set()
-        self.handle.get_result_async().add_done_callback(self._finish)
-
-    def _finish(self, future):
-        self.status, self.result = future.result().status, future.result().result
-        self._done.set()
-
-    def cancel(self):
-        assert self._accepted.wait(30.0)
-        self.handle.cancel_goal_async()
-
-    def wait(self):
-        assert self._done.wait(60.0), "the goal did not end"
-        return self
-
-
-def execute(client, trajectory, **options):
-    goal = ExecuteTrajectory.Goal(trajectory=trajectory, options=ExecutionOptions(**options))
-    return Sent(client, ExecuteTrajectory, EXECUTE, goal)
-
-
-def follow(client, trajectory, **fields):
-    return Sent(client, FollowJointTrajectory, FOLLOW, FollowJointTrajectory.Goal(trajectory=trajectory, **fields))
 
 
 def grip(client, position, effort=0.0):
@@ -169,9 +116,13 @@ def eventually(error, action, attempts=100):
 
 
 def put(client, robot, **positions):
-    """Move the robot by hand; a round trip lets the node hear of it."""
-    robot.put(**positions)
-    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    """Move the robot by hand; round trips let late commands arrive before, and the node hear of it."""
+    while True:
+        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        robot.put(**positions)
+        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        if all(robot.positions[name] == value for name, value in positions.items()):
+            break
     robot.taken()
 
 
@@ -280,7 +231,7 @@ def test_pause_resume_and_speed(client, robot):
         return still.is_set()
 
     robot.wait_for(stands)
-    assert not sent._done.is_set()
+    assert not sent.done.is_set()
     client.call(kinds, "execution/control_motion", control(command=control.RESUME))
     reply = client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.5))
     assert reply.previous_scale == 1.0
@@ -379,8 +330,7 @@ def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot):
     assert sent.wait().status == GoalStatus.STATUS_ABORTED
     assert sent.result.error.name == "StoppedError"
     assert sent.result.error.stage == "emergency stop"
-    while len(robot.commands) < sent.result.record.commands:
-        robot.wait_for(lambda command: True)
+    robot.run_for(40)  # whatever was on its way has come
     robot.taken()
     with pytest.raises(StoppedError):
         client.execute(swing(ARM, here(robot), end))
@@ -461,7 +411,7 @@ def test_a_second_publisher_of_commands_forbids_motion(client, robot):
     def is_seen():
         with pytest.raises(ExecutionError) as caught:
             client.execute(swing(ARM, np.add(here(robot), 0.1), [0.0, 0.0]))
-        assert caught.value.subjects == ("/joint_commands",)
+        assert caught.value.subjects == ("/joint_commands", "/test_client")
 
     eventually(AssertionError, is_seen)
     robot.taken()
@@ -633,6 +583,53 @@ class TestFollowJointTrajectory:
         assert follow(client, goal).wait().status == GoalStatus.STATUS_SUCCEEDED
         first = robot.taken()[0][1].header.stamp
         assert first.sec * 10**9 + first.nanosec >= begin
+
+
+    def test_points_in_the_past_are_left_out(self, client, robot):
+        start, end = here(robot), np.add(here(robot), [0.0, 0.2])
+        goal = swing(ARM, np.add(start, 1.0), end, duration=4.0, samples=3)
+        begin = client.node.get_clock().now().nanoseconds - 2_500_000_000
+        goal.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
+        sent = follow(client, goal).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error_string
+        on_line(robot.taken(), start, end)
+
+    def test_joints_of_several_degrees_of_freedom(self, client, robot):
+        goal = swing(ARM, here(robot), [0.0, 0.0])
+        sent = follow(client, goal, multi_dof_trajectory=MultiDOFJointTrajectory(joint_names=["base"])).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+        assert "several degrees of freedom" in sent.result.error_string
+
+    @pytest.mark.parametrize("kinds", [1, 2, 3], ids=["linear", "cubic", "quintic"])
+    def test_the_degree_follows_from_the_fields(self, client, robot, kinds):
+        """Each command is on the curve, with the velocity that the curve has there."""
+        run(client, robot, [0.0, 0.0])
+        robot.run_for(40)
+        robot.taken()
+        rows = [[(0.0, 0.0), (0.3, 0.2), (0.5, -0.1)], [(0.0, 0.0), (0.4, -0.1), (0.0, 0.0)], [(0.0, 0.0)] * 3]
+        goal = JointTrajectory(joint_names=list(ARM))
+        for index, time in enumerate((0.0, 0.8, 1.6)):
+            point = JointTrajectoryPoint(time_from_start=duration_to_message(time))
+            for kind, row in zip(("positions", "velocities", "accelerations"), rows[:kinds], strict=False):
+                setattr(point, kind, list(row[index]))
+            goal.points.append(point)
+        assert follow(client, goal).wait().status == GoalStatus.STATUS_SUCCEEDED
+        robot.run_for(40)
+        curve = Trajectory(ARM, [0.0, 0.8, 1.6], *(np.array(row) for row in rows[:kinds]))
+        times = np.linspace(0.0, 1.6, 16001)
+        known, speeds = curve.at(times), curve.at(times, 1)
+        for command, message in robot.taken():
+            position = np.array([command[name] for name in ARM])
+            nearest = int(np.argmin(np.abs(known - position).max(axis=1)))
+            np.testing.assert_allclose(known[nearest], position, atol=2e-4)
+            if 5 < nearest < 7990 or 8010 < nearest < 15990:
+                np.testing.assert_allclose(message.velocity[:2], speeds[nearest], atol=2e-3)
+
+    def test_velocity_tolerance(self, client, robot):
+        """The robot of this test does not tell velocities: a tolerance of one does not count then."""
+        tolerances = [JointTolerance(name="shoulder", velocity=1e-6)]
+        sent = follow(client, swing(ARM, here(robot), [0.3, 0.0]), path_tolerance=tolerances).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
 
 
 class TestGripper:

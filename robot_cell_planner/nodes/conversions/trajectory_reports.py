@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from robot_cell_planner.msg import CollisionPair, LimitViolation, TrajectoryCollision
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from robot_cell_planner.msg import CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
 from robot_cell_planner.msg import TrajectoryReport as ReportMessage
 
+from ...cell.mechanism import Variable
+from ...trajectory.limits import RATES, MotionLimits
 from ...trajectory.validation import Quantity, TrajectoryReport
 from .basic import duration_to_message
 
@@ -40,3 +46,29 @@ def report_to_message(report: TrajectoryReport) -> ReportMessage:
         duration=duration_to_message(report.duration),
         warnings=list(report.warnings),
     )
+
+
+def limits_to_message(variables: Iterable[Variable]) -> list[JointLimits]:
+    """The limits that the cell has for joints; rates that it does not know are 0."""
+    return [
+        JointLimits(
+            joint=variable.name,
+            has_position_limits=bool(np.isfinite((variable.limits.lower, variable.limits.upper)).all()),
+            lower=float(variable.limits.lower),
+            upper=float(variable.limits.upper),
+            velocity=float(variable.limits.velocity or 0.0),
+            acceleration=float(variable.limits.acceleration or 0.0),
+            jerk=float(variable.limits.jerk or 0.0),
+            effort=float(variable.limits.effort or 0.0),
+        )
+        for variable in variables
+    ]
+
+
+def limits_from_message(messages: Sequence[JointLimits], joints: tuple[str, ...]) -> MotionLimits | None:
+    """The limits of joints (what they are called here), in their order; None unless all of their rates are known."""
+    if len(messages) != len(joints) or not all(getattr(message, name) > 0.0 for message in messages for name in RATES):
+        return None
+    bounds = [(m.lower, m.upper) if m.has_position_limits else (-np.inf, np.inf) for m in messages]
+    lower, upper = np.array(bounds).T
+    return MotionLimits(joints, lower, upper, *(np.array([getattr(m, name) for m in messages]) for name in RATES))

@@ -1,0 +1,106 @@
+"""Changes of the speed scale stay on their law, keep all joints within their limits, and stop soon."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import time_path
+from robot_cell_planner.trajectory.speed_laws import SpeedLaw, change_within_limits
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
+
+JOINTS = ("a", "b", "c")
+LIMITS = MotionLimits(
+    JOINTS,
+    np.full(3, -np.pi),
+    np.full(3, np.pi),
+    np.array([2.0, 2.0, 3.0]),
+    np.array([4.0, 6.0, 10.0]),
+    np.array([40.0, 60.0, 100.0]),
+)
+
+
+def planned(seed, method):
+    path = np.random.default_rng(seed).uniform(-1.5, 1.5, (4, 3))
+    return time_path(path, LIMITS, TimingOptions(method=method, period=0.01)).trajectory
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 0.5)), min_size=1, max_size=5),
+    st.floats(0.5, 10.0),
+    st.floats(5.0, 100.0),
+)
+def test_laws_are_continuous_and_bounded(changes, acceleration, jerk):
+    law, now = SpeedLaw.steady(0.0, 1.0, 0.0), 0.0
+    for rate, wait in changes:
+        law = law.changed(rate, now, acceleration, jerk)
+        now += wait
+    times = np.linspace(0.0, law.settled_at + 0.1, 2001)
+    places, rates, slopes = law.derivatives(times)
+    step = times[1]
+    np.testing.assert_allclose([law.at(time) for time in times[::100]], np.c_[places, rates, slopes][::100], atol=1e-12)
+    assert (np.abs(slopes) <= acceleration * (1 + 1e-9) + 1e-9).all()
+    assert (np.abs(np.diff(slopes)) <= jerk * step * (1 + 1e-6) + 1e-9).all()
+    assert (np.abs(np.diff(rates) - 0.5 * step * (slopes[1:] + slopes[:-1])) <= jerk * step**2).all()
+    assert (np.abs(np.diff(places) - 0.5 * step * (rates[1:] + rates[:-1])) <= acceleration * step**2).all()
+    assert rates[-1] == pytest.approx(changes[-1][0], abs=1e-9)
+    assert (rates >= 0.0).all()
+
+
+def rates_of(law, trajectory, start, end):
+    """Velocities, accelerations, and mean jerks over the trajectory's sample period (n, dof), at a fifth of that."""
+    times = np.arange(start, end, 0.002)
+    places, rate, slope = (row[:, None] for row in law.derivatives(times))
+    _, first, second = trajectory.curve.derivatives(places[:, 0], 2)
+    accelerations = second * rate**2 + first * slope
+    return np.abs(first * rate), np.abs(accelerations), np.abs(accelerations[5:] - accelerations[:-5]) / 0.01
+
+
+@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+def test_stops_keep_to_the_limits(method):
+    """Of forty stops at any time, half are over in less than a second. Few exceed a limit, and by little: those that
+    begin where the trajectory itself has nothing left of it for half a second."""
+    excess, lasted = [], []
+    for seed in range(5):
+        trajectory = planned(seed, method)
+        steady = SpeedLaw.steady(0.0, 1.0, 0.0)
+        for share in np.linspace(0.02, 0.9, 8):
+            now = share * trajectory.duration
+            law = change_within_limits(steady, trajectory, 0.0, now, 4.0, 40.0, LIMITS)
+            _, rate, slope = law.at(law.settled_at)
+            assert rate == slope == 0.0
+            found = rates_of(law, trajectory, now, law.settled_at)
+            own = rates_of(steady, trajectory, now, law.settled_at + 1.0)
+            bounds = (LIMITS.velocity, LIMITS.acceleration, LIMITS.jerk)
+            excess.append(
+                max(
+                    (rates / np.maximum(bound, before.max(axis=0))).max()
+                    for rates, before, bound in zip(found, own, bounds, strict=True)
+                )
+            )
+            lasted.append(law.settled_at - now)
+    excess = np.array(excess)
+    assert np.median(excess) <= 1.0 + 1e-3
+    assert (excess <= 1.03).mean() >= 0.9
+    assert excess.max() <= 1.25
+    assert np.median(lasted) < 1.0
+
+
+def test_without_limits_it_is_the_quickest():
+    trajectory = planned(1, Method.SMOOTH)
+    law = SpeedLaw.steady(0.0, 1.0, 0.0)
+    found = change_within_limits(law, trajectory, 0.0, 0.3, 4.0, 40.0, None)
+    assert found.settled_at == pytest.approx(0.3 + 1.0 / 4.0 + 4.0 / 40.0)
+    narrow = change_within_limits(law, trajectory, 0.0, 0.3, 4.0, 40.0, LIMITS)
+    assert narrow.settled_at > found.settled_at
+
+
+def test_a_planted_error_is_seen():
+    """The quickest stop breaks the limits that the chosen one keeps."""
+    trajectory = planned(2, Method.STOP_AT_WAYPOINTS)
+    now = 0.4 * trajectory.duration
+    law = SpeedLaw.steady(0.0, 1.0, 0.0).changed(0.0, now, 4.0, 40.0)
+    _, accelerations, _ = rates_of(law, trajectory, now, law.settled_at)
+    assert (accelerations > LIMITS.acceleration * 1.1).any()

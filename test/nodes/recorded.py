@@ -1,0 +1,47 @@
+"""What a stream of commands must be: on its path, within the limits of the joints, and at rest at its end."""
+
+import numpy as np
+
+LONGEST_GAP = 0.05  # [s] a busy machine can tear gaps into a stream; after long ones it goes on from rest
+SLOWEST = 0.05  # share of the highest speed below which times are not worked out
+
+
+def positions(commands, joints):
+    """Commanded positions (n, dof)."""
+    return np.array([[command[joint] for joint in joints] for command, _ in commands])
+
+
+def velocities(commands, joints):
+    """Commanded velocities (n, dof)."""
+    columns = [dict(zip(message.name, message.velocity, strict=True)) for _, message in commands]
+    return np.array([[velocity[joint] for joint in joints] for velocity in columns])
+
+
+def stamps(commands):
+    """When the commands were sent (n,) [s]."""
+    headers = [message.header.stamp for _, message in commands]
+    return np.array([stamp.sec + 1e-9 * stamp.nanosec for stamp in headers])
+
+
+def check_limits(commands, joint, limits):
+    """Velocity, acceleration and jerk of a joint that moves alone, from commanded positions and velocities.
+
+    The time between two commands follows from their positions and velocities, so that it does not matter when they
+    were sent: dt = dp / mean v, which is right to second order. Only where the joint moves; limits: (v, a, j).
+    """
+    p, v = positions(commands, [joint])[:, 0], velocities(commands, [joint])[:, 0]
+    assert np.abs(v).max() <= limits[0] * (1 + 1e-9)
+    mean = 0.5 * (v[1:] + v[:-1])
+    moving = (np.abs(mean) > SLOWEST * np.abs(v).max()) & (np.diff(stamps(commands)) < LONGEST_GAP)
+    dt = np.divide(np.diff(p), mean, out=np.full(len(mean), np.nan), where=moving)
+    acceleration = np.diff(v) / dt
+    assert np.nanmax(np.abs(acceleration)) <= limits[1] * 1.02
+    jerk = np.diff(acceleration) / (0.5 * (dt[1:] + dt[:-1]))
+    assert np.nanmax(np.abs(jerk)) <= limits[2] * 1.05
+    return p, v
+
+
+def check_rest(velocities):
+    """The last command is at rest, and what comes before it nearly so: it did not end by a jump."""
+    assert abs(velocities[-1]) <= 1e-9
+    assert abs(velocities[-2]) <= 0.05 * np.abs(velocities).max()
