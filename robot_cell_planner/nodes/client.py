@@ -10,13 +10,14 @@ with CellClient("my_script") as cell:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import rclpy
 from builtin_interfaces.msg import Time
 from control_msgs.action import GripperCommand
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -27,10 +28,12 @@ from robot_cell_planner.msg import (
     CartesianWaypoint,
     ExecutionOptions,
     GoalSpec,
+    JointVelocities,
     MotionPlan,
     MotionRequest,
     PlanningOptions,
     SceneChange,
+    ServoOptions,
     SimulationState,
     StateRef,
     Target,
@@ -42,7 +45,13 @@ from ..cell.changes import Scene
 from ..cell.pose import Pose
 from ..cell.resources import NO_ROOTS
 from ..errors import CancelledError, ServiceUnavailableError
-from .conversions.basic import configuration_to_message, error_from_message, pose_to_message, time_from_message
+from .conversions.basic import (
+    configuration_to_message,
+    error_from_message,
+    pose_to_message,
+    time_from_message,
+    vector_to_message,
+)
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
 from .node import SERVICES, CellNode, reliable
@@ -241,6 +250,39 @@ class CellClient:
         goal = GripperCommand.Goal()
         goal.command.position, goal.command.max_effort = float(position), float(effort)
         return self.act(GripperCommand, GRIPPER_ACTION, goal)
+
+    def start_servo(self, options: ServoOptions) -> Any:
+        """Begin to follow servo commands, or follow them differently from now on; returns the reply."""
+        return self.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True, options=options))
+
+    def stop_servo(self) -> None:
+        """Bring the robot to rest and end servo; returns when it is at rest."""
+        self.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=False))
+
+    def send_twist(self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "") -> None:
+        """Command a twist [m/s, rad/s] in the axes of a frame ("": the world); it holds until the timeout."""
+        message = TwistStamped()
+        message.header.frame_id = frame
+        message.twist.linear, message.twist.angular = vector_to_message(linear), vector_to_message(angular)
+        self._publish(TwistStamped, "servo/twist", message)
+
+    def send_joint_velocities(self, velocities: Mapping[str, float]) -> None:
+        """Command velocities [per s] of joints by name; those left out stand still."""
+        message = JointVelocities(joint_names=list(velocities), velocities=list(velocities.values()))
+        self._publish(JointVelocities, "servo/joint_velocities", message)
+
+    def send_target(self, pose: Pose, frame: str = "") -> None:
+        """Command a pose to be tracked, seen from a frame ("": the world)."""
+        message = PoseStamped(pose=pose_to_message(pose))
+        message.header.frame_id = frame
+        self._publish(PoseStamped, "servo/target", message)
+
+    def _publish(self, kind: type, name: str, message: Any) -> None:
+        """Publish with the time of now, by a publisher that is made once."""
+        if name not in self._clients:
+            self._clients[name] = self._made(lambda: self.node.create_publisher(kind, name, reliable(10)))
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        self._clients[name].publish(message)
 
     def settled_simulation(self, rest: float = 0.5, timeout: float = 30.0) -> SimulationState:
         """The state of the simulation when it has gone on for `rest` seconds of its own time."""

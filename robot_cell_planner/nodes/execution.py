@@ -52,6 +52,7 @@ from .motion_watch import STAGE, MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
+from .servo import ServoServer
 from .streamed_motion import StreamDrive
 from .trajectory_goals import checked_options, from_execute
 
@@ -91,9 +92,10 @@ class ExecutionNode(CellNode):
         passive = (self._gripper.joint,) if self._gripper else ()
         tolerance = parameters["start_tolerance"]
         drive: Drive = ControllerDrive(self, parameters["controller_action"])
+        streamed = None
         if self._stream is not None:
             playback = playback_options(parameters)
-            drive = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
+            drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
         options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
         self._runner = MotionRunner(
             self,
@@ -105,6 +107,7 @@ class ExecutionNode(CellNode):
             MotionWatch(self),
             self._publish_status,
         )
+        self._servo = self._make_servo(streamed)
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._told_at = 0.0
@@ -129,6 +132,14 @@ class ExecutionNode(CellNode):
             late_after=parameters["late_after"],
             longest_gap=parameters["longest_gap"],
             hold=parameters["hold_when_idle"],
+        )
+
+    def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
+        """Servo, which needs a stream of this node's own."""
+        if drive is None or self._stream is None:
+            return None
+        return ServoServer(
+            self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving
         )
 
     def _offer(self) -> None:
@@ -158,6 +169,8 @@ class ExecutionNode(CellNode):
             self._feedback.update(message.name, *values, stamp, time.monotonic())
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
+                if self._servo is not None:
+                    self._servo.on_fault(fault)
             self._runner.poll()
         self._runner.poll()
         if self._stream is not None and self._stream.wants_positions:
@@ -309,7 +322,8 @@ class ExecutionNode(CellNode):
         blocked, error = self._permission.reason, self._runner.last_error
         sent = self._statistics()
         tracking = None if motion is None else motion.tracking()
-        state = ExecutionStatus.IDLE if motion is None else STATES[motion.phase]
+        idle = ExecutionStatus.SERVOING if self._servo is not None and self._servo.active else ExecutionStatus.IDLE
+        state = idle if motion is None else STATES[motion.phase]
         message = ExecutionStatus(
             stamp=time_to_message(self.get_clock().now().nanoseconds),
             state=ExecutionStatus.BLOCKED if blocked else state,

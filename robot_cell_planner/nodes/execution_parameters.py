@@ -8,6 +8,8 @@ from .command_stream import FIELDS
 from .diagnostics import DIAGNOSTIC_PARAMETERS
 from .gripper import GripperOptions
 from .parameters import Parameter, Parameters
+from .resource_roots import RESOURCE_PARAMETERS
+from .servo_parameters import SERVO_PARAMETERS
 from .trajectory_goals import ToleranceDefaults
 
 STREAM, CONTROLLER = "stream", "controller"
@@ -81,6 +83,8 @@ PARAMETERS = (
     Parameter("stall_velocity_threshold", 0.001, "Slower than this the gripper stands [per s].", 0.0, ENDLESS),
     Parameter("stall_timeout", 0.3, "Standing off its goal for this long, the gripper has stalled [s].", 0.01, 60.0),
     Parameter("allow_stalling", True, "Whether a gripper that has stalled did what it should: it holds something."),
+    *SERVO_PARAMETERS,
+    *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
 

@@ -1,0 +1,54 @@
+"""What the stream plays while servo is on: joints that follow commanded velocities, one step with each command."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..trajectory.limits import MotionLimits
+from ..trajectory.playback import PlaybackOptions, PlaybackSample, rest_at
+from ..trajectory.servo import VelocityFollower
+from .channels import Channel
+
+Array = NDArray[np.float64]
+
+
+class ServoChannel(Channel):
+    """Joints that follow velocities from rest at some positions; begins at once, ends at rest after a stop.
+
+    The stream's thread takes the velocities from here; who sets them says until when they hold, so that nothing moves
+    on if whoever sets them is held up.
+    """
+
+    def __init__(self, joints: tuple[str, ...], owner: str, limits: MotionLimits, start: Array) -> None:
+        super().__init__(joints, owner, rest_at(joints, start), 1.0, PlaybackOptions(), _nothing)
+        self.follower = VelocityFollower(limits, start)
+        self._wanted = np.zeros(len(joints)), -math.inf
+
+    def follow(self, velocities: Array, until: float) -> None:
+        """Follow velocities (dof,) until a time of the stream's clock [s]; then come to rest."""
+        self._wanted = velocities, until
+
+    def play(self, now: float, stamp: int, longest_gap: float) -> None:
+        """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
+        passed = now - self.played_at
+        state = self.follower.state
+        if passed > longest_gap:
+            self.follower.go_on_from_rest()
+        elif passed > 0.0:
+            velocities, until = self._wanted
+            stands = self.stopping or now > until
+            state = self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
+        self.last = PlaybackSample(0.0, state.positions, state.velocities, state.accelerations)
+        self.played_at = now
+        self.history.append((stamp, self.last))
+
+    def has_come_to_its_end(self, now: float) -> bool:
+        """Whether rest after a stop is what was last played."""
+        return self.stopping and self.follower.state.at_rest
+
+
+def _nothing() -> None:
+    """Whoever runs the session looks for its end by itself."""
