@@ -69,8 +69,8 @@ def ignore_groups(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     return groups
 
 
-def gestalt_planner(problem: Problem) -> Planner | None:
-    """gestalt_motion_planner's RRTConnect with its tightening."""
+def gestalt_cell(problem: Problem) -> Any:
+    """gestalt_motion_planner with the cell of a problem, its robot at the start; None where it is not installed."""
     if find_spec("PyGestaltPlanner") is None:
         return None
     import PyGestaltPlanner as gestalt
@@ -86,8 +86,16 @@ def gestalt_planner(problem: Problem) -> Planner | None:
         (x, y, z), (qx, qy, qz, qw) = pose.position, pose.quaternion
         where = gestalt.Pose(x=x, y=y, z=z, qx=qx, qy=qy, qz=qz, qw=qw)
         planner.spawn(object_id=name, description_file=str(peer.obstacle_urdf(name, solid)), pose=where)
+    planner.set_joint_positions(object_id=GROUP, joint_positions=list(problem.start))
+    return planner
+
+
+def gestalt_planner(problem: Problem) -> Planner | None:
+    """gestalt_motion_planner's RRTConnect with its tightening."""
+    planner = gestalt_cell(problem)
+    if planner is None:
+        return None
     start = list(problem.start)
-    planner.set_joint_positions(object_id=GROUP, joint_positions=start)
 
     def plan(seed: int) -> Array | None:
         try:

@@ -1,5 +1,5 @@
 """Figures of timing: 2,000 paths of five arms, smooth traversal beside stopping at each waypoint and, where it is
-installed, beside TOPP-RA.
+installed, beside TOPP-RA and gestalt_motion_planner's smoothen_path.
 
 Everything is checked at ten times the sampling: limits, distance to the path, and, for paths in the cell of the
 demonstration, collisions. TOPP-RA times the geometry of the smooth motion without a jerk limit: a lower bound.
@@ -25,6 +25,9 @@ from robot_cell_planner.trajectory.smooth import SmoothOptions, smooth
 from robot_cell_planner.trajectory.timing import TimedMotion, TimingOptions, stop_at_waypoints
 
 from .arms import GROUP, arm
+from .collision_peers import GROUP as PEER
+from .planning_peers import gestalt_cell
+from .planning_problems import Problem
 from .results import Results
 
 Array = NDArray[np.float64]
@@ -34,6 +37,8 @@ DEMO = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 PATHS = 400
 IN_CELL = 100
 WITH_TOPPRA = 100
+WITH_GESTALT = 40
+PANDA_READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 PERIOD = 0.004
 TOLERANCE = 0.1
 CHECK_STEP = 0.005
@@ -74,6 +79,7 @@ def main() -> None:
         results.add("toppra_to_stopping_median", float(np.median(table[:, 2] / table[:, 0])))
         results.add("smooth_to_toppra_median", float(np.median(table[:, 1] / table[:, 2])))
     _in_cell(results, rng)
+    _gestalt(results)
     _speed(results, rng)
     results.finish()
 
@@ -150,6 +156,55 @@ def _in_cell(results: Results, rng: np.random.Generator) -> None:
     results.add("in_cell_paths", found)
     results.add("in_cell_motions_in_collision", collide)
     results.add("in_cell_smooth_to_stopping_median", float(np.median(ratios)))
+
+
+def _gestalt(results: Results) -> None:
+    """Free paths of five waypoints of an arm alone, beside gestalt_motion_planner's smoothen_path with the same limits
+    and the same check of collisions; its time includes that check, and so does ours."""
+    whole = arm("panda")
+    state = whole.default_state().with_configuration(dict(zip(whole.group(GROUP).variables, PANDA_READY, strict=True)))
+    names = whole.group(GROUP).variables
+    problem = Problem("trajectory", "panda", GROUP, names, whole, state, ())
+    planner = gestalt_cell(problem)
+    if planner is None:
+        return
+    limits, checker = _limits("panda"), CollisionChecker(whole, state, names)
+    rng = np.random.default_rng(SEED)
+    rows: list[tuple[float, float, float, float, float]] = []
+    refused = 0
+    while len(rows) + refused < WITH_GESTALT:
+        path = _path(rng, limits, 5)
+        dense = np.vstack([np.linspace(a, b, int(np.abs(b - a).max() / CHECK_STEP) + 2) for a, b in pairwise(path)])
+        if checker.in_collision_batch(dense).any():
+            continue
+        begin = time.perf_counter()
+        blends = SmoothOptions(TOLERANCE, checker.in_collision_batch, CHECK_STEP)
+        motion = smooth(path, limits, TimingOptions(period=PERIOD), blends)
+        between = time.perf_counter()
+        try:
+            found = planner.smoothen_path(
+                object_id=PEER,
+                waypoints=path.tolist(),
+                dt=PERIOD,
+                max_velocity=limits.velocity.tolist(),
+                max_acceleration=limits.acceleration.tolist(),
+                max_jerk=limits.jerk.tolist(),
+            )
+        except RuntimeError:
+            refused += 1
+            continue
+        end = time.perf_counter()
+        peer = PERIOD * (len(found) - 1)
+        stopping = stop_at_waypoints(path, limits, TimingOptions(period=PERIOD)).curve.duration
+        rows.append((motion.curve.duration, peer, stopping, between - begin, end - between))
+    results.add("gestalt_paths_refused", refused)
+    if rows:
+        table = np.array(rows)
+        results.add("gestalt_paths", len(rows))
+        results.add("gestalt_smoothen_path_to_stopping_median", float(np.median(table[:, 1] / table[:, 2])))
+        results.add("smooth_to_gestalt_duration_median", float(np.median(table[:, 0] / table[:, 1])))
+        results.add("gestalt_smoothen_path_median_ms", 1e3 * float(np.median(table[:, 4])))
+        results.add("smooth_with_check_median_ms", 1e3 * float(np.median(table[:, 3])))
 
 
 def _speed(results: Results, rng: np.random.Generator) -> None:
