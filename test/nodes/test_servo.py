@@ -1,0 +1,393 @@
+"""Servo through its real interfaces: a robot that is where it was commanded to be, and the nodes that watch over it."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from action_goals import EXECUTE, Sent
+from fake_robot import FakeRobot, swing
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from running import DEMO
+from std_msgs.msg import Bool
+
+from robot_cell_planner import srv
+from robot_cell_planner.action import ExecuteTrajectory
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.errors import (
+    FeedbackLostError,
+    InvalidRequestError,
+    MotionBusyError,
+    ServiceUnavailableError,
+    StaleStateError,
+    StoppedError,
+    UnknownNameError,
+)
+from robot_cell_planner.kinematics.forward import chain_to
+from robot_cell_planner.msg import (
+    ExecutionOptions,
+    ExecutionStatus,
+    JointVelocities,
+    SceneChange,
+    ServoOptions,
+    ServoStatus,
+    Target,
+)
+from robot_cell_planner.nodes.conversions.basic import error_from_message, pose_to_message
+from robot_cell_planner.nodes.node import LATCHED, reliable
+from robot_cell_planner.trajectory.limits import MotionLimits
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = CELL.group().variables
+LIMITS = MotionLimits.of([CELL.variables[name] for name in JOINTS])
+HOME = {name: STATE.configuration[name] for name in JOINTS}
+CHAIN = chain_to(CELL, STATE, CELL.tip_link(""), JOINTS)
+PERIOD = 0.01
+OWNER = "jogger"
+
+
+class Heard:
+    """All messages of a topic, and waiting for one of a kind."""
+
+    def __init__(self, node, kind, topic, quality):
+        self.messages = []
+        self._conditions = []
+        self._lock = threading.Lock()
+        node.create_subscription(kind, topic, self._take, quality)
+
+    def _take(self, message):
+        with self._lock:
+            self.messages.append(message)
+            met = [event for condition, event in self._conditions if condition(message)]
+        for event in met:
+            event.set()
+
+    def wait_for(self, condition, timeout=60.0):
+        event = threading.Event()
+        with self._lock:
+            self._conditions.append((condition, event))
+            if self.messages and condition(self.messages[-1]):
+                event.set()
+        assert event.wait(timeout), f"nothing of that kind came; last {self.messages[-1:]}"
+
+
+class Sender:
+    """Repeats a command until it is told to stop."""
+
+    def __init__(self, client, send):
+        self._node = client.node
+        self._timer = self._node.create_timer(PERIOD, send)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._node.destroy_timer(self._timer)
+
+
+@pytest.fixture(scope="module")
+def robot(client):
+    robot = FakeRobot(client.node, JOINTS)
+    robot.positions.update(HOME)
+    return robot
+
+
+@pytest.fixture(scope="module")
+def statuses(client):
+    return Heard(client.node, ServoStatus, "servo/status", reliable(50))
+
+
+@pytest.fixture(scope="module")
+def executions(client):
+    return Heard(client.node, ExecutionStatus, "execution/status", LATCHED)
+
+
+@pytest.fixture(scope="module")
+def nodes(start_node, robot, client):
+    found = {
+        "scene": start_node("scene_node", cell_file=DEMO),
+        "collision": start_node("collision_node"),
+        "execution": start_node(
+            "execution_node",
+            command_fields="[position, velocity]",
+            joint_state_timeout=1.5,
+            joint_jump=9.0,
+            path_tolerance=5.0,
+            goal_tolerance=1e-9,
+            servo_look_ahead=1.0,
+        ),
+    }
+    client.scene()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def at_home(nodes, robot, client, statuses, executions):
+    robot.heal()
+    client.stop_servo()
+    # Round trips let late commands arrive, and the node hear where the robot is.
+    for _ in range(5):
+        robot.put(**HOME)
+        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    eventually_heard(client)
+    robot.taken()
+    statuses.messages.clear()
+    executions.messages.clear()
+    for kind, topic in ((TwistStamped, "twist"), (JointVelocities, "joint_velocities"), (PoseStamped, "target")):
+        if f"servo/{topic}" not in client._clients:
+            client._clients[f"servo/{topic}"] = client._made(
+                lambda kind=kind, topic=topic: client.node.create_publisher(kind, f"servo/{topic}", reliable(10))
+            )
+    yield
+    client.stop_servo()
+
+
+def eventually_heard(client):
+    """Begin and end once the node knows again where the robot is."""
+    for _ in range(100):
+        try:
+            client.start_servo(options(check_collision=False))
+        except FeedbackLostError:
+            continue
+        client.stop_servo()
+        return
+    raise AssertionError("the node never heard of the robot")
+
+
+def options(source=ServoOptions.TWIST, **fields):
+    fields.setdefault("mode", Target.ROBOT)
+    return ServoOptions(source=source, owner=OWNER, **fields)
+
+
+def rows(commands):
+    return np.array([[command[name] for name in JOINTS] for command, _ in commands])
+
+
+def speeds(commands):
+    return np.array([list(message.velocity) for _, message in commands])
+
+
+def tip(configuration):
+    return CHAIN.forward(np.asarray(configuration, dtype=np.float64))[:3, 3]
+
+
+def within_limits(commands):
+    found = speeds(commands)
+    order = [commands[0][1].name.index(name) for name in JOINTS]
+    return (np.abs(found[:, order]) <= LIMITS.velocity * (1 + 1e-9)).all()
+
+
+def error_named(kind, *words):
+    def holds(status):
+        error = error_from_message(status.error)
+        return isinstance(error, kind) and all(word in str(error) for word in words)
+
+    return holds
+
+
+def test_a_twist_moves_the_tool_and_silence_brings_it_exactly_to_rest(client, robot, statuses, executions):
+    client.start_servo(options(check_collision=False))
+    executions.wait_for(lambda status: status.state == ExecutionStatus.SERVOING and status.owner == OWNER)
+    height = tip(list(HOME.values()))[2]
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.1])):
+        statuses.wait_for(lambda status: status.state == ServoStatus.FOLLOWING)
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > height + 0.03)
+    statuses.wait_for(lambda status: status.state == ServoStatus.NO_COMMAND)
+    client.stop_servo()
+    commands = robot.taken()
+    path = np.array([tip(row) for row in rows(commands)])
+    assert np.abs(path[:, :2] - path[0, :2]).max() < 2e-3
+    assert within_limits(commands)
+    assert not speeds(commands)[-1].any()
+    assert speeds(commands).any()
+
+
+def test_joint_velocities_move_what_they_name_as_fast_as_they_say(client, robot, statuses):
+    client.start_servo(options(ServoOptions.JOINT_VELOCITY, check_collision=False))
+    goal = HOME[JOINTS[0]] + 0.1
+    with Sender(client, lambda: client.send_joint_velocities({JOINTS[0]: 0.2})):
+        robot.wait_for(lambda command: command[JOINTS[0]] > goal)
+    client.stop_servo()
+    commands = robot.taken()
+    moved = np.ptp(rows(commands), axis=0)
+    assert moved[0] > 0.1
+    assert (moved[1:] == 0.0).all()
+    assert np.abs(speeds(commands)).max() == pytest.approx(0.2, rel=1e-6)
+
+
+def test_a_target_is_tracked_to_its_place(client, robot, statuses):
+    client.start_servo(options(ServoOptions.TRACK_TARGET, check_collision=False))
+    here = CHAIN.forward(np.array(list(HOME.values())))
+    here[:3, 3] += [0.0, 0.03, 0.04]
+    target = Pose.from_matrix(here)
+    with Sender(client, lambda: client.send_target(target)):
+        statuses.wait_for(
+            lambda status: status.state == ServoStatus.FOLLOWING
+            and status.position_error < 1e-4
+            and status.orientation_error < 1e-3
+        )
+    client.stop_servo()
+    end = rows(robot.taken())[-1]
+    np.testing.assert_allclose(tip(end), here[:3, 3], atol=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("source", "send", "kind", "words"),
+    [
+        (
+            ServoOptions.TWIST,
+            lambda client: client.send_twist([math.nan, 0.0, 0.0]),
+            InvalidRequestError,
+            ["servo/twist"],
+        ),
+        (ServoOptions.TWIST, lambda client: client.send_twist([0.1, 0.0, 0.0], frame="nil"), UnknownNameError, ["nil"]),
+        (
+            ServoOptions.JOINT_VELOCITY,
+            lambda client: client.send_joint_velocities({"knee": 0.1}),
+            UnknownNameError,
+            ["knee"],
+        ),
+        (
+            ServoOptions.JOINT_VELOCITY,
+            lambda client: client.send_joint_velocities({JOINTS[0]: math.inf}),
+            InvalidRequestError,
+            [JOINTS[0], "inf"],
+        ),
+        (
+            ServoOptions.TRACK_TARGET,
+            lambda client: endless_target(client),
+            InvalidRequestError,
+            ["servo/target"],
+        ),
+        (ServoOptions.TWIST, lambda client: old_twist(client), StaleStateError, ["too late"]),
+    ],
+)
+def test_a_command_that_is_wrong_is_refused_with_its_reason_and_moves_nothing(
+    client, robot, executions, source, send, kind, words
+):
+    client.start_servo(options(source, check_collision=False))
+    with Sender(client, lambda: send(client)):
+        executions.wait_for(error_named(kind, *words))
+    client.stop_servo()
+    assert not speeds(robot.taken()).any()
+
+
+def endless_target(client):
+    message = PoseStamped()
+    message.pose.position.x = math.inf
+    client._clients["servo/target"].publish(message)
+
+
+def old_twist(client):
+    message = TwistStamped()
+    message.header.stamp.sec = 1
+    message.twist.linear.x = 0.1
+    client._clients["servo/twist"].publish(message)
+
+
+def test_servo_has_the_motion_for_itself(client, robot):
+    client.start_servo(options(check_collision=False))
+    with pytest.raises(MotionBusyError, match=OWNER):
+        client.start_servo(ServoOptions(owner="other", mode=Target.ROBOT))
+    goal = ExecuteTrajectory.Goal(
+        trajectory=swing(JOINTS[:1], [HOME[JOINTS[0]]], [HOME[JOINTS[0]]]), options=ExecutionOptions(owner="other")
+    )
+    refused = Sent(client, ExecuteTrajectory, EXECUTE, goal)
+    assert refused.done.wait(30.0)
+    error = error_from_message(refused.result.error)
+    assert isinstance(error, MotionBusyError)
+    assert OWNER in str(error)
+    client.stop_servo()
+    client.start_servo(ServoOptions(owner="other", mode=Target.ROBOT, check_collision=False))
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"source": 7}, InvalidRequestError),
+        ({"mode": 9}, InvalidRequestError),
+        ({"velocity_scale": 0.0}, InvalidRequestError),
+        ({"linear_speed": math.nan}, InvalidRequestError),
+        ({"group": "legs"}, UnknownNameError),
+        ({"mode": Target.FRAME, "frame": "nowhere"}, UnknownNameError),
+    ],
+)
+def test_options_that_are_wrong_are_refused_and_the_motion_stays_free(client, fields, kind):
+    wrong = options(check_collision=False)
+    for name, value in fields.items():
+        setattr(wrong, name, value)
+    with pytest.raises(kind):
+        client.start_servo(wrong)
+    client.start_servo(options(check_collision=False))
+
+
+def test_it_slows_down_before_what_is_in_the_way_and_stops_without_touching(client, robot, statuses):
+    """The table is raised while the tool comes down: what counts is where it is now."""
+    where = STATE.bodies["table"].pose
+    x, y, z = where.position
+    up = SceneChange(operation=SceneChange.MOVE, name="table", pose=pose_to_message(Pose((x, y, z + 0.04))))
+    down = SceneChange(operation=SceneChange.MOVE, name="table", pose=pose_to_message(where))
+    height = tip(list(HOME.values()))[2]
+    client.start_servo(options())
+    try:
+        with Sender(client, lambda: client.send_twist([0.0, 0.0, -0.1])):
+            robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] < height - 0.01)
+            client.apply(up)
+            statuses.wait_for(lambda status: status.state == ServoStatus.SLOWED_BY_COLLISION)
+            statuses.wait_for(lambda status: status.state == ServoStatus.STOPPED_BY_COLLISION and status.scale == 0.0)
+        low = robot.positions[JOINTS[1]]
+        with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.1])):
+            robot.wait_for(lambda command: abs(command[JOINTS[1]] - low) > 0.02)
+        client.stop_servo()
+        commands = robot.taken()
+        scene, _ = client.scene()
+        checker = CollisionChecker(scene.cell, scene.state, JOINTS)
+        assert not checker.in_collision_batch(rows(commands)).any()
+        closest = min(checker.clearances(row, names=["table"])[0].distance for row in rows(commands)[::10])
+        assert 0.0 < closest < 0.1
+        assert within_limits(commands)
+    finally:
+        client.stop_servo()
+        client.apply(down)
+
+
+@pytest.mark.parametrize("fault", ["silence", "nan"])
+def test_it_ends_when_the_measured_joints_cannot_be_trusted(client, robot, executions, fault):
+    client.start_servo(options(check_collision=False))
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.05])):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.005)
+        if fault == "silence":
+            robot.silent = True
+        else:
+            robot.measured[JOINTS[2]] = math.nan
+        executions.wait_for(error_named(FeedbackLostError))
+        executions.wait_for(lambda status: not status.owner)
+    commands = robot.taken()
+    assert not speeds(commands)[-1].any()
+    assert within_limits(commands)
+
+
+def test_the_emergency_stop_ends_it(client, robot, executions):
+    emergency = client._made(lambda: client.node.create_publisher(Bool, "emergency_stop", reliable(1)))
+    client.start_servo(options(check_collision=False))
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.05])):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.005)
+        with Sender(client, lambda: emergency.publish(Bool(data=True))):
+            executions.wait_for(error_named(StoppedError, "emergency stop"))
+            executions.wait_for(lambda status: not status.owner)
+            with pytest.raises(StoppedError):
+                client.start_servo(options(check_collision=False))
+        with Sender(client, lambda: emergency.publish(Bool(data=False))):
+            executions.wait_for(lambda status: status.state == ExecutionStatus.IDLE)
+
+
+def test_without_the_collision_node_it_ends_and_says_so(client, robot, nodes, executions):
+    client.start_servo(options())
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002)
+        nodes["collision"].kill()
+        executions.wait_for(error_named(ServiceUnavailableError, "collision/compute_clearance"))
+        executions.wait_for(lambda status: not status.owner)
+    assert not speeds(robot.taken())[-1].any()
