@@ -29,10 +29,19 @@ ARM = (
     ((0.0, 1.0, 0.0), (0.0, 0.0, 0.2)),
     ((0.0, 0.0, 1.0), (0.0, 0.0, 0.1)),
 )
+# Axes in all directions, for which there is no closed form.
+SKEW = (
+    ((1.0, 0.0, 0.0), (0.1, 0.0, 0.2)),
+    ((0.6, 0.8, 0.0), (0.1, 0.05, 0.2)),
+    ((0.0, 0.6, 0.8), (0.1, 0.1, 0.2)),
+    ((0.8, 0.0, 0.6), (0.1, 0.15, 0.2)),
+    ((0.0, 1.0, 0.0), (0.1, 0.2, 0.2)),
+    ((0.48, 0.6, 0.64), (0.1, 0.25, 0.2)),
+)
 
 
 def warm_up() -> None:
-    """Use every kernel once: forward and inverse kinematics of an arm with a closed form and of one without."""
+    """Use every kernel once: forward and inverse kinematics of arms with a closed form and of one without."""
     for cell, state in practice_arms():
         pose = forward_kinematics(cell, state)
         variables = cell.robot.group().variables
@@ -52,8 +61,8 @@ def warm_up() -> None:
 
 
 def practice_arms() -> tuple[tuple[RobotCell, RobotCellState], ...]:
-    """Arms of six joints and of seven, the second without a closed form of its inverse kinematics, with joints bent."""
-    cells = [_cell(axes) for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))))]
+    """Arms of six joints and of seven, and one without a closed form of its inverse kinematics; with joints bent."""
+    cells = [_cell(axes) for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))), SKEW)]
     return tuple((cell, cell.default_state().with_configuration(dict.fromkeys(cell.variables, 0.3))) for cell in cells)
 
 

@@ -14,7 +14,7 @@ OUT_OF_REACH = 9.0  # [m]
 
 
 def warm_up() -> None:
-    """Use every kernel once: an arm with a closed form and one without follow a pose and an axis, and a way that leads
+    """Use every kernel once: arms with a closed form and one without follow a pose and an axis, and a way that leads
     out of their reach."""
     for cell, state in practice_arms():
         pose = forward_kinematics(cell, state)

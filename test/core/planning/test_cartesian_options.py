@@ -1,0 +1,179 @@
+"""Options of Cartesian planning that the other tests leave out, singular ways, and bytes that do not depend on the
+process."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cartesian_digests import digests
+from cartesian_ways import axes, follow, frames, moved
+from frozendict import frozendict
+from planning_cells import gantry, wall_with_gap
+
+from benchmarks.arms import arm
+from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.errors import (
+    MPInterpolationInCollisionError,
+    MPMaxJumpError,
+    MPStartStateInCollisionError,
+    TimedOutError,
+)
+from robot_cell_planner.kinematics import kernels
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.ik_problem import ik_problem
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.kinematics.warm_up import practice_arms
+from robot_cell_planner.planning.cartesian import Strategy
+from robot_cell_planner.planning.self_motion import NEWNESS, STEPS, traced
+
+ROBOT = {"mode": TargetMode.ROBOT}
+UNTRIED = {"skip_preplanning_collision_check": True}
+
+
+def polar():
+    """A slide of 0 to 1 m on a turntable: its tip is anywhere in the plane, and at the axis it has no direction."""
+    turn = JointLimits(-4.0, 4.0, 2.0, 8.0, 80.0)
+    joints = {
+        "turn": Joint("turn", JointKind.REVOLUTE, "base", "table", axis=(0.0, 0.0, 1.0), limits=turn),
+        "slide": Joint(
+            "slide", JointKind.PRISMATIC, "table", "tip", axis=(1.0, 0.0, 0.0),
+            limits=JointLimits(0.0, 1.0, 1.0, 4.0, 40.0),
+        ),
+    }  # fmt: skip
+    links = {name: Link(name) for name in ("base", "table", "tip")}
+    group = PlanningGroup("arm", ("turn", "slide"), tuple(links), "base", "tip")
+    robot = Robot("polar", Mechanism("polar", frozendict(links), frozendict(joints)), frozendict({"arm": group}))
+    cell = RobotCell(robots=frozendict({"polar": robot}))
+    return cell, cell.default_state().with_configuration({"turn": 0.0, "slide": 0.5})
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_way_through_a_singular_configuration_ends_there(strategy):
+    cell, state = polar()
+    start = forward_kinematics(cell, state)
+    with pytest.raises(MPMaxJumpError) as caught:
+        follow(cell, state, axes(moved(start, x=-0.8), **ROBOT), strategy=strategy, **UNTRIED)
+    error = caught.value
+    # The axis is 0.5 m away on a way of 0.8 m, and beyond it the table faces the other way.
+    assert error.subjects == ("turn",)
+    assert error.partial.cartesian.fraction == pytest.approx(0.5 / 0.8, abs=1e-3)
+    assert error.partial.cartesian.min_manipulability < 1e-3
+    assert error.values[1].value > error.values[1].limit == pytest.approx(math.pi / 2.0)
+    # A way that passes at a distance is followed, and the table turns by nearly half a turn on it.
+    beside = follow(cell, state, axes(moved(start, x=-1.0, y=0.05), **ROBOT), strategy=strategy)
+    assert beside.cartesian.fraction == 1.0
+    assert beside.path[-1, 0] > math.pi - 0.2
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_extra_margin_is_kept(strategy):
+    # The cube passes a wall at 0.05 m.
+    cell, state = gantry((("wall", (0.0, 0.2), (0.2, 0.2)),))
+    state = state.with_configuration({"x": -0.5, "y": 0.0})
+    way = frames(moved(forward_kinematics(cell, state), x=1.0), **ROBOT)
+    plan = follow(cell, state, way, strategy=strategy, extra_margin=0.04)
+    assert plan.clearance.closest.distance == pytest.approx(0.05)
+    with pytest.raises(MPInterpolationInCollisionError) as caught:
+        follow(cell, state, way, strategy=strategy, extra_margin=0.06, **UNTRIED)
+    assert "wall" in caught.value.subjects
+    # Corners are nearer than 0.06 m where the wall begins, 0.1 m before its middle, or a little before.
+    slack = math.sqrt(0.06**2 - 0.05**2)
+    reached = 0.5 - 0.1 - 0.05 - slack
+    assert caught.value.partial.cartesian.fraction == pytest.approx(reached, abs=0.011)
+    near = state.with_configuration({"x": 0.0})
+    with pytest.raises(MPStartStateInCollisionError):
+        follow(cell, near, way, strategy=strategy, extra_margin=0.06)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_engine_is_the_one_asked_for(strategy):
+    cell, state = wall_with_gap()
+    into = frames(moved(forward_kinematics(cell, state), x=1.0), **ROBOT)
+    clear = frames(moved(forward_kinematics(cell, state), x=0.5), **ROBOT)
+    fractions = []
+    for engine in ("coal", "bullet"):
+        plan = follow(cell, state, clear, strategy=strategy, engine=engine)
+        assert plan.engine == engine
+        # Only motions that coal checks are proven.
+        assert (plan.proven == 1.0) == (engine == "coal")
+        with pytest.raises(MPInterpolationInCollisionError) as caught:
+            follow(cell, state, into, strategy=strategy, engine=engine, **UNTRIED)
+        fractions.append(caught.value.partial.cartesian.fraction)
+    # From -0.8 m the cube meets the wall at -0.1 m.
+    assert fractions == pytest.approx([0.7, 0.7], abs=0.011)
+
+
+def test_the_seed_is_what_numeric_solutions_are_searched_from():
+    cell, state = practice_arms()[2]
+    state = state.with_configuration(dict.fromkeys(cell.group().variables, 0.9))
+    # It has no closed form. With a rotation left free there are very many solutions, of which it finds some.
+    way = axes(moved(forward_kinematics(cell, state), x=-0.03), **ROBOT)
+    logs, paths = [], []
+    for seed in (0, 0, 1, 2):
+        plan = follow(cell, state, way, seed=seed, verbose=True)
+        assert plan.seed == seed
+        assert plan.cartesian.fraction == 1.0
+        logs.append(plan.cartesian.log)
+        paths.append(plan.path.tobytes())
+    assert logs[0] == logs[1]
+    assert paths[0] == paths[1]
+    assert len(set(logs)) > 1
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_time_limit_ends_it(strategy):
+    cell, state = wall_with_gap()
+    way = frames(moved(forward_kinematics(cell, state), x=0.5), **ROBOT)
+    with pytest.raises(TimedOutError) as caught:
+        follow(cell, state, way, strategy=strategy, time_limit=1e-6)
+    assert caught.value.values[0].limit == 1e-6
+    assert follow(cell, state, way, strategy=strategy, time_limit=1e6).cartesian.fraction == 1.0
+
+
+def test_the_same_bytes_in_another_process(demo):
+    cell, state = demo
+    here = digests(cell, state)
+    assert {name.split()[0] for name in here} == {strategy.value for strategy in Strategy}
+    program = [sys.executable, str(Path(__file__).parent / "cartesian_digests.py")]
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    answer = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    assert json.loads(answer.stdout) == here
+
+
+def test_self_motion_is_traced_in_steps():
+    cell = arm("panda")
+    variables = cell.group().variables
+    start = np.array([0.2, 0.3, 0.1, -1.5, 0.2, 1.8, 0.6])
+    state = cell.default_state().with_configuration(dict(zip(variables, start.tolist(), strict=True)))
+    pose = forward_kinematics(cell, state)
+    problem = ik_problem(cell, state, FrameTarget(pose=pose), cell.group().name, variables)
+    lower, upper = problem.joints.limits[:2]
+
+    def project(configurations):
+        found = np.array(configurations, order="C")
+        targets = np.repeat(pose.matrix[None], len(found), axis=0)
+        left = kernels.approach_many(
+            problem.chain.table, targets, problem.freedom, found, lower, upper, 1e-3 * problem.tolerance, 40, 0.99
+        )
+        return found, (left <= problem.tolerance).all(axis=1)
+
+    # From one configuration it goes as far as the joints do, in steps, and the pose stays.
+    found = np.vstack((start, traced(problem, start[None], STEPS[0], 1, project)))
+    assert len(found) > 20
+    reached = problem.chain.forward_many(found)
+    assert np.abs(reached - pose.matrix).max() < 1e-5
+    assert (found >= lower).all()
+    assert (found <= upper).all()
+    gaps = np.abs(found[:, None] - found[None]).max(axis=2) + np.eye(len(found))
+    assert gaps.min() >= NEWNESS * STEPS[0] - 1e-9
+    assert gaps.min(axis=1).max() <= 1.5 * STEPS[0]
+    # Once more with the same step there is nothing new, with a finer one there is.
+    assert len(traced(problem, found, STEPS[0], 1, project)) == 0
+    assert len(traced(problem, found, STEPS[1], 1, project)) > 20
