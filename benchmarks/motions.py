@@ -1,13 +1,14 @@
-"""Certified motions and the native planner: soundness, completeness, speed.
+"""Certified motions and the planners on them: soundness, completeness, speed.
 
-    make bench AREA=motions                                  covers, soundness and speed, on six arms
-    tools/with_environment python -m benchmarks.motions --problems FILE [--every 5] [--seeds 3] [--motions 20000]
+    make bench AREA=motions                                  covers, edges, soundness, plans: six arms, some minutes
+    tools/with_environment python -m benchmarks.motions --only soundness --motions 20000      half an hour
+    tools/with_environment python -m benchmarks.motions --problems FILE [--every 5] [--seeds 3]
 
-Soundness: random motions that were certified free, half of them ending just before something, are looked at again by
-coal's distances, in steps that these allow, and at most 1/1000 rad near contact. Speed: medians of the processor's time
-of this thread, which a busy machine does not stretch as much; the sampled check has the same kernels, and looks every
-1/32 rad. With a file of problems the native planner is run on it, and OMPL's RRTConnect with the certificates as its
-motion validator; problems whose ends collide or are beyond limits count for nobody.
+Soundness: random motions that were certified free, half of them ending just before something or decided by exact
+distances, are looked at again by coal's distances, in steps that these allow, and at most 1/1000 rad near contact.
+Speed: medians of the processor's time of this thread, which a busy machine does not stretch as much; the sampled check
+has the same kernels, and looks every 1/32 rad. Plans: see `motion_plans`; problems whose ends collide or are beyond
+limits count for nobody.
 """
 
 from __future__ import annotations
@@ -24,17 +25,11 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier, Verdict
 from robot_cell_planner.collision.motions.schedule import FREE, certify_straight, look_at_boxes
 from robot_cell_planner.collision.spheres.report import cover_cell
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.native import NativeOptions, NativePlanner
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.space import joint_space, values_beyond
 from robot_cell_planner.planning.speed_bounds import speed_bounds
-from robot_cell_planner.planning.subspace import subspace_of
 
 from .motion_cells import KINDS, ROBOTS, cell_with
-from .planning import UNSOLVABLE
-from .planning_problems import Problem, read_problems
+from .motion_plans import native, problems_of_arms, requests
+from .planning_problems import read_problems
 from .results import Results
 
 Floats = NDArray[np.float64]
@@ -147,76 +142,26 @@ def edges(results: Results) -> None:
         results.add(f"edge.{name}.ratio", float(np.median(proven) / np.median(sampled)))
 
 
-def native(results: Results, problems: list[Problem], seeds: int) -> None:
-    """The native planner on problems whose ends the exact model finds free; every path is audited by coal."""
-    times: dict[str, list[float]] = {}
-    lengths: list[float] = []
-    tried = solved = colliding = 0
-    for problem in problems:
-        checker = CollisionChecker(problem.cell, problem.state, problem.joints)
-        start = np.array(problem.start)
-        goals = [np.array(goal) for goal in problem.goals]
-        goals = [goal for goal in goals if not checker.in_collision(goal)]
-        space = joint_space(problem.cell, problem.state, problem.group, problem.joints)
-        goals = [goal for goal in goals if not values_beyond(space, goal)]
-        if checker.in_collision(start) or not goals:
-            continue
-        certifier = MotionCertifier(checker)
-        for seed in range(seeds):
-            began = thread_time()
-            found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, NativeOptions(seed=seed))
-            took = thread_time() - began
-            tried += 1
-            if found.path is None:
-                continue
-            solved += 1
-            times.setdefault(problem.family, []).append(1e3 * took)
-            lengths.append(float(np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()))
-            colliding += bool(checker.in_collision_batch(densify(found.path, FINE)[0]).any())
-    results.add("native.tried", tried)
-    results.add("native.solved", solved)
-    results.add("native.paths_colliding", colliding)
-    everything = np.concatenate([np.array(found) for found in times.values()])
-    for family, found in (("all", everything), *times.items()):
-        results.add(f"native.{family}.plan_and_shorten_median_ms", float(np.median(found)))
-        results.add(f"native.{family}.plan_and_shorten_p95_ms", float(np.percentile(found, 95)))
-    results.add("native.length_mean", float(np.mean(lengths)))
-
-
-def with_ompl(results: Results, problems: list[Problem]) -> None:
-    """OMPL's RRTConnect, its motions accepted where they are proven: search and simplification of whole requests."""
-    took: list[float] = []
-    proven: list[float] = []
-    for problem in problems:
-        goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
-        request = MotionRequest(goals, problem.group, problem.joints, PlanningOptions(seed=SEED), timing=None)
-        try:
-            plan = plan_motion(problem.cell, problem.state, request)
-        except UNSOLVABLE:
-            continue
-        stages = {stage.stage: stage.seconds for stage in plan.times}
-        took.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
-        proven.append(plan.proven)
-    results.add("ompl_rrtconnect.plan_and_simplify_median_ms", float(np.median(took)))
-    results.add("ompl_rrtconnect.plan_and_simplify_p95_ms", float(np.percentile(took, 95)))
-    results.add("ompl_rrtconnect.proven_share_mean", float(np.mean(proven)))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--problems", type=Path, help="file of planning problems")
+    parser.add_argument("--problems", type=Path, help="file of planning problems, instead of those made here")
     parser.add_argument("--every", type=int, default=1, help="take every n-th problem")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--motions", type=int, default=20_000, help="certified motions to look at again")
+    parser.add_argument("--motions", type=int, default=2_400, help="certified motions to look at again")
+    parser.add_argument("--only", choices=("soundness", "plans"), help="this part alone")
     options = parser.parse_args()
-    results = Results("motions", SEED)
-    covers(results)
-    edges(results)
-    soundness(results, options.motions)
-    if options.problems:
-        problems = read_problems(options.problems)[:: options.every]
-        native(results, problems, options.seeds)
-        with_ompl(results, problems)
+    area = f"motions_{options.problems.stem}" if options.problems else "motions"
+    results = Results(f"{area}_{options.only}" if options.only == "soundness" else area, SEED)
+    if options.only is None and not options.problems:
+        covers(results)
+        edges(results)
+    if options.only == "soundness" or not (options.only or options.problems):
+        soundness(results, options.motions)
+    if options.only != "soundness":
+        made = read_problems(options.problems) if options.problems else problems_of_arms(ROBOTS, 3)
+        native(results, made[:: options.every], options.seeds)
+        for planner in ("Automatic", "RRTConnect"):
+            requests(results, made[:: options.every], planner)
     results.finish()
 
 

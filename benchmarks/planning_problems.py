@@ -33,6 +33,9 @@ from robot_cell_planner.kinematics.ik_options import IkOptions
 from robot_cell_planner.kinematics.inverse import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget
 
+from .arms import GROUP
+from .motion_cells import robot as public_robot
+
 Array = NDArray[np.float64]
 MODELS = "package://example-robot-data/robots"
 TRIES = 400
@@ -65,13 +68,19 @@ class Problem:
         return tuple(self.state.configuration[joint] for joint in self.joints)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def arm(name: str) -> Arm:
-    """The Panda (seven joints) or the UR5 (six)."""
+    """The Panda (seven joints), the UR5 (six), or another one of `motion_cells.ROBOTS`."""
     if name == "panda":
         folder = f"{MODELS}/panda_description"
         robot = load_robot(name, f"{folder}/urdf/panda.urdf", f"{folder}/srdf/panda.srdf")
         return Arm(robot, "arm", (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785), 0.21)
+    if name != "ur5":
+        robot = public_robot(name)
+        of = {variable.name: variable.limits for variable in robot.mechanism.variables}
+        ends = [(of[joint].lower, of[joint].upper) for joint in robot.groups[GROUP].variables]
+        middle = tuple(0.5 * (low + high) if np.isfinite(high - low) else 0.0 for low, high in ends)
+        return Arm(robot, GROUP, middle, 0.05)
     robot = load_robot(name, f"{MODELS}/ur_description/urdf/ur5_robot.urdf")
     chain = robot.mechanism.chain("base_link", "tool0")
     joints = tuple(variable for joint in chain for variable in joint.variables)

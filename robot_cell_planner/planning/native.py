@@ -26,6 +26,7 @@ AROUND = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
 PLACES = 32
 ENOUGH = (16, 100)  # configurations that a proof of a way out may cost: for all distances first, and again
 FIRST_SLICE = 2_000
+ROOMS = (0.6, 1.5, math.inf)  # [rad or m] around start and goals from which samples are taken in turn
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
 FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
@@ -58,7 +59,6 @@ class NativePlanner:
         self._limits = np.array((subspace.q_lower - 1e-9, subspace.q_upper + 1e-9))
         self._weights = _weights(certifier) if subspace.whole else np.ones(subspace.size)
         self._weighted_basis = np.ascontiguousarray(self._basis / self._weights)
-        self._bounds = np.array((subspace.lower, subspace.upper)) * self._weights
         self._facts = np.zeros(3)
         self._exact_states = 0
 
@@ -85,6 +85,7 @@ class NativePlanner:
         for tree, ends in ((0, [start]), (1, list(goals))):
             for q in ends:
                 trees.add(tree, self._leads(q, options.seed, 1, check))
+        bounds = self._sample_bounds(np.array((start, *goals)))
         found = kernels.GOING_ON
         waiting = {0: [start], 1: list(goals)}
         limit = float(FIRST_SLICE)
@@ -93,7 +94,7 @@ class NativePlanner:
             if trees.counts[0] and trees.counts[1]:
                 limit = min(limit, options.state_limit - self._exact_states)
                 found = kernels.grow(
-                    *self._addresses, self._origin, self._weighted_basis, self._limits, self._bounds,
+                    *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
                     trees.nodes, trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE,
                     int(limit), self._facts,
                 )  # fmt: skip
@@ -121,6 +122,15 @@ class NativePlanner:
             )  # fmt: skip
         rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
         return SearchResult(rows, int(trees.counts[0]), int(trees.counts[1]))
+
+    def _sample_bounds(self, ends: Array) -> Array:
+        """Bounds (2 b, k) of samples: boxes around the ends (n, dof), which few ways leave, and all there is."""
+        rows = []
+        z = self._space.to_reduced(ends)
+        for room in ROOMS:
+            rows.append(np.maximum(self._space.lower, z.min(axis=0) - room))
+            rows.append(np.minimum(self._space.upper, z.max(axis=0) + room))
+        return np.ascontiguousarray(np.array(rows) * self._weights)
 
     def _leads(self, q: Array, seed: int, most: int, check: Callable[[int], None]) -> list[Array]:
         """Ways (1 or 2, dof) out of a configuration, `most` at most: itself alone where balls prove it free; else, or

@@ -127,7 +127,7 @@ def grow(
 
     nodes: (2, capacity, k) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
     how far it tries to grow. counts: (5,). bounds:
-    (2, k) of samples.
+    (2 b, k) of samples, which are taken from b boxes in turn.
     """
     size = basis.shape[1]
     point, new, step = np.empty(size), np.empty(size), np.empty(size)
@@ -136,7 +136,8 @@ def grow(
         other = 1 - tree
         if counts[tree] + 1 >= nodes.shape[1] or counts[other] + 1 >= nodes.shape[1]:
             return FULL
-        sample(seed, counts[SAMPLES], bounds[0], bounds[1], point)
+        box = 2 * (counts[SAMPLES] % (bounds.shape[0] // 2))
+        sample(seed, counts[SAMPLES], bounds[box], bounds[box + 1], point)
         counts[SAMPLES] += 1
         facts[0] += 1e-3  # so that samples alone come to an end
         at, distance = nearest(nodes[tree], counts[tree], point)

@@ -2,17 +2,22 @@
 
 import hashlib
 
+import msgspec
 import numpy as np
 import pytest
 from collision_cells import bracket, working_cell
+from frozendict import frozendict
 
 from robot_cell_planner.cell import mesh_cache
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere, Triangles
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.state import BodyState
+from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.collision.solids import solids
 from robot_cell_planner.collision.spheres import cover as covers
 from robot_cell_planner.collision.spheres.cover import cover, prove
 from robot_cell_planner.collision.spheres.polytopes import polytope_around
-from robot_cell_planner.collision.spheres.report import cover_cell
+from robot_cell_planner.collision.spheres.report import cover_cell, graspable
 
 PROTRUSION = 0.01
 
@@ -164,3 +169,18 @@ def test_everything_in_a_cell_is_covered():
     assert all(owner.spheres for owner in report.owners)
     assert report.spheres == sum(owner.spheres for owner in report.owners)
     assert 0.0 < report.protrusion <= PROTRUSION
+
+
+def test_what_may_be_gripped_is_what_is_small_or_carried():
+    cell, state = working_cell()
+    shapes = {"small": Box((0.2, 0.2, 0.2)), "plank": Box((1.0, 0.1, 0.1))}
+    bodies = {name: RigidBody(name, (Shape(shape),)) for name, shape in shapes.items()}
+    cell = msgspec.structs.replace(cell, bodies=frozendict({**cell.bodies, **bodies}))
+    state = state.with_body("small", BodyState(Pose())).with_body("plank", BodyState(Pose()))
+    found = graspable(cell, state)
+    assert "small" in found
+    assert "plank" not in found
+    assert "plank" in graspable(cell, state.with_body("plank", BodyState(Pose(), attached_to=cell.group().name)))
+    names = {owner.name for owner in cover_cell(cell, bodies=found).owners}
+    assert "small" in names
+    assert "plank" not in names

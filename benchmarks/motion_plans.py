@@ -1,0 +1,120 @@
+"""Figures of planning on certified motions: the native planner alone, and whole requests. Every path is audited by the
+collision engine at 1/1000 rad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import thread_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.native import NativeOptions, NativePlanner
+from robot_cell_planner.planning.path_tools import densify
+from robot_cell_planner.planning.plan import Plan
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.space import joint_space, values_beyond
+from robot_cell_planner.planning.subspace import subspace_of
+
+from .planning import UNSOLVABLE
+from .planning_problems import FAMILIES, Problem, own_problems
+from .results import Results
+
+Floats = NDArray[np.float64]
+AUDIT = 1e-3  # [rad]
+OWN_FAMILIES = tuple(name for name in FAMILIES if name != "bin")  # out of reach of one of the arms
+SEED = 1
+
+
+def problems_of_arms(arms: Sequence[str], count: int) -> list[Problem]:
+    """Problems of each family for arms; nothing in them or in the planner was written for one of these."""
+    return [problem for arm in arms for family in OWN_FAMILIES for problem in own_problems(arm, family, count, SEED)]
+
+
+def collides(checker: CollisionChecker, path: Floats) -> bool:
+    """Whether the collision engine finds a collision on a path at steps of 1/1000 rad."""
+    return bool(checker.in_collision_batch(densify(path, AUDIT)[0]).any())
+
+
+def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
+    """The native planner and its shortcuts on problems whose ends the exact model finds free, by the processor's time
+    of this thread; the cell is known before."""
+    times: dict[str, list[float]] = {}
+    lengths: list[float] = []
+    tried = solved = colliding = 0
+    for problem in problems:
+        checker = CollisionChecker(problem.cell, problem.state, problem.joints)
+        start = np.array(problem.start)
+        goals = [np.array(goal) for goal in problem.goals]
+        space = joint_space(problem.cell, problem.state, problem.group, problem.joints)
+        goals = [goal for goal in goals if not checker.in_collision(goal) and not values_beyond(space, goal)]
+        if checker.in_collision(start) or not goals:
+            continue
+        certifier = MotionCertifier(checker)
+        NativePlanner(certifier, subspace_of(space, ()))
+        for seed in range(seeds):
+            began = thread_time()
+            found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, NativeOptions(seed=seed))
+            took = thread_time() - began
+            tried += 1
+            if found.path is None:
+                continue
+            solved += 1
+            times.setdefault(problem.family, []).append(1e3 * took)
+            lengths.append(float(np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()))
+            colliding += collides(checker, found.path)
+    results.add("native.tried", tried)
+    results.add("native.solved", solved)
+    results.add("native.paths_colliding", colliding)
+    everything = np.concatenate([np.array(found) for found in times.values()])
+    for family, found in (("all", everything), *times.items()):
+        name = family.replace(" ", "_")
+        results.add(f"native.{name}.plan_and_shorten_median_ms", float(np.median(found)))
+        results.add(f"native.{name}.plan_and_shorten_p95_ms", float(np.percentile(found, 95)))
+    results.add("native.length_mean", float(np.mean(lengths)))
+
+
+def requests(results: Results, problems: Sequence[Problem], planner: str) -> None:
+    """Whole requests to a planner, their second time: search and simplification, and everything until the plan."""
+    search: list[float] = []
+    whole: list[float] = []
+    proven: list[float] = []
+    lengths: list[float] = []
+    tried = colliding = by_native = 0
+    for problem in problems:
+        try:
+            _planned(problem, planner, SEED + 1)
+            began = thread_time()
+            plan = _planned(problem, planner, SEED)
+            whole.append(1e3 * (thread_time() - began))
+        except UNSOLVABLE:
+            continue
+        finally:
+            tried += 1
+        stages = {stage.stage: stage.seconds for stage in plan.times}
+        search.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
+        proven.append(plan.proven)
+        lengths.append(plan.path_length)
+        by_native += plan.planner == "Native"
+        colliding += collides(CollisionChecker(problem.cell, problem.state, problem.joints), np.array(plan.path))
+    name = f"request.{planner}"
+    results.add(f"{name}.tried", tried)
+    results.add(f"{name}.solved", len(whole))
+    results.add(f"{name}.paths_colliding", colliding)
+    results.add(f"{name}.by_native_share", by_native / max(len(whole), 1))
+    results.add(f"{name}.plan_and_simplify_median_ms", float(np.median(search)))
+    results.add(f"{name}.plan_and_simplify_p95_ms", float(np.percentile(search, 95)))
+    results.add(f"{name}.whole_median_ms", float(np.median(whole)))
+    results.add(f"{name}.whole_p95_ms", float(np.percentile(whole, 95)))
+    results.add(f"{name}.proven_share_mean", float(np.mean(proven)))
+    results.add(f"{name}.length_mean", float(np.mean(lengths)))
+
+
+def _planned(problem: Problem, planner: str, seed: int) -> Plan:
+    goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
+    options = PlanningOptions(planner=planner, seed=seed, state_limit=300_000)
+    request = MotionRequest(goals, problem.group, problem.joints, options, timing=None)
+    return plan_motion(problem.cell, problem.state, request)
