@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,13 +17,14 @@ from ..errors import MotionBusyError, RobotCellError, StoppedError, TrajectorySt
 from .controller_motion import ControllerDrive
 from .conversions.trajectories import trajectory_to_message
 from .conversions.trajectory_reports import limits_from_message
-from .interrupts import Interrupt, available, outcome, pause
+from .interrupts import Interrupt, available, pause
 from .joint_feedback import JointFeedback, Measurement
 from .motion import Array, Motion
 from .motion_permission import MotionPermission
 from .motion_reports import record_message
 from .motion_watch import WATCH, MotionWatch
 from .node import CellNode
+from .ownership import Ownership as Ownership
 from .planning_calls import PlanningCalls, fresh_state
 from .streamed_motion import Foreseen, MakeMotion, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal
@@ -34,59 +33,6 @@ Tell = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
 LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
-
-
-class Ownership:
-    """Who has something that only one client can have at a time, and what calls off what is done for it.
-
-    on_change is called when it is taken, when it is handed over, and when it is given back.
-    """
-
-    def __init__(self, what: str, on_change: Callable[[], None]) -> None:
-        self._what = what
-        self._on_change = on_change
-        self._waiting: list[Future] = []
-        self.owner = ""
-        self.interrupt: Interrupt | None = None
-
-    @contextmanager
-    def taken_by(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
-        """Have it while the context lasts.
-
-        Raises:
-            MotionBusyError: somebody else has it; names them.
-        """
-        if self.interrupt is not None:
-            raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
-        with self._had_by(owner, interrupt):
-            yield
-
-    @contextmanager
-    def handed_over_to(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
-        """Have it from now on while the context lasts, in place of whoever has it."""
-        with self._had_by(owner, interrupt):
-            yield
-
-    @contextmanager
-    def _had_by(self, owner: str, interrupt: Interrupt) -> Iterator[None]:
-        self.owner, self.interrupt = owner, interrupt
-        self._on_change()
-        try:
-            yield
-        finally:
-            if self.interrupt is interrupt:  # it has not been handed over
-                self.owner, self.interrupt = "", None
-                self._on_change()
-                waiting, self._waiting = self._waiting, []
-                for future in waiting:
-                    future.set_result(None)
-
-    async def released(self, node: CellNode, interrupt: Interrupt) -> None:
-        """Wait until nobody has it."""
-        while self.interrupt is not None:
-            future = Future()
-            self._waiting.append(future)
-            await outcome(node, future, interrupt, math.inf, self._what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +263,7 @@ class MotionRunner:
             if foreseen is None:
                 return None
             scale = goal.speed_scale * self.override
-            joining = goal.joining(self._present(running, foreseen, goal), foreseen.time - arrived, scale)
+            joining = goal.joining(self._present(running, foreseen, goal.joints), foreseen.time - arrived, scale)
             reply = None
             if state is not None:
                 message = trajectory_to_message(joining.trajectory)
@@ -333,23 +279,28 @@ class MotionRunner:
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])
 
-    def _present(self, running: StreamedMotion, foreseen: Foreseen, goal: MotionGoal) -> list[Array]:
-        """Positions, velocities and accelerations (dof,) of a goal's joints, where a motion is foreseen to be."""
-        missing = tuple(joint for joint in running.goal.joints if joint not in goal.joints)
+    def _present(self, running: StreamedMotion, foreseen: Foreseen, joints: Sequence[str]) -> list[Array]:
+        """Positions, velocities and accelerations of joints (dof,), where a motion is foreseen to be; joints that it
+        does not move stand."""
+        moved = running.goal.joints
+        missing = tuple(joint for joint in moved if joint not in joints)
         if missing:
             text = f"the motion that runs moves {', '.join(missing)}, too; a goal without them cannot replace it"
             raise MotionBusyError(text, subjects=(running.goal.owner, *missing))
-        columns = {joint: index for index, joint in enumerate(running.goal.joints)}
-        others = [joint for joint in goal.joints if joint not in columns]
+        others = [joint for joint in joints if joint not in moved]
         standing = self.start_positions(others) if others else {}
-        sample, present = foreseen.sample, []
-        for kind, row in enumerate((sample.positions, sample.velocities, sample.accelerations)):
-            values = [
-                row[columns[joint]] if joint in columns else (standing[joint] if kind == 0 else 0.0)
-                for joint in goal.joints
-            ]
-            present.append(np.array(values))
-        return present
+        sample = foreseen.sample
+        columns = [moved.index(joint) if joint in moved else -1 for joint in joints]
+        positions = [
+            sample.positions[column] if column >= 0 else standing[joint]
+            for joint, column in zip(joints, columns, strict=True)
+        ]
+        moves = np.array(columns) >= 0
+        return [
+            np.array(positions),
+            np.where(moves, sample.velocities[columns], 0.0),
+            np.where(moves, sample.accelerations[columns], 0.0),
+        ]
 
     async def follow(
         self, replacement: Replacement, interrupt: Interrupt, tell: Tell, state: StateRef | None

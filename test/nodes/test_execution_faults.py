@@ -296,13 +296,14 @@ def test_efforts_go_along_linearly(client, robot):
 
 # What gets in the way: the last part of a slow motion from home to the far place.
 SLOW = 30.0
+SPEED = 0.12  # scale of moves whose goal is the far place
 BLOCKED_AT = -2.3
 
 
 def in_the_way(beyond=0.0):
     """Where the tool, or a point beyond its tip, will be when the first joint is at the blocked place."""
     state = STATE.with_configuration(dict(zip(ARM, [BLOCKED_AT, *HOME[1:]], strict=True)))
-    point = (world_pose(CELL, state, "gripper/tcp").matrix() @ [0.0, 0.0, beyond, 1.0])[:3]
+    point = (world_pose(CELL, state, "gripper/tcp").matrix @ [0.0, 0.0, beyond, 1.0])[:3]
     return Pose(position=Point(x=point[0], y=point[1], z=point[2]))
 
 
@@ -383,7 +384,7 @@ def request_to(configuration):
 
 def slow_move(client, robot, change, **options):
     start_at(client, robot)
-    sent = move(client, request_to(FAR), speed_scale=0.05, **options)
+    sent = move(client, request_to(FAR), speed_scale=SPEED, **options)
     wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
     client.apply(*change)
     return sent
@@ -407,8 +408,8 @@ def test_a_move_plans_a_way_around_if_asked(client, robot, box):
     assert not checker.in_collision_batch(positions(commands, ARM)[::10]).any()
     # Neither the stop nor the new beginning is a jump.
     fastest = max(CELL.variables[joint].limits.velocity for joint in ARM)
-    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < 0.05 * fastest
-    assert np.abs(velocities(commands, ARM)).max() < 0.05 * fastest * 1.01
+    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < 0.05 * SPEED * fastest
+    assert np.abs(velocities(commands, ARM)).max() < SPEED * fastest * 1.01
 
 
 def test_a_killed_planning_node(client, robot, world):
