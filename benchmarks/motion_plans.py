@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions.certifier import MotionCertifier
+from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.native import NativeOptions, NativePlanner
 from robot_cell_planner.planning.path_tools import densify
@@ -92,8 +93,11 @@ def requests(results: Results, problems: Sequence[Problem], planner: str) -> Non
             whole.append(1e3 * (thread_time() - began))
         except UNSOLVABLE:
             continue
-        finally:
+        except RobotCellError as error:
             tried += 1
+            print(f"not solved: {problem.name}: {error}", flush=True)
+            continue
+        tried += 1
         stages = {stage.stage: stage.seconds for stage in plan.times}
         search.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
         proven.append(plan.proven)
