@@ -76,6 +76,7 @@ class WorkerPool:
         self._niceness = niceness
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._closing = False
+        self._no_worker = ""  # why the last attempt to start one failed
         self._alarm = Alarm()
         self._lock = threading.Lock()
         self._early: list[Job] | None = []  # submitted before any worker was ready; None: one has been
@@ -144,10 +145,13 @@ class WorkerPool:
         self._alarm.close()
 
     def _start(self) -> _Worker | None:
-        """A new worker; None if the server that forks them has ended meanwhile. The next attempt starts another."""
+        """A new worker; None if there can be none, as when the server that forks them has ended meanwhile. The next
+        attempt starts another."""
         try:
             return self._fork()
-        except (EOFError, OSError):
+        except (EOFError, OSError, RuntimeError) as error:
+            # RuntimeError: the program that uses the pool is still being imported by its own workers.
+            self._no_worker = f"{type(error).__name__}: {str(error).strip()}"
             return None
 
     def _fork(self) -> _Worker:
@@ -176,7 +180,8 @@ class WorkerPool:
                     worker.end()
                 worker = self._start()
             if worker is None:
-                job.finish(None, WorkerCrashedError("no worker can be started", subjects=(job.task,)))
+                text = f"no worker can be started: {self._no_worker}"
+                job.finish(None, WorkerCrashedError(text, subjects=(job.task,)))
             else:
                 worker = self._run(worker, job)
         if worker is not None:
