@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import rclpy
@@ -16,15 +16,12 @@ from rclpy.signals import uninstall_signal_handlers
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
-from robot_cell_planner.action import ExecuteTrajectory, Move
-from robot_cell_planner.msg import ExecutionStatus, StateRef, TimingOptions
+from robot_cell_planner.msg import ExecutionStatus
 
-from ..errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
-from .action_server import GoalServer
+from ..errors import ExecutionError, InvalidRequestError, NotSupportedError, StoppedError, Value
 from .command_stream import CommandStream, StreamStatistics
 from .controller_motion import ControllerDrive
 from .conversions.basic import (
-    configuration_to_message,
     duration_to_message,
     error_to_message,
     time_from_message,
@@ -38,23 +35,20 @@ from .execution_parameters import (
     gripper_options,
     names,
     playback_options,
-    tolerance_defaults,
 )
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
-from .interrupts import Interrupt
-from .joint_feedback import JointFeedback, robot_names
-from .motion import Motion, Phase
+from .joint_feedback import JointFeedback
+from .motion import Phase
 from .motion_permission import MotionPermission
-from .motion_reports import feedback_message
-from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions, Tell
-from .motion_watch import STAGE, MotionWatch
+from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions
+from .motion_watch import MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
 from .servo import ServoServer
 from .streamed_motion import StreamDrive
-from .trajectory_goals import checked_options, from_execute
+from .trajectory_actions import TrajectoryActions
 
 Send = Callable[[Any], None]
 JOINT_STATES_DEPTH = 100
@@ -144,8 +138,7 @@ class ExecutionNode(CellNode):
 
     def _offer(self) -> None:
         """Offer actions and services. What existing controllers offer themselves is left to them."""
-        GoalServer(self, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, _fail)
-        GoalServer(self, Move, "execution/move", self._move, _fail)
+        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._moving)
         self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
         self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
         if self._stream is None:
@@ -204,80 +197,6 @@ class ExecutionNode(CellNode):
         self._publish_status()
 
     # Actions and services.
-
-    async def _execute_trajectory(self, goal: Any, send: Send, interrupt: Interrupt, result: Any) -> None:
-        def tell(motion: Motion) -> None:
-            send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
-
-        with self._moving.taken_by(goal.options.owner or "anonymous", interrupt):
-            await self._execute(goal, interrupt, tell, result)
-
-    async def _execute(self, goal: ExecuteTrajectory.Goal, interrupt: Interrupt, tell: Tell, result: Any) -> None:
-        """Carry a trajectory out; fills `validation` and `record` of the result."""
-        joints = await self._runner.ready(interrupt)
-        asked = from_execute(goal, joints, tolerance_defaults(self.parameters), self.parameters["most_points"])
-        state = goal.options.state if self.parameters["validate"] else None
-        try:
-            outcome = await self._runner.run(asked, interrupt, tell, state)
-        except RobotCellError as error:
-            if isinstance(error.partial, srv.ValidateTrajectory.Response):
-                result.validation = error.partial.report
-            raise
-        if outcome.reply is not None:
-            result.validation = outcome.reply.report
-        result.record = outcome.record
-        outcome.check()
-
-    async def _move(self, goal: Any, send: Send, interrupt: Interrupt, result: Any) -> None:
-        def tell(motion: Motion) -> None:
-            send(Move.Feedback(execution=feedback_message(motion)))
-
-        request, options = goal.request, checked_options(goal.options)
-        if request.timing.method == TimingOptions.NONE:
-            request.timing.method = TimingOptions.SMOOTH
-        may_replan, options.replan = options.replan, False
-        replans = 0
-        with self._moving.taken_by(options.owner or "anonymous", interrupt):
-            while True:
-                plan = await self._plan(request, send, interrupt, result)
-                options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
-                planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
-                try:
-                    await self._execute(planned, interrupt, tell, result)
-                    return
-                except StoppedError as error:
-                    if error.stage != STAGE or not may_replan or replans >= self.parameters["most_replans"]:
-                        raise
-                    self.get_logger().info(f"a way around is planned: {error}")
-                    request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
-                finally:
-                    result.record.replans = replans
-                replans += 1
-
-    async def _plan(self, request: Any, send: Send, interrupt: Interrupt, result: Any) -> Any:
-        """A plan; fills `plan` and `failure` of the result."""
-        self._permission.check()
-        try:
-            found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
-        except RobotCellError as error:
-            if error.partial is not None:
-                result.plan, result.failure = error.partial.plan, error.partial.failure
-            raise
-        result.plan = found.plan
-        return found.plan
-
-    def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
-        """The state to plan from after the watch has stopped a motion: where the commands ended, in the scene that it
-        was stopped for."""
-        positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))
-        revision = max(int(value.value) for value in error.values if value.name == "revision")
-        values = dict(zip(names, positions.values(), strict=True))
-        return StateRef(
-            min_revision=revision,
-            timeout=start.timeout,
-            configuration=configuration_to_message(values),
-            changes=start.changes,
-        )
 
     async def _control_motion(self, request: Any, response: Any) -> None:
         owned = self._moving if self._moving.interrupt is not None else self._gripping
@@ -363,10 +282,6 @@ class ExecutionNode(CellNode):
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
-
-
-def _fail(result: Any, error: RobotCellError) -> None:
-    result.error = error_to_message(error)
 
 
 def main() -> None:

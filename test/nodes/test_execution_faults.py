@@ -408,7 +408,8 @@ def test_a_move_plans_a_way_around_if_asked(client, robot, box):
     assert not checker.in_collision_batch(positions(commands, ARM)[::10]).any()
     # Neither the stop nor the new beginning is a jump.
     fastest = max(CELL.variables[joint].limits.velocity for joint in ARM)
-    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < 0.05 * SPEED * fastest
+    longest_gap = 0.1  # [s] of the stream; after longer ones it goes on from rest
+    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < longest_gap * SPEED * fastest * 1.01
     assert np.abs(velocities(commands, ARM)).max() < SPEED * fastest * 1.01
 
 
