@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 AUDIT = 1e-3  # [rad]
 OWN_FAMILIES = tuple(name for name in FAMILIES if name != "bin")  # out of reach of one of the arms
 SEED = 1
+STATES = 300_000  # that a search may look at
 
 
 def problems_of_arms(arms: Sequence[str], count: int) -> list[Problem]:
@@ -58,7 +59,8 @@ def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
         NativePlanner(certifier, subspace_of(space, ()))
         for seed in range(seeds):
             began = thread_time()
-            found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, NativeOptions(seed=seed))
+            options = NativeOptions(seed=seed, state_limit=STATES)
+            found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, options)
             took = thread_time() - began
             tried += 1
             if found.path is None:
@@ -119,6 +121,6 @@ def requests(results: Results, problems: Sequence[Problem], planner: str) -> Non
 
 def _planned(problem: Problem, planner: str, seed: int) -> Plan:
     goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
-    options = PlanningOptions(planner=planner, seed=seed, state_limit=300_000)
+    options = PlanningOptions(planner=planner, seed=seed, state_limit=STATES)
     request = MotionRequest(goals, problem.group, problem.joints, options, timing=None)
     return plan_motion(problem.cell, problem.state, request)
