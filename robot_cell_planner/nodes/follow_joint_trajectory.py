@@ -97,6 +97,9 @@ class FollowJointTrajectoryServer:
             await pause(self._node, wait, newest)
         running = self._runner.streamed(asked.owner)
         if running is None:
+            if self._ownership.interrupt is not None:  # one that has not begun yet
+                self._ownership.interrupt.set(StoppedError("a newer goal has taken its place", stage=REPLACED))
+            await self._ownership.released(self._node, newest)
             return None
         found = await self._runner.replacement(running, asked, begins, newest, state)
         if found is None:

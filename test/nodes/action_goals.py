@@ -12,7 +12,7 @@ FOLLOW = "joint_trajectory_controller/follow_joint_trajectory"
 EXECUTE = "execution/execute_trajectory"
 MOVE = "execution/move"
 # A goal can be lost while a node that has just been started, and this one, are still finding each other.
-ATTEMPTS, PATIENCE = 6, 10.0
+ATTEMPTS, PATIENCE = 12, 5.0
 
 
 def action_client(client, kind, name):

@@ -483,6 +483,11 @@ def test_malformed_options_get_their_named_error(client, robot, options, field):
     assert field in str(caught.value)
 
 
+def _check_busy(client, robot):
+    with pytest.raises(MotionBusyError):
+        client.execute(swing(ARM, here(robot), here(robot), duration=0.02))
+
+
 class TestFollowJointTrajectory:
     """What users of joint_trajectory_controller rely on."""
 
@@ -584,6 +589,18 @@ class TestFollowJointTrajectory:
         first = robot.taken()[0][1].header.stamp
         assert first.sec * 10**9 + first.nanosec >= begin
 
+
+    def test_a_newer_goal_takes_the_place_of_one_that_waits_for_its_time(self, client, robot):
+        later = swing(ARM, here(robot), [1.0, 1.0])
+        begin = client.node.get_clock().now().nanoseconds + 600 * 10**9
+        later.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
+        first = follow(client, later)
+        eventually(AssertionError, lambda: _check_busy(client, robot))
+        second = follow(client, swing(ARM, here(robot), [0.1, 0.1])).wait()
+        assert second.status == GoalStatus.STATUS_SUCCEEDED, second.result.error_string
+        assert first.wait().status == GoalStatus.STATUS_ABORTED
+        assert "newer goal" in first.result.error_string
+        assert here(robot) == pytest.approx([0.1, 0.1])
 
     def test_points_in_the_past_are_left_out(self, client, robot):
         start, end = here(robot), np.add(here(robot), [0.0, 0.2])

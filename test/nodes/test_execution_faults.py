@@ -39,7 +39,7 @@ EXECUTION = {
     "motion_modes": "[automatic]",
     # Wide enough for a robot, and for nodes, whose processes a busy machine holds up.
     "joint_state_timeout": 1.5,
-    "watch_timeout": 8.0,
+    "watch_timeout": 4.0,
     "path_tolerance": 5.0,
     "goal_tolerance": 1e-9,
     "goal_time": 20.0,
@@ -122,7 +122,7 @@ def start_at(client, robot, configuration=HOME):
     raise AssertionError(sent.result.error.message)
 
 
-def to_and_fro(times=20, duration=2.2):
+def to_and_fro(times=10, duration=2.2):
     """From home to the far place and back, again and again, at a good part of the joint's limits."""
     trajectory = JointTrajectory(joint_names=list(ARM))
     for index in range(times):
@@ -296,7 +296,7 @@ def test_efforts_go_along_linearly(client, robot):
 
 # What gets in the way: the last part of a slow motion from home to the far place.
 SLOW = 30.0
-SPEED = 0.12  # scale of moves whose goal is the far place
+SPEED = 0.2  # scale of moves whose goal is the far place
 BLOCKED_AT = -2.3
 
 
