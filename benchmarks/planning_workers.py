@@ -26,13 +26,18 @@ from robot_cell_planner.planning.planners import PLANNERS
 from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.workers import TaskControl, WorkerPool
 
+from .planning_problems import Problem, own_problems
 from .results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 1
 ROUNDS = 20
+ROUNDS_OF_PLANNER = 10
 KILLS = 100
 LIMIT = 0.3  # [s]
+BETWEEN_KILLS = (0.0, 1.0)  # [s]
+MOST_SECONDS_OF_KILLS = 120.0
+MOST_SECONDS_OF_WAITING = 60.0  # for an answer
 
 
 def hang(scene: Scene, request: Any, control: TaskControl) -> None:
@@ -58,14 +63,14 @@ class Ended:
         )
 
     def wait(self) -> tuple[float, Any, RobotCellError | None]:
-        return self.ends.get(timeout=120)
+        return self.ends.get(timeout=MOST_SECONDS_OF_WAITING)
 
 
-def endless(planner: str) -> MotionRequest:
-    """A request that takes as long as it may."""
+def endless(problem: Problem, planner: str) -> MotionRequest:
+    """A request that takes as long as it may: there is no straight way, so that no path is known to be the best."""
     options = PlanningOptions(planner=planner, seed=SEED, state_limit=10**9, improvement_states=-1)
-    goal = {"shoulder_pan_joint": 1.2}
-    return MotionRequest(Goals(joint_goals=(goal,)), options=options, timing=None)
+    goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
+    return MotionRequest(goals, group=problem.group, joints=problem.joints, options=options, timing=None)
 
 
 def after_cancel(pool: WorkerPool, scene: Scene, task: str, request: Any) -> float:
@@ -86,12 +91,22 @@ def after_limit(pool: WorkerPool, scene: Scene, task: str, request: Any) -> floa
     return at - ended.began - LIMIT if isinstance(error, TimedOutError) else float("nan")
 
 
-def add(results: Results, name: str, measure: Callable[[], float]) -> None:
-    values = np.array([measure() for _ in range(ROUNDS)]) * 1e3
+def add(results: Results, name: str, measure: Callable[[], float], rounds: int) -> list[float]:
+    """Measure some times; the figures [ms] of requests that were not met before."""
+    values = np.array([measure() for _ in range(rounds)]) * 1e3
+    results.add(f"{name}.requests_met_before", float(np.isnan(values).sum()))
     values = values[np.isfinite(values)]
     if len(values):
         results.add(f"{name}_ms_median", float(np.median(values)))
         results.add(f"{name}_ms_worst", float(values.max()))
+    return [float(value) for value in values]
+
+
+def add_all(results: Results, name: str, values: list[float]) -> None:
+    """Of all planners together."""
+    results.add(f"all.{name}_ms_median", float(np.median(values)))
+    results.add(f"all.{name}_ms_p99", float(np.percentile(values, 99)))
+    results.add(f"all.{name}_ms_worst", float(np.max(values)))
 
 
 def workers() -> list[int]:
@@ -108,15 +123,29 @@ def workers() -> list[int]:
 
 
 def measure_kills(results: Results, pool: WorkerPool, scene: Scene) -> None:
-    """Workers killed at random moments: every request gets an answer, and those that are met are equal."""
+    """Workers killed at random moments while requests run: every request gets an answer, and those that are met are
+    equal."""
     rng = random.Random(SEED)
     kills = 0
-    answers: dict[int, set[bytes]] = {}
-    unanswered = crashed = met = 0
-    while kills < KILLS:
-        seeds = [rng.randrange(4) for _ in range(4)]
-        ended = [Ended(pool, scene, tasks.PLAN_MOTION, short(seed)) for seed in seeds]
-        sleep(rng.uniform(0.0, 0.1))
+    under_way: list[tuple[int, Ended]] = []
+    answers: list[tuple[int, Any, RobotCellError | None]] = []
+
+    def collect(keep: int) -> None:
+        while len(under_way) > keep:
+            seed, job = under_way.pop(0)
+            try:
+                _, result, error = job.wait()
+            except queue.Empty:
+                result, error = None, None
+            answers.append((seed, result, error))
+
+    # No more than this: a kill costs up to as much as a new worker takes for its first request.
+    end = monotonic() + MOST_SECONDS_OF_KILLS
+    while kills < KILLS and monotonic() < end:
+        while len(under_way) < 4:
+            seed = rng.randrange(4)
+            under_way.append((seed, Ended(pool, scene, tasks.PLAN_MOTION, short(seed))))
+        sleep(rng.uniform(*BETWEEN_KILLS))
         found = workers()
         if found:
             try:
@@ -124,21 +153,19 @@ def measure_kills(results: Results, pool: WorkerPool, scene: Scene) -> None:
                 kills += 1
             except ProcessLookupError:
                 pass
-        for seed, job in zip(seeds, ended, strict=True):
-            try:
-                _, result, error = job.wait()
-            except queue.Empty:
-                unanswered += 1
-                continue
-            crashed += isinstance(error, WorkerCrashedError)
-            if result is not None:
-                met += 1
-                answers.setdefault(seed, set()).add(result.path.tobytes())
+        collect(2)
+    collect(0)
+    met: dict[int, set[bytes]] = {}
+    for seed, result, _ in answers:
+        if result is not None:
+            met.setdefault(seed, set()).add(result.path.tobytes())
     results.add("kills", float(kills))
-    results.add("kills.requests_met", float(met))
+    results.add("kills.requests_met", float(sum(result is not None for _, result, _ in answers)))
+    crashed = sum(isinstance(error, WorkerCrashedError) for _, _, error in answers)
     results.add("kills.requests_told_of_a_crash", float(crashed))
+    unanswered = sum(result is None and error is None for _, result, error in answers)
     results.add("kills.requests_without_answer", float(unanswered))
-    results.add("kills.different_answers_to_a_seed", float(max(len(found) for found in answers.values())))
+    results.add("kills.different_answers_to_a_seed", float(max((len(found) for found in met.values()), default=0)))
 
 
 def short(seed: int) -> MotionRequest:
@@ -153,13 +180,19 @@ def main() -> None:
     pool.run(tasks.PLAN_MOTION, scene, short(0))
     results = Results("planning_workers", SEED)
     task = f"{hang.__module__.replace('__main__', 'benchmarks.planning_workers')}:hang"
-    add(results, "hung.cancel", lambda: after_cancel(pool, scene, task, None))
-    add(results, "hung.time_limit", lambda: after_limit(pool, scene, task, None))
+    add(results, "hung.cancel", lambda: after_cancel(pool, scene, task, None), ROUNDS)
+    add(results, "hung.time_limit", lambda: after_limit(pool, scene, task, None), ROUNDS)
+    problem = next(iter(own_problems("ur5", "cage", 1, SEED)))
+    around = Scene(problem.cell, problem.state)
+    cancels: list[float] = []
+    limits: list[float] = []
     for name, planner in PLANNERS.items():
         if planner.improves:
-            asked = (pool, scene, tasks.PLAN_MOTION, endless(name))
-            add(results, f"{name}.cancel", lambda asked=asked: after_cancel(*asked))
-            add(results, f"{name}.time_limit", lambda asked=asked: after_limit(*asked))
+            asked = (pool, around, tasks.PLAN_MOTION, endless(problem, name))
+            cancels += add(results, f"{name}.cancel", lambda asked=asked: after_cancel(*asked), ROUNDS_OF_PLANNER)
+            limits += add(results, f"{name}.time_limit", lambda asked=asked: after_limit(*asked), ROUNDS_OF_PLANNER)
+    add_all(results, "cancel", cancels)
+    add_all(results, "time_limit", limits)
     measure_kills(results, pool, scene)
     pool.close()
     results.finish()
