@@ -20,6 +20,7 @@ from .servo import Approach
 
 PROBE = 1e-3  # [rad or m] along the motion, to see whether a singularity comes nearer
 APPROACHING = 1e-4  # [m] by which a gap must shrink ahead to count as being approached
+CREEPING = 0.02  # share of the speed below which nothing is let through, so that an approach ends
 
 
 @dataclass(frozen=True)
@@ -182,10 +183,10 @@ def collision_share(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0)
 
     now, ahead: gaps [m], beyond safety margins, of pairs of things where the robot is, and the smallest on the way on
     which it would move on and stop. Only pairs that come nearer count: the share falls from 1 at `slow_down` [m] to 0
-    at `stop` [m]. Pairs that are not listed are further away than that.
+    at `stop` [m]. Pairs that are not listed are further away than that. Very small shares count as 0.
     """
     share = 1.0
     for pair, gap in ahead.items():
         if gap < now.get(pair, math.inf) - APPROACHING:
-            share = min(share, max(0.0, (gap - stop) / (slow_down - stop)))
-    return share
+            share = min(share, (gap - stop) / (slow_down - stop))
+    return share if share > CREEPING else 0.0

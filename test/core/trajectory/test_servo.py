@@ -211,6 +211,7 @@ PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
         ({PAIR: 0.2}, {PAIR: 0.1}, 1.0),
         ({PAIR: 0.1}, {PAIR: 0.05}, 0.5),
         ({PAIR: 0.1}, {PAIR: -0.01}, 0.0),
+        ({PAIR: 0.1}, {PAIR: 0.001}, 0.0),  # no endless creeping
         ({}, {PAIR: 0.05}, 0.5),  # beyond the reach of the search at first
         ({PAIR: 0.01}, {PAIR: 0.05}, 1.0),  # away from it
         ({OTHER: 0.001, PAIR: 0.1}, {OTHER: 0.001, PAIR: 0.08}, 0.8),  # along one thing, towards another
