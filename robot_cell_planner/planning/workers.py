@@ -36,6 +36,7 @@ from .worker_jobs import Alarm, Job
 GRACE = 0.02  # [s] how long a task may take to notice that it should end
 CELLS_KEPT = 4
 MOST_WAITING = 1000
+READY = "ready"  # what a worker says first
 END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
 
 
@@ -160,6 +161,7 @@ class WorkerPool:
         process = self._context.Process(target=_work, args=(theirs, flag, self._niceness), daemon=True)
         process.start()
         theirs.close()
+        ours.recv()  # it listens: what is sent from now on does not have to wait for it
         return _Worker(process, ours, flag)
 
     def _serve(self) -> None:
@@ -251,6 +253,7 @@ def _send(worker: _Worker, job: Job) -> None:
 def _work(pipe: Any, flag: Any, niceness: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(niceness)
+    pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()
     while True:
         try:
