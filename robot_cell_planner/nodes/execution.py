@@ -166,6 +166,8 @@ class ExecutionNode(CellNode):
                     self._servo.on_fault(fault)
             self._runner.poll()
         self._runner.poll()
+        if self._servo is not None:
+            self._servo.poll()
         if self._stream is not None and self._stream.wants_positions:
             self._stream.hold_at(self._feedback.positions())
         self._look_for_others()

@@ -24,8 +24,9 @@ from .conversions.targets import MODES
 from .interrupts import Interrupt, available
 from .joint_feedback import JointFeedback, robot_names
 from .motion_permission import MotionPermission
-from .motion_runner import MotionRunner, Ownership
+from .motion_runner import MotionRunner
 from .node import CellNode, reliable
+from .ownership import Ownership
 from .replica import SceneReplica
 from .resource_roots import resource_roots
 from .scene_view import ResolvedState
@@ -76,6 +77,14 @@ class ServoServer:
     def override(self) -> float:
         """The speed scale of all motions, 0 to 1."""
         return self._runner.override
+
+    def poll(self) -> None:
+        """Look at what was measured; to be called right after that was read."""
+        running = self._running
+        if running is not None and running.interrupt.error is None:
+            fault = running.session.fault()
+            if fault is not None:
+                running.interrupt.set(fault)
 
     def on_fault(self, error: RobotCellError) -> None:
         """The measured joints, or some of them, cannot be trusted."""
@@ -217,10 +226,6 @@ class _Running:
         session, channel = self.session, self.session.channel
         now = time.monotonic()
         if self.interrupt.error is None:
-            fault = session.fault()
-            if fault is not None:
-                self.interrupt.set(fault)
-                return
             session.update(self._server.override)
         elif channel.failure is not None or (channel.ended and self._has_arrived(now)):
             self._finish()

@@ -72,6 +72,8 @@ class ServoSession:
         self._tell = tell
         variables = task.limits.variables
         self._frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
+        # What is compiled or loaded at first use is so before anything moves.
+        self._frames.command(channel.last.positions, np.zeros(6))
         self._reader = FrameReader(task.cell, task.state, variables, task.frame)
         self._tracker = TargetTracker(task.settings.frames)
         self._approach = Approach(task.limits)

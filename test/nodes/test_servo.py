@@ -346,7 +346,8 @@ def test_it_slows_down_before_what_is_in_the_way_and_stops_without_touching(clie
         checker = CollisionChecker(scene.cell, scene.state, JOINTS)
         assert not checker.in_collision_batch(rows(commands)).any()
         closest = min(checker.clearances(row, names=["table"])[0].distance for row in rows(commands)[::10])
-        assert 0.0 < closest < 0.1
+        # What is ahead reaches as far as the command goes within the time looked ahead, 0.1 m, and the stop after it.
+        assert 0.0 < closest < 0.15
         assert within_limits(commands)
     finally:
         client.stop_servo()
