@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 
-from ..errors import CancelledError, RobotCellError
+from ..errors import CancelledError, RobotCellError, StaleStateError
 from .conversions.basic import error_to_message, unexpected
 from .parameters import Parameter, Parameters
 
@@ -63,6 +63,10 @@ class CellNode(Node):
         async def answer(request: Any, response: Any) -> Any:
             try:
                 await handler(request, response)
+            except StaleStateError as error:
+                # Those who wait for news get this every time that there is none.
+                response.error = error_to_message(error)
+                self.get_logger().debug(f"{name}: {error}")
             except RobotCellError as error:
                 response.error = error_to_message(error)
                 self.get_logger().info(f"{name}: {error}")

@@ -115,17 +115,3 @@ class PathVerifier:
             self._roomy[level] = checker
         self._checks.states += 1
         return not checker.in_collision(q)
-
-
-def proven_share(checks: CountedChecks, path: Array) -> float:
-    """The share of a path (n, dof), Euclidean in joint space, whose motions have a certificate: 1 is all of it.
-
-    Raises:
-        CancelledError, TimedOutError: see `Watch`.
-    """
-    lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    if not lengths.any():
-        return 1.0
-    found = [checks.certificate(start, end) for start, end in pairwise(path)]
-    proven = np.array([certificate is not None and certificate.free for certificate in found])
-    return float(lengths[proven].sum() / lengths.sum()) if not proven.all() else 1.0

@@ -263,7 +263,9 @@ def certifier_of(checker: CollisionChecker) -> MotionCertifier:
     kept: OrderedDict[tuple[object, ...], tuple[object, MotionCertifier]]
     kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
     model = cell_model(checker.cell, checker.state)
-    key = (id(checker.rule_book), checker.variables, model.configuration(checker.state).tobytes())
+    # Of the joints' values, those of the joints that are held matter alone.
+    held = np.delete(model.configuration(checker.state), model.indices(checker.variables))
+    key = (id(checker.rule_book), checker.variables, held.tobytes())
     found = kept.get(key)
     if found is None:
         # The book is held, so that its id comes to mean no other.
