@@ -37,7 +37,7 @@ ON_PAGE = {
     "plan [ms]": "plan ms",
     "states": "states",
     "path [rad]": "path rad",
-    "proven": "proven",
+    "proven": "proven %",
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]
@@ -134,7 +134,7 @@ class RunRecord:
         ]
         self._print_row(cells)
         shown = dict(zip((name for name, _, _ in COLUMNS), cells, strict=True))
-        facts = {shorter: shown[name] for name, shorter in ON_PAGE.items()}
+        facts = {shorter: shown[name].removesuffix(" %") for name, shorter in ON_PAGE.items()}
         self._recorder.segment(segment.name, segment.start, segment.end, facts)
 
     def step(self, name: str, began: float) -> None:
