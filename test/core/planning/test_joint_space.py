@@ -1,6 +1,5 @@
 """Plans in joint space: they reach a goal, collide nowhere, repeat, and say why where there is none."""
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -103,14 +102,12 @@ sys.stdout.buffer.write(plan_to_json(plan_motion(*wall_with_gap(), request), rep
 """
 
 
-def test_same_bytes_in_another_process(request, tmp_path):
+def test_same_bytes_in_another_process(request):
     cell, state = wall_with_gap()
     here = plan_to_json(plan_motion(cell, state, to(FAR, seed=5)), repeatable=True)
-    path = os.pathsep.join([*sys.path, str(request.path.parent)])
     there = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "77"},
-        cwd=tmp_path,  # where the package is found as here, and so are the kernels that are on disk
+        env={"PYTHONPATH": f"{request.path.parent}:{request.config.rootpath}", "PYTHONHASHSEED": "77", "HOME": "/tmp"},
         capture_output=True,
         check=True,
     )
