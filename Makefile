@@ -32,7 +32,7 @@ demo: setup
 	@$(RUN) robot_cell --cell "$(CELL)" -- python examples/pick_and_place.py --seed $(SEED)
 
 test: check
-	@$(RUN) python -m pytest $(TESTS)
+	@$(RUN) pytest $(TESTS)
 
 check: setup
 	@$(RUN) ruff check .

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.motions.schedule import FREE, certify_straight
-from ..collision.motions.simd import vectorised
+from ..collision.motions.simd import rounded
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ PRIMES = np.array((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53))
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
 
 
-@vectorised
+@rounded
 def motion_free(
     scene: int, work: int, origin: Array, basis: Array, first: Array, second: Array, resolution: float, facts: Array
 ) -> bool:
@@ -41,7 +41,7 @@ def motion_free(
     return bool(certify_straight(scene, work, start, end, resolution, facts) == FREE)
 
 
-@vectorised
+@rounded
 def random_share(seed: int, count: int) -> float:
     """A number from 0 to 1 for a seed and a count, the same everywhere (SplitMix64; Steele and others, 2014)."""
     z = np.uint64(seed) + np.uint64(count + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -51,7 +51,7 @@ def random_share(seed: int, count: int) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@vectorised
+@rounded
 def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) -> None:
     """Point number `number` of a Halton sequence within bounds, shifted by the seed; joints beyond the sixteenth are
     random."""
@@ -69,7 +69,7 @@ def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) ->
         result[k] = lower[k] + value * (upper[k] - lower[k])
 
 
-@vectorised
+@rounded
 def nearest(nodes: Array, count: int, point: Array) -> tuple[int, float]:
     """The nearest of the first nodes to a point, and its distance."""
     best, least = 0, math.inf
@@ -82,7 +82,7 @@ def nearest(nodes: Array, count: int, point: Array) -> tuple[int, float]:
     return best, math.sqrt(least)
 
 
-@vectorised
+@rounded
 def towards(start: Array, target: Array, distance: float, longest: float, result: Array) -> bool:
     """The point towards a target, at most `longest` away, into result; True if it is the target."""
     if distance <= longest:
@@ -93,7 +93,7 @@ def towards(start: Array, target: Array, distance: float, longest: float, result
     return False
 
 
-@vectorised
+@rounded
 def within(origin: Array, basis: Array, limits: Array, point: Array) -> bool:
     """Whether a point of the subspace is within the limits (2, dof)."""
     for i in range(basis.shape[0]):
@@ -105,7 +105,7 @@ def within(origin: Array, basis: Array, limits: Array, point: Array) -> bool:
     return True
 
 
-@vectorised
+@rounded
 def grow(
     scene: int,
     work: int,
@@ -166,7 +166,7 @@ def grow(
     return GOING_ON
 
 
-@vectorised
+@rounded
 def add_node(
     nodes: Array,
     parents: NDArray[np.int64],
@@ -186,7 +186,7 @@ def add_node(
     return int(number)
 
 
-@vectorised
+@rounded
 def place_on(path: Array, count: int, length: float, result: Array) -> int:
     """The point at a length along the first points of a path into result; returns the index of the point after it."""
     index = 1
@@ -204,7 +204,7 @@ def place_on(path: Array, count: int, length: float, result: Array) -> int:
         index += 1
 
 
-@vectorised
+@rounded
 def length_of(path: Array, count: int) -> float:
     """Length of the first points of a path."""
     total = 0.0
@@ -216,7 +216,7 @@ def length_of(path: Array, count: int) -> float:
     return total
 
 
-@vectorised
+@rounded
 def distance_of(first: Array, second: Array) -> float:
     square = 0.0
     for k in range(first.shape[0]):
@@ -224,7 +224,7 @@ def distance_of(first: Array, second: Array) -> float:
     return math.sqrt(square)
 
 
-@vectorised
+@rounded
 def shorten(
     scene: int,
     work: int,
@@ -270,7 +270,7 @@ def shorten(
     return points[:count].copy()
 
 
-@vectorised
+@rounded
 def drop_points(
     scene: int, work: int, origin: Array, basis: Array, points: Array, count: int, resolution: float, facts: Array
 ) -> int:

@@ -39,12 +39,23 @@ ALL = (1 << LANES) - 1  # bits of all lanes
 
 
 def vectorised(function: F) -> F:
-    """The function as machine code, like `kinematics.compiled.compiled`, with sums in any order.
+    """The function as machine code, like `kinematics.compiled.compiled`, with sums in any order: for bounds, which hold
+    however they are rounded.
 
     Its copy on disk is renewed when any kernel of this package or its own file changes: it holds the code of all that
     it calls, and the layout of arrays.
     """
-    options = {"nogil": True, "error_model": "numpy", "fastmath": set(RELAXED)}
+    return _kernel(function, {"fastmath": set(RELAXED)})
+
+
+def rounded(function: F) -> F:
+    """As `vectorised`, with every operation rounded as it is written: for what becomes part of a plan, which has
+    the same bits wherever and whenever it was compiled."""
+    return _kernel(function, {})
+
+
+def _kernel(function: F, arithmetic: dict[str, Any]) -> F:
+    options = {"nogil": True, "error_model": "numpy", **arithmetic}
     try:
         dispatcher = njit(function, cache=True, **options)
     except RuntimeError:  # no folder that numba may keep its copy in

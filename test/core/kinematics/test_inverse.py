@@ -1,5 +1,6 @@
 """Inverse kinematics: laws for arms with and without a closed form, in every mode."""
 
+import os
 import subprocess
 import sys
 
@@ -395,11 +396,14 @@ print(digest.hexdigest())
 
 
 def test_the_same_seed_gives_the_same_list_in_any_process():
-    paths = [str(ROOT), str(ROOT / "test" / "core" / "kinematics")]
-    script = PRINT_SOLUTIONS.format(paths=paths)
+    script = PRINT_SOLUTIONS.format(paths=[*sys.path, str(ROOT / "test" / "core" / "kinematics")])
     digests = [
         subprocess.run(
-            [sys.executable, "-c", script], check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     ]

@@ -1,5 +1,6 @@
 """Plans in joint space: they reach a goal, collide nowhere, repeat, and say why where there is none."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -102,12 +103,14 @@ sys.stdout.buffer.write(plan_to_json(plan_motion(*wall_with_gap(), request), rep
 """
 
 
-def test_same_bytes_in_another_process(request):
+def test_same_bytes_in_another_process(request, tmp_path):
     cell, state = wall_with_gap()
     here = plan_to_json(plan_motion(cell, state, to(FAR, seed=5)), repeatable=True)
+    path = os.pathsep.join([*sys.path, str(request.path.parent)])
     there = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={"PYTHONPATH": f"{request.path.parent}:{request.config.rootpath}", "PYTHONHASHSEED": "77", "HOME": "/tmp"},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "77"},
+        cwd=tmp_path,  # where the package is found as here, and so are the kernels that are on disk
         capture_output=True,
         check=True,
     )
