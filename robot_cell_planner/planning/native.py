@@ -15,18 +15,16 @@ from ..errors import NotSupportedError
 from ..trajectory.limits import Array
 from . import native_kernels as kernels
 from .checks import CountedChecks
+from .native_leads import Leads
 from .planners import NATIVE
 from .search import SearchProblem, SearchResult
 from .subspace import Subspace
 
 SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
 TRIES, FRUITLESS, LEAST_GAIN = 100, 10, 0.003
-# To leave a start that balls cannot prove free: distances [rad or m] at which places around are tried, and how many.
-AROUND = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
-PLACES = 32
-ENOUGH = (16, 100)  # configurations that a proof of a way out may cost: for all distances first, and again
-FIRST_SLICE = 2_000
-ROOMS = (0.6, 1.5, math.inf)  # [rad or m] around start and goals from which samples are taken in turn
+FIRST_SLICE = 20_000  # states after which it is looked whether a tree grew
+# [rad or m] around start and goals from which samples are taken in turn.
+ROOMS = np.array((0.6, 1.5, math.inf))[:, None]
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
 FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
@@ -60,12 +58,12 @@ class NativePlanner:
         self._weights = _weights(certifier) if subspace.whole else np.ones(subspace.size)
         self._weighted_basis = np.ascontiguousarray(self._basis / self._weights)
         self._facts = np.zeros(3)
-        self._exact_states = 0
+        self._leads = Leads(certifier, subspace)
 
     @property
     def states(self) -> int:
         """Configurations looked at, by balls or exactly."""
-        return int(self._facts[0]) + self._exact_states
+        return int(self._facts[0]) + self._leads.states
 
     def solve(
         self,
@@ -82,17 +80,21 @@ class NativePlanner:
         if not self._certifier.balls_serve():
             return SearchResult(None)
         trees = _Trees(self._space, self._weights, options.longest)
+
+        def look() -> None:
+            check(self.states)
+
         for tree, ends in ((0, [start]), (1, list(goals))):
             for q in ends:
-                trees.add(tree, self._leads(q, options.seed, 1, check))
+                trees.add(tree, self._leads.find(q, options.seed, 1, look))
         bounds = self._sample_bounds(np.array((start, *goals)))
         found = kernels.GOING_ON
         waiting = {0: [start], 1: list(goals)}
         limit = float(FIRST_SLICE)
         while found == kernels.GOING_ON and self.states < options.state_limit:
-            check(self.states)
+            look()
             if trees.counts[0] and trees.counts[1]:
-                limit = min(limit, options.state_limit - self._exact_states)
+                limit = min(limit, options.state_limit - self._leads.states)
                 found = kernels.grow(
                     *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
                     trees.nodes, trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE,
@@ -105,11 +107,11 @@ class NativePlanner:
                 # A tree that hardly grew gets more ways out of its ends, once.
                 if ends and trees.counts[tree] < SMALL * len(ends):
                     for q in ends:
-                        trees.add(tree, self._leads(q, options.seed, MORE_LEADS, check))
+                        trees.add(tree, self._leads.find(q, options.seed, MORE_LEADS, look))
                     waiting[tree] = []
             further = list(more_goals()) if more_goals is not None else []
             for q in further:
-                trees.add(1, self._leads(q, options.seed, 1, check))
+                trees.add(1, self._leads.find(q, options.seed, 1, look))
             if not (trees.counts[0] and trees.counts[1]) and not further:
                 break
         if found != kernels.FOUND:
@@ -125,43 +127,10 @@ class NativePlanner:
 
     def _sample_bounds(self, ends: Array) -> Array:
         """Bounds (2 b, k) of samples: boxes around the ends (n, dof), which few ways leave, and all there is."""
-        rows = []
         z = self._space.to_reduced(ends)
-        for room in ROOMS:
-            rows.append(np.maximum(self._space.lower, z.min(axis=0) - room))
-            rows.append(np.minimum(self._space.upper, z.max(axis=0) + room))
-        return np.ascontiguousarray(np.array(rows) * self._weights)
-
-    def _leads(self, q: Array, seed: int, most: int, check: Callable[[int], None]) -> list[Array]:
-        """Ways (1 or 2, dof) out of a configuration, `most` at most: itself alone where balls prove it free; else, or
-        if more are wanted, near ones that they prove free, joined to it by motions that exact distances prove."""
-        found: list[Array] = []
-        if self._certifier.quickly_free(q, q):
-            if most == 1:
-                return [q[None]]
-            found.append(q[None])
-        random = np.random.Generator(np.random.PCG64(seed))
-        z = self._space.to_reduced(q)
-        for distance, enough in ((distance, enough) for enough in ENOUGH for distance in AROUND):
-            check(self.states)
-            for _ in range(PLACES):
-                near = self._beside(z, distance, random)
-                self._exact_states += 1
-                if not self._space.within_limits(near) or not self._certifier.quickly_free(near, near):
-                    continue
-                verdict = self._certifier.certify(q, near, enough=enough)
-                self._exact_states += verdict.states + verdict.exact_states
-                if verdict.free:
-                    found.append(np.array((q, near)))
-                    if len(found) >= most:
-                        return found
-                    break
-        return found
-
-    def _beside(self, z: Array, distance: float, random: np.random.Generator) -> Array:
-        """A configuration at a distance from a point of the subspace, in a random direction."""
-        direction = random.normal(size=len(z))
-        return self._space.to_full(z + distance * direction / np.linalg.norm(direction))
+        lower = np.maximum(self._space.lower, z.min(axis=0) - ROOMS)
+        upper = np.minimum(self._space.upper, z.max(axis=0) + ROOMS)
+        return np.ascontiguousarray(np.stack((lower, upper), axis=1).reshape(-1, z.shape[1]) * self._weights)
 
 
 class _Trees:
@@ -171,7 +140,7 @@ class _Trees:
         self._space = space
         self._weights = weights
         self._longest = longest
-        self.nodes = np.empty((2, kernels.CAPACITY, space.size))
+        self.nodes = np.empty((2, space.size, kernels.CAPACITY))
         self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
         self.strides = np.empty((2, kernels.CAPACITY))
         self.counts = np.zeros(5, dtype=np.int64)
@@ -182,7 +151,7 @@ class _Trees:
         for lead in leads:
             at = int(self.counts[tree])
             if at + 1 < kernels.CAPACITY:
-                self.nodes[tree, at] = self._space.to_reduced(lead[-1]) * self._weights
+                self.nodes[tree, :, at] = self._space.to_reduced(lead[-1]) * self._weights
                 self.parents[tree, at], self.strides[tree, at] = -1, self._longest
                 self._leads[tree, at] = lead
                 self.counts[tree] += 1
@@ -193,18 +162,18 @@ class _Trees:
         outer: list[Array] = []
         for tree in (0, 1):
             at = int(self.counts[kernels.START_MEETING + tree])
-            points = [self.nodes[tree, at]]
-            while self.parents[tree, at] >= 0:
-                at = int(self.parents[tree, at])
-                points.append(self.nodes[tree, at])
-            branches.append(np.array(points))
+            chain = [at]
+            while (at := int(self.parents[tree, at])) >= 0:
+                chain.append(at)
+            at = chain[-1]
+            branches.append(self.nodes[tree][:, chain].T)
             outer.append(self._leads[tree, at][:-1])
         path = np.ascontiguousarray(np.concatenate((branches[0][::-1], branches[1])) / self._weights)
         return outer[0], path, outer[1]
 
     def nearest_approach(self) -> float:
         """Smallest distance of two nodes, one of either tree; NaN if one tree is empty."""
-        one, other = (self.nodes[tree, : int(self.counts[tree])] / self._weights for tree in (0, 1))
+        one, other = (self.nodes[tree, :, : int(self.counts[tree])].T / self._weights for tree in (0, 1))
         if not len(one) or not len(other):
             return math.nan
         return float(np.min(cKDTree(other).query(one)[0]))

@@ -20,8 +20,12 @@ CAPACITY = 40_000  # configurations in a tree
 FOUND, GOING_ON, FULL = 1, 0, 2
 # A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
 # next may be longer again.
-SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.2
-PRIMES = np.array((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53))
+SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.4
+# Such a configuration is the root of no motion towards samples beyond its domain, so many times the length that it
+# tries (dynamic domains; Yershova and others, 2005).
+DOMAIN = 4.0
+PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
+ROOTS = np.sqrt(np.array(PRIMES))
 # Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
 
@@ -53,16 +57,11 @@ def random_share(seed: int, count: int) -> float:
 
 @rounded
 def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) -> None:
-    """Point number `number` of a Halton sequence within bounds, shifted by the seed; joints beyond the sixteenth are
-    random."""
+    """Point number `number` of a sequence that fills the bounds evenly, multiples of square roots of primes less their
+    whole parts (Richtmyer, 1951), shifted by the seed; joints beyond the sixteenth are random."""
     for k in range(result.shape[0]):
-        if k < PRIMES.shape[0]:
-            value, share, rest = 0.0, 1.0, number + 1
-            while rest > 0:
-                share /= PRIMES[k]
-                value += share * (rest % PRIMES[k])
-                rest //= PRIMES[k]
-            value += random_share(seed, k)
+        if k < ROOTS.shape[0]:
+            value = (number + 1) * ROOTS[k] + random_share(seed, k)
             value -= math.floor(value)
         else:
             value = random_share(seed + k, number)
@@ -70,15 +69,18 @@ def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) ->
 
 
 @rounded
-def nearest(nodes: Array, count: int, point: Array) -> tuple[int, float]:
-    """The nearest of the first nodes to a point, and its distance."""
+def nearest(nodes: Array, count: int, point: Array, squares: Array) -> tuple[int, float]:
+    """The nearest of the first nodes, columns of (k, capacity), to a point, and its distance. squares: (capacity,) to
+    work in."""
+    squares[:count] = 0.0
+    for k in range(point.shape[0]):
+        value = point[k]
+        for i in range(count):
+            squares[i] += (nodes[k, i] - value) ** 2
     best, least = 0, math.inf
     for i in range(count):
-        square = 0.0
-        for k in range(point.shape[0]):
-            square += (nodes[i, k] - point[k]) ** 2
-        if square < least:
-            best, least = i, square
+        if squares[i] < least:
+            best, least = i, squares[i]
     return best, math.sqrt(least)
 
 
@@ -125,44 +127,50 @@ def grow(
 ) -> int:
     """Grow both trees until they meet, are full, or facts[0] reaches `states`; called again it goes on.
 
-    nodes: (2, capacity, k) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
+    nodes: (2, k, capacity) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
     how far it tries to grow. counts: (5,). bounds:
     (2 b, k) of samples, which are taken from b boxes in turn.
     """
     size = basis.shape[1]
-    point, new, step = np.empty(size), np.empty(size), np.empty(size)
+    point, new, step, root = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    squares = np.empty(nodes.shape[2])
     while facts[0] < states:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
         other = 1 - tree
-        if counts[tree] + 1 >= nodes.shape[1] or counts[other] + 1 >= nodes.shape[1]:
+        if counts[tree] + 1 >= nodes.shape[2] or counts[other] + 1 >= nodes.shape[2]:
             return FULL
         box = 2 * (counts[SAMPLES] % (bounds.shape[0] // 2))
         sample(seed, counts[SAMPLES], bounds[box], bounds[box + 1], point)
         counts[SAMPLES] += 1
         facts[0] += 1e-3  # so that samples alone come to an end
-        at, distance = nearest(nodes[tree], counts[tree], point)
+        at, distance = nearest(nodes[tree], counts[tree], point, squares)
         if distance == 0.0 or not within(origin, basis, limits, point):
             continue
         stride = strides[tree, at]
-        towards(nodes[tree, at], point, distance, stride, new)
-        if not motion_free(scene, work, origin, basis, nodes[tree, at], new, resolution, facts):
+        if stride < longest and distance > DOMAIN * stride:
+            continue
+        root[:] = nodes[tree, :, at]
+        towards(root, point, distance, stride, new)
+        if not motion_free(scene, work, origin, basis, root, new, resolution, facts):
             strides[tree, at] = max(SHORTER * stride, SHORTEST * longest)
             continue
         stride = strides[tree, at] = min(LONGER * stride, longest)
         tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
-        near, distance = nearest(nodes[other], counts[other], new)
+        near, distance = nearest(nodes[other], counts[other], new, squares)
+        root[:] = new
         parts = max(math.ceil(distance / longest), 1)
         for part in range(1, parts + 1):
             for k in range(size):
-                step[k] = new[k] + part / parts * (nodes[other, near, k] - new[k])
-            if not motion_free(scene, work, origin, basis, nodes[tree, tip], step, resolution, facts):
+                step[k] = new[k] + part / parts * (nodes[other, k, near] - new[k])
+            if not motion_free(scene, work, origin, basis, root, step, resolution, facts):
                 break
             if part == parts:
                 counts[START_MEETING + tree], counts[START_MEETING + other] = tip, near
                 return FOUND
-            if counts[tree] + 1 >= nodes.shape[1]:
+            if counts[tree] + 1 >= nodes.shape[2]:
                 return FULL
             tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, step, tip, longest)
+            root[:] = step
     return GOING_ON
 
 
@@ -179,7 +187,7 @@ def add_node(
 ) -> int:
     """Add a point to a tree; returns its number."""
     number = counts[tree]
-    nodes[number] = point
+    nodes[:, number] = point
     parents[number] = parent
     strides[number] = stride
     counts[tree] = number + 1

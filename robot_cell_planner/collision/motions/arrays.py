@@ -13,6 +13,7 @@ Whole = NDArray[np.int64]
 
 LANES = 16  # configurations that are looked at at once
 UNBOUNDED = 1e15  # stands for a bound that does not exist; its square is still finite in single precision
+RECENT = 8  # hits that are remembered
 NEVER = -1.0  # a margin: these two are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
@@ -26,7 +27,8 @@ class MotionArrays(NamedTuple):
 
     balls: (n, 4) centres in the frame of their joint, and radii: first one for each moving owner, which holds all of
     it; then clusters; then leaves. children: (n, 2) first and end of what a ball holds. carriers: (o,) joint of each
-    owner. reach: (n, j) bounds on how fast a joint moves the centres below a ball [m per rad or m].
+    owner. cores: (n,) of a cluster the largest leaf that it holds. reach: (n, j) bounds on how fast a joint moves the
+    centres below a ball [m per rad or m].
 
     pairs: (p, 2) owners. pair_margins: (p,). sides: (p, j) 1 where a joint moves the first
     owner alone, 2 where the second.
@@ -45,6 +47,7 @@ class MotionArrays(NamedTuple):
     balls: Single
     children: Whole
     carriers: Whole
+    cores: Whole
     reach: Single
     pairs: Whole
     pair_margins: Single
@@ -64,7 +67,10 @@ class WorkSpace(NamedTuple):
 
     q: (variables, LANES) configurations. poses: (12 j, LANES) of the joints, as in `frames`. places: (3 n, LANES)
     centres of balls, `placed` (n,) where known. speeds: (j,) displacements of the joints. bits: (2,) lanes that are
-    uncertain, and hit. near: (3, k) lists of obstacles. stack: (256,) nodes of a mesh.
+    uncertain, and hit. near: (o + 2, k) lists of obstacles near each owner, and near a cluster and a leaf of it;
+    `nearby` (o,) how many are near an owner. stack: (256,) nodes of a mesh. hits: (RECENT, 4) what was hit last, the
+    latest first: 1 for an obstacle, 2 for a pair, 0 for nothing; the number of the owner or of the pair; the ball and
+    the obstacle, or both balls.
     """
 
     q: Double
@@ -74,12 +80,15 @@ class WorkSpace(NamedTuple):
     speeds: Single
     bits: Whole
     near: Whole
+    nearby: Whole
     stack: Whole
+    hits: Whole
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
     """Work space for some arrays."""
     joints, balls, obstacles = len(arrays.joints), len(arrays.balls), len(arrays.obstacles)
+    owners = len(arrays.carriers)
     return WorkSpace(
         np.zeros((variables, LANES)),
         np.zeros((12 * joints, LANES), dtype=np.float32),
@@ -87,8 +96,10 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros(balls, dtype=np.int64),
         np.zeros(max(joints, 1), dtype=np.float32),
         np.zeros(2, dtype=np.int64),
-        np.zeros((3, max(obstacles, 1)), dtype=np.int64),
+        np.zeros((owners + 2, max(obstacles, 1)), dtype=np.int64),
+        np.zeros(owners, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
+        np.zeros((RECENT, 4), dtype=np.int64),
     )
 
 
@@ -107,6 +118,6 @@ class Packed:
 
 
 # Numbers of the arrays in their tables.
-(JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES, MARGINS,
- NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(18)  # fmt: skip
-Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, STACK = range(8)
+(JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
+ MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
+Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS = range(10)

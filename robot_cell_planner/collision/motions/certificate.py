@@ -16,26 +16,36 @@ from typing import Any
 import numpy as np
 
 from .arrays import (
-    BALLS,
     BITS,
     CARRIERS,
     CHILDREN,
     JOINTS,
     MARGINS,
     NEAR,
+    NEARBY,
     OBSTACLES,
-    PAIR_MARGINS,
     PAIRS,
     REACH,
-    ROUNDING,
-    SHAPES,
     SIDES,
     SPEEDS,
+)
+from .hits import (
+    A_PAIR,
+    AN_OBSTACLE,
+    HIT,
+    UNCERTAIN,
+    core_hits,
+    cores_collide,
+    hit_again,
+    note,
+    remember,
+    touch_between,
+    touch_of,
 )
 from .lanes import obstacle_gaps, place_ball, place_joints, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
-UNCERTAIN, HIT = 0, 1  # places in the bits of the work space
+LEAF = -1  # in place of a list
 NIL = np.float32(0.0)
 
 
@@ -43,14 +53,25 @@ NIL = np.float32(0.0)
 def look(scene: int, work: int, stop_at_hit: bool) -> None:
     """Find for the configurations and the displacements of joints in the work space which lanes are not clear, and
     which are hit: there balls overlap, whatever the displacements. Both are left in its bits. With stop_at_hit nothing
-    more is looked at after the first hit."""
+    more is looked at after the first hit, and hits are looked for first where they are likely."""
     place_joints(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
+    if stop_at_hit and hit_again(scene, work):
+        return
+    # What is farthest from the base moves most.
     owners = rows(scene, CARRIERS)
-    for owner in range(owners):
+    for owner in range(owners - 1, -1, -1):
         place_ball(scene, work, owner, number(scene, CARRIERS, owner))
-    for owner in range(owners):
+        list_obstacles(scene, work, owner)
+        if stop_at_hit and core_hits(scene, work, owner):
+            return
+    if stop_at_hit:
+        for pair in range(rows(scene, PAIRS)):
+            a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
+            if near_lanes(scene, work, pair, a, b) != 0 and cores_collide(scene, work, pair):
+                return
+    for owner in range(owners - 1, -1, -1):
         look_at_obstacles(scene, work, owner, stop_at_hit)
         if stop_at_hit and number(work, BITS, HIT) != 0:
             return
@@ -58,12 +79,6 @@ def look(scene: int, work: int, stop_at_hit: bool) -> None:
         look_at_pair(scene, work, pair, stop_at_hit)
         if stop_at_hit and number(work, BITS, HIT) != 0:
             return
-
-
-@vectorised
-def note(work: int, place: int, bits: int) -> None:
-    """Add lanes to those noted at a place of the bits."""
-    set_number(work, BITS, place, number(work, BITS, place) | bits)
 
 
 @inlined
@@ -76,46 +91,53 @@ def sway(scene: int, work: int, n: int) -> Any:
 
 
 @vectorised
-def look_at_obstacles(scene: int, work: int, owner: int, stop_at_hit: bool) -> None:
-    """Hold an owner's balls against all obstacles that it is checked against: those that come near a ball are handed
-    down to the balls that it holds."""
-    joint, owners, count = number(scene, CARRIERS, owner), rows(scene, CARRIERS), 0
-    for k in range(rows(scene, OBSTACLES)):
+def list_obstacles(scene: int, work: int, owner: int) -> None:
+    """List the obstacles that come near the ball which holds all of an owner, of those that it is checked against."""
+    owners, obstacles, count = rows(scene, CARRIERS), rows(scene, OBSTACLES), 0
+    for k in range(obstacles):
         if real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * owners + owner) >= NIL:
-            set_number(work, NEAR, count, k)
+            set_number(work, NEAR, owners * obstacles + count, k)
             count += 1
-    count = hold_ball(scene, work, owner, owner, 0, count)
+    set_number(work, NEARBY, owner, hold_ball(scene, work, owner, owner, owners, owner, count))
+
+
+@vectorised
+def look_at_obstacles(scene: int, work: int, owner: int, stop_at_hit: bool) -> None:
+    """Hold an owner's balls against the obstacles that are near it: those that come near a ball are handed down to the
+    balls that it holds."""
+    joint, owners, count = number(scene, CARRIERS, owner), rows(scene, CARRIERS), number(work, NEARBY, owner)
     if count == 0:
         return
     for cluster in range(number(scene, CHILDREN, 2 * owner), number(scene, CHILDREN, 2 * owner + 1)):
         place_ball(scene, work, cluster, joint)
-        nearer = hold_ball(scene, work, owner, cluster, 1, count)
+        nearer = hold_ball(scene, work, owner, cluster, owner, owners + 1, count)
         if nearer > 0:
             for leaf in range(number(scene, CHILDREN, 2 * cluster), number(scene, CHILDREN, 2 * cluster + 1)):
                 place_ball(scene, work, leaf, joint)
-                hold_ball(scene, work, owner, leaf, 2, nearer)
+                hold_ball(scene, work, owner, leaf, owners + 1, LEAF, nearer)
                 if stop_at_hit and number(work, BITS, HIT) != 0:
                     return
 
 
 @vectorised
-def hold_ball(scene: int, work: int, owner: int, ball: int, level: int, count: int) -> int:
-    """Hold a ball against the first `count` obstacles of a list; those that come near are put into the next list, and
-    counted. At the level of leaves, 2, the lanes are noted instead."""
-    drift, owners, obstacles = sway(scene, work, ball), rows(scene, CARRIERS), rows(scene, OBSTACLES)
-    radius, nearer = real(scene, BALLS, 4 * ball + 3), 0
+def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result: int, count: int) -> int:
+    """Hold a ball against the first `count` obstacles of list number `listed`; those that come near are put into list
+    `result`, and counted. Where that is LEAF, the lanes are noted instead."""
+    drift, obstacles, nearer = sway(scene, work, ball), rows(scene, OBSTACLES), 0
     for place in range(count):
-        k = number(work, NEAR, level * obstacles + place)
-        margin = real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * owners + owner)
-        touch = radius + margin + real(scene, SHAPES, 20 * k + 19)
+        k = number(work, NEAR, listed * obstacles + place)
+        touch = touch_of(scene, owner, ball, k)
         gaps = obstacle_gaps(scene, work, k, ball, touch + drift)
         found = below(gaps, touch + drift)
         if found != 0:
-            if level == 2:
+            if result == LEAF:
                 note(work, UNCERTAIN, found)
-                note(work, HIT, below(gaps, touch))
+                hits = below(gaps, touch)
+                if hits != 0:
+                    note(work, HIT, hits)
+                    remember(work, AN_OBSTACLE, owner, ball, k)
             else:
-                set_number(work, NEAR, (level + 1) * obstacles + nearer, k)
+                set_number(work, NEAR, result * obstacles + nearer, k)
             nearer += 1
     return nearer
 
@@ -134,9 +156,7 @@ def sway_between(scene: int, work: int, pair: int, n: int, m: int) -> Any:
 @vectorised
 def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
     """Bits of the lanes in which two balls may come together."""
-    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
-    reach = real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
-    reach = reach + sway_between(scene, work, pair, n, m)
+    reach = touch_between(scene, pair, n, m) + sway_between(scene, work, pair, n, m)
     return below(square_between(work, n, m), reach * reach)
 
 
@@ -162,7 +182,6 @@ def look_at_leaves(scene: int, work: int, pair: int, first: int, second: int) ->
     """Hold the leaves of two clusters against each other."""
     joint_a = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair))
     joint_b = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair + 1))
-    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
     for n in range(number(scene, CHILDREN, 2 * first), number(scene, CHILDREN, 2 * first + 1)):
         place_ball(scene, work, n, joint_a)
         if near_lanes(scene, work, pair, n, second) == 0:
@@ -171,6 +190,9 @@ def look_at_leaves(scene: int, work: int, pair: int, first: int, second: int) ->
             place_ball(scene, work, m, joint_b)
             found = near_lanes(scene, work, pair, n, m)
             if found != 0:
-                touch = real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
+                touch = touch_between(scene, pair, n, m)
+                hits = below(square_between(work, n, m), touch * touch)
                 note(work, UNCERTAIN, found)
-                note(work, HIT, below(square_between(work, n, m), touch * touch))
+                if hits != 0:
+                    note(work, HIT, hits)
+                    remember(work, A_PAIR, pair, n, m)

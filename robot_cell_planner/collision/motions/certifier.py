@@ -20,7 +20,7 @@ from ..checker import CollisionChecker
 from ..engine import TOUCHING
 from ..rules import CheckedPair
 from ..spheres.cover import PROTRUSION
-from .arrays import Packed, work_space
+from .arrays import HITS, Packed, work_space
 from .curves import JointCurve, StraightMotion, stretches
 from .exact import ENOUGH, ExactCertifier
 from .scene import MotionScene
@@ -123,6 +123,8 @@ class MotionCertifier:
         if not self.balls_serve(margin):
             return False
         scene, work = self.packed(margin)
+        # What was hit before is no matter to verdicts, but to where a motion is said to be open.
+        work.arrays[HITS][:] = 0
         facts = np.zeros(3)
         start, end = (np.ascontiguousarray(q, dtype=np.float64) for q in (start, end))
         found = certify_straight(scene.address, work.address, start, end, COARSE, facts)

@@ -21,6 +21,8 @@ from .joint_tree import Carried, JointTree
 from .obstacles import UNIT, Obstacles
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Wholes = NDArray[np.int64]
 JOINT_ROUNDING = 24.0  # units of rounding that a joint may add to where things are, as a share of their distance
 
 
@@ -120,7 +122,7 @@ class MotionScene:
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
         """The arrays of the kernels. extra_margin: added to every margin [m]."""
-        balls, children, reach, farthest = self._ball_arrays()
+        balls, children, cores, reach, farthest = self._ball_arrays()
         # Balls are rounded where they are put: by the joints, and by their own numbers.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
         obstacles, margins = self._obstacles(extra_margin)
@@ -138,6 +140,7 @@ class MotionScene:
             balls=balls,
             children=children,
             carriers=np.array([self.carried[index].joint for index in self.movers], dtype=np.int64),
+            cores=cores,
             reach=reach,
             pairs=_whole([(pair.first, pair.second) for pair in self.pairs], 2),
             pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
@@ -156,11 +159,12 @@ class MotionScene:
         shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
         return np.array((*before[:3, :3].ravel(), *shift))
 
-    def _ball_arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], float]:
-        """Balls (n, 4), children (n, 2), reach (n, j), and how far from the origin a centre can come [m]."""
+    def _ball_arrays(self) -> tuple[Singles, Wholes, Wholes, Singles, float]:
+        """Balls (n, 4), children (n, 2), cores (n,), reach (n, j), and how far a centre can come from the origin
+        [m]."""
         roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.ball_count
         balls = np.zeros((roots + clusters + leaves, 4))
-        children = np.zeros((len(balls), 2), dtype=np.int64)
+        children, cores = np.zeros((len(balls), 2), dtype=np.int64), np.zeros(len(balls), dtype=np.int64)
         reach = np.zeros((len(balls), len(self.tree.joints)))
         farthest = 0.0
         cluster, leaf = roots, roots + clusters
@@ -172,12 +176,13 @@ class MotionScene:
             for number, ball in enumerate(tree.clusters):
                 first, end = tree.starts[number], tree.starts[number + 1]
                 balls[cluster], children[cluster] = ball, (leaf, leaf + end - first)
+                cores[cluster] = leaf + int(np.argmax(tree.leaves[first:end, 3]))
                 reach[cluster] = bounds[first:end].max(axis=0)
                 balls[leaf : leaf + end - first] = tree.leaves[first:end]
                 reach[leaf : leaf + end - first] = bounds[first:end]
                 cluster, leaf = cluster + 1, leaf + end - first
         balls[:, 3] *= 1.0 + 1e-6
-        return balls.astype(np.float32), children, (reach * (1.0 + 1e-6)).astype(np.float32), farthest
+        return balls.astype(np.float32), children, cores, (reach * (1.0 + 1e-6)).astype(np.float32), farthest
 
     def _obstacles(self, extra_margin: float) -> tuple[Obstacles, NDArray[np.float32]]:
         """All solids that stand still, and the rows (r, m) of their margins with each mover."""

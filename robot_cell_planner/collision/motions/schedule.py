@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from .arrays import BITS, DRIVES, JOINTS, LANES, SPEEDS, Double, Q
-from .certificate import HIT, UNCERTAIN, look
+from .certificate import look
+from .hits import HIT, UNCERTAIN
 from .simd import double, number, rows, set_double, set_real, vectorised
 
 SPACING = 0.125  # [rad or m] that the fastest joint makes between places at first

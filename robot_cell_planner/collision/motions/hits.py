@@ -1,0 +1,138 @@
+"""Compiled kernels that find hits quickly, as most motions of a search are blocked: what was hit lately is looked at
+first, then the largest ball of each cluster. A hit is one whatever comes first; so this changes no verdict.
+
+`scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays import (
+    BALLS,
+    BITS,
+    CARRIERS,
+    CHILDREN,
+    CORES,
+    HITS,
+    MARGINS,
+    NEAR,
+    NEARBY,
+    OBSTACLES,
+    PAIR_MARGINS,
+    PAIRS,
+    RECENT,
+    ROUNDING,
+    SHAPES,
+)
+from .lanes import obstacle_gaps, place_ball, square_between
+from .simd import below, inlined, number, real, rows, set_number, vectorised
+
+UNCERTAIN, HIT = 0, 1  # places in the bits of the work space
+AN_OBSTACLE, A_PAIR = 1, 2  # kinds of hits that are remembered
+
+
+@inlined
+def touch_of(scene: int, owner: int, ball: int, k: int) -> Any:
+    """How near the centre of an owner's ball may come to an obstacle."""
+    margin = real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * rows(scene, CARRIERS) + owner)
+    return real(scene, BALLS, 4 * ball + 3) + margin + real(scene, SHAPES, 20 * k + 19)
+
+
+@inlined
+def touch_between(scene: int, pair: int, n: int, m: int) -> Any:
+    """How near the centres of two balls may come to each other."""
+    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
+    return real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
+
+
+@vectorised
+def note(work: int, place: int, bits: int) -> None:
+    """Add lanes to those noted at a place of the bits."""
+    set_number(work, BITS, place, number(work, BITS, place) | bits)
+
+
+@vectorised
+def remember(work: int, kind: int, which: int, n: int, m: int) -> None:
+    """Remember a hit in place of the oldest."""
+    first = 4 * (RECENT - 1)
+    set_number(work, HITS, first, kind)
+    set_number(work, HITS, first + 1, which)
+    set_number(work, HITS, first + 2, n)
+    set_number(work, HITS, first + 3, m)
+    move_up(work, RECENT - 1)
+
+
+@vectorised
+def move_up(work: int, place: int) -> None:
+    """Put the hit at a place first, before those that were before it."""
+    for part in range(4):
+        value = number(work, HITS, 4 * place + part)
+        for i in range(place, 0, -1):
+            set_number(work, HITS, 4 * i + part, number(work, HITS, 4 * (i - 1) + part))
+        set_number(work, HITS, part, value)
+
+
+@vectorised
+def hit_again(scene: int, work: int) -> bool:
+    """Whether something that was hit lately is hit again; what the first of those finds is noted, and put first."""
+    for place in range(RECENT):
+        kind, which = number(work, HITS, 4 * place), number(work, HITS, 4 * place + 1)
+        n, m, found = number(work, HITS, 4 * place + 2), number(work, HITS, 4 * place + 3), 0
+        if kind == AN_OBSTACLE:
+            place_ball(scene, work, n, number(scene, CARRIERS, which))
+            touch = touch_of(scene, which, n, m)
+            found = below(obstacle_gaps(scene, work, m, n, touch), touch)
+        elif kind == A_PAIR:
+            place_ball(scene, work, n, number(scene, CARRIERS, number(scene, PAIRS, 2 * which)))
+            place_ball(scene, work, m, number(scene, CARRIERS, number(scene, PAIRS, 2 * which + 1)))
+            touch = touch_between(scene, which, n, m)
+            found = below(square_between(work, n, m), touch * touch)
+        if found != 0:
+            note(work, UNCERTAIN, found)
+            note(work, HIT, found)
+            move_up(work, place)
+            return True
+    return False
+
+
+@vectorised
+def core_hits(scene: int, work: int, owner: int) -> bool:
+    """Whether the largest ball of one of an owner's clusters hits an obstacle that is near the owner; if so, it is
+    noted."""
+    joint, count, obstacles = number(scene, CARRIERS, owner), number(work, NEARBY, owner), rows(scene, OBSTACLES)
+    if count == 0:
+        return False
+    for cluster in range(number(scene, CHILDREN, 2 * owner), number(scene, CHILDREN, 2 * owner + 1)):
+        core = number(scene, CORES, cluster)
+        place_ball(scene, work, core, joint)
+        for place in range(count):
+            k = number(work, NEAR, owner * obstacles + place)
+            touch = touch_of(scene, owner, core, k)
+            found = below(obstacle_gaps(scene, work, k, core, touch), touch)
+            if found != 0:
+                note(work, UNCERTAIN, found)
+                note(work, HIT, found)
+                remember(work, AN_OBSTACLE, owner, core, k)
+                return True
+    return False
+
+
+@vectorised
+def cores_collide(scene: int, work: int, pair: int) -> bool:
+    """Whether the largest balls of two clusters hit each other, one of either owner of a pair; if so, it is noted."""
+    a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
+    for first in range(number(scene, CHILDREN, 2 * a), number(scene, CHILDREN, 2 * a + 1)):
+        n = number(scene, CORES, first)
+        place_ball(scene, work, n, number(scene, CARRIERS, a))
+        for second in range(number(scene, CHILDREN, 2 * b), number(scene, CHILDREN, 2 * b + 1)):
+            m = number(scene, CORES, second)
+            place_ball(scene, work, m, number(scene, CARRIERS, b))
+            touch = touch_between(scene, pair, n, m)
+            found = below(square_between(work, n, m), touch * touch)
+            if found != 0:
+                note(work, UNCERTAIN, found)
+                note(work, HIT, found)
+                remember(work, A_PAIR, pair, n, m)
+                return True
+    return False
