@@ -74,8 +74,14 @@ class Channel:
             self.playback = Playback(self.trajectory, begins, self.scale, self.options, self.limits)
         elif now - self.played_at > longest_gap:
             self.playback.go_on_from(self.last.place, now)
-        self.last, self.played_at = self.playback.sample(now), now
-        self.history.append((stamp, self.last))
+        self._keep(self.playback.sample(now), now, stamp)
+
+    def _keep(self, sample: PlaybackSample, now: float, stamp: int) -> None:
+        """Take note of what is commanded now, stamp [ns] in the time of messages."""
+        self.last, self.played_at = sample, now
+        if self.history and stamp < self.history[-1][0]:
+            self.history.clear()  # the time of messages was set back: what was sent before is not found by it any more
+        self.history.append((stamp, sample))
 
     def remember(self, predecessor: Channel) -> None:
         """Take over what was commanded before of its joints; those that stood still are where it begins."""
@@ -111,9 +117,11 @@ class Channel:
         """Whether another channel has taken its place."""
         return self.successor is not None and self.ended
 
-    def hands_over(self, now: float) -> bool:
-        """Whether its successor's time has come, and it is where that begins."""
-        return self.successor is not None and self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
+    def hands_over(self, now: float, longest_gap: float) -> bool:
+        """Whether its successor's time has come, and it is where that begins; after a longer gap it is not."""
+        if self.successor is None or now - self.played_at > longest_gap:
+            return False
+        return self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
 
     def has_kept_to(self, law: SpeedLaw) -> bool:
         """Whether it still moves as it was expected to."""

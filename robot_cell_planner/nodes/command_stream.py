@@ -27,8 +27,6 @@ from .channels import Channel
 FIELDS = ("position", "velocity", "effort")
 OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
 Clock = Callable[[], float]
-CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
-SENT_KEPT = 2048  # commands that are remembered, to hold late measurements against
 # How far ahead a change of speed is made, so that the stream need not wait for it [s]; the next if one came too late.
 LEADS = (0.02, 0.06, 0.2)
 
@@ -225,7 +223,7 @@ class CommandStream:
         for index, channel in enumerate(self._channels):
             if channel.successor is None:
                 continue
-            if channel.hands_over(now):
+            if channel.hands_over(now, self._longest_gap):
                 self._channels[index] = channel.successor[0]
                 self._channels[index].remember(channel)
                 channel.ended_at = time.monotonic()

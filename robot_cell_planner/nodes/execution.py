@@ -18,7 +18,8 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
 
-from ..errors import ExecutionError, InvalidRequestError, NotSupportedError, StoppedError, Value
+from ..errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
+from .clock_watch import ClockWatch
 from .command_stream import CommandStream, StreamStatistics
 from .controller_motion import ControllerDrive
 from .conversions.basic import (
@@ -107,6 +108,7 @@ class ExecutionNode(CellNode):
         self._told_at = 0.0
         self._ends_at = math.inf
         self._looks = 0
+        self._clock_watch = ClockWatch()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
         self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
@@ -156,6 +158,7 @@ class ExecutionNode(CellNode):
     def _on_watch(self) -> None:
         """Read what was measured, and let the motions look at it."""
         self._feedback.look(time.monotonic())
+        self._look_at_clock()
         for message in self._joint_states.take():
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
             values = message.position, message.velocity, message.effort
@@ -177,6 +180,23 @@ class ExecutionNode(CellNode):
             self._runner.tell()
         if now >= self._ends_at and not (self._moving.owner or self._gripping.owner):
             rclpy.try_shutdown()
+
+    def _look_at_clock(self) -> None:
+        """End motions if simulated time was set while they run."""
+        clock = self.get_clock()
+        if not clock.ros_time_is_active:
+            return
+        error = self._clock_watch.look(clock.now().nanoseconds, time.monotonic())
+        if error is not None:
+            self._stop_all(error)
+
+    def _stop_all(self, error: RobotCellError) -> None:
+        """Stop whatever moves, on its path."""
+        self.get_logger().warning(str(error))
+        for motion in self._runner.motions:
+            motion.stop(error)
+        if self._servo is not None:
+            self._servo.stop(error)
 
     def _look_for_others(self) -> None:
         """End motions if somebody else has begun to give commands."""

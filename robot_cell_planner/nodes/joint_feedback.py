@@ -42,6 +42,7 @@ class JointFeedback:
         self._looked = math.inf
         self._paused = 0.0
         self._joints: dict[str, Measurement] = {}
+        self._held_up: dict[str, int] = {}  # [ns] for how long the latest measurements may have waited to be looked at
         self.passed_over = 0
         self._faults: list[FeedbackLostError] = []
 
@@ -87,7 +88,7 @@ class JointFeedback:
         step = abs(new.position - last.position)
         passed = new.stamp - last.stamp
         ahead = passed - int((new.arrival - last.arrival) * 1e9)
-        if passed < 0 or ahead > CLOCK_STEP:
+        if passed < 0 or ahead > CLOCK_STEP + self._waited(name, last, new, ahead):
             way, by = ("back", -passed) if passed < 0 else ("ahead", ahead)
             text = f"the clock of joint_states was set {way}, seen at {name}"
             values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
@@ -96,6 +97,15 @@ class JointFeedback:
             text, values = f"joint_states says that {name} jumped", (Value("step", step, self._jump),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
         return True
+
+    def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
+        """For how long the measurement before this one may have waited to be looked at [ns]: what queued up during a
+        pause comes at once after it, and then the stamps seem to leap ahead."""
+        waited = self._held_up.get(name, 0)
+        paused = new.paused > last.paused
+        if waited or paused:
+            self._held_up[name] = max(waited - (ahead if paused else max(ahead, 0)), 0)
+        return waited
 
     def take_faults(self) -> list[FeedbackLostError]:
         """What went wrong since this was last asked, joint by joint."""

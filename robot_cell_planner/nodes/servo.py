@@ -89,6 +89,11 @@ class ServoServer:
     def on_fault(self, error: RobotCellError) -> None:
         """The measured joints, or some of them, cannot be trusted."""
         if self._running is not None and set(error.subjects) & set(self._running.session.channel.joints):
+            self.stop(error)
+
+    def stop(self, error: RobotCellError) -> None:
+        """End servo, if it is active, by a stop of the robot."""
+        if self._running is not None:
             self._running.interrupt.set(error)
 
     async def _set_servo(self, request: Any, response: Any) -> None:

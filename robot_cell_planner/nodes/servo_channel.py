@@ -34,16 +34,14 @@ class ServoChannel(Channel):
     def play(self, now: float, stamp: int, longest_gap: float) -> None:
         """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
         passed = now - self.played_at
-        state = self.follower.state
         if passed > longest_gap:
             self.follower.go_on_from_rest()
         elif passed > 0.0:
             velocities, until = self._wanted
             stands = self.stopping or now > until
-            state = self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
-        self.last = PlaybackSample(0.0, state.positions, state.velocities, state.accelerations)
-        self.played_at = now
-        self.history.append((stamp, self.last))
+            self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
+        state = self.follower.state
+        self._keep(PlaybackSample(0.0, state.positions, state.velocities, state.accelerations), now, stamp)
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Whether rest after a stop is what was last played."""

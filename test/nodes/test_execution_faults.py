@@ -2,6 +2,7 @@
 its path, within the limits of the joints, and with a named reason."""
 
 import math
+import signal
 import threading
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from action_goals import execute, follow, move
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from fake_robot import FakeRobot, swing
+from fake_robot import PERIOD, FakeRobot, swing
 from geometry_msgs.msg import Point, Pose
-from recorded import check_limits, check_rest, positions, velocities
+from rclpy.duration import Duration
+from recorded import check_limits, check_rest, positions, stamps, velocities
+from rosgraph_msgs.msg import Clock
 from running import DEMO, wait_until_answered
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
@@ -32,6 +35,7 @@ PAN = ARM[0]
 HOME = [STATE.configuration[joint] for joint in ARM]
 FAR = [-2.6, *HOME[1:]]  # the first joint turned away from the table
 LIMITS = [getattr(CELL.variables[PAN].limits, name) for name in ("velocity", "acceleration", "jerk")]
+LONGEST_GAP = 0.1  # [s] of the stream; after longer ones it goes on from rest
 EXECUTION = {
     "joints": f"[{', '.join(ARM)}]",
     "command_fields": "[position, velocity, effort]",
@@ -198,6 +202,78 @@ def test_a_clock_that_jumps(client, robot, seconds, way):
     assert error.values[0].value == pytest.approx(3600.0, abs=10.0)
     robot.clock_error = 0.0
     check_stop(robot)
+
+
+class SimulatedTime:
+    """Publishes /clock: the time of the computer, wrong by error [s]."""
+
+    def __init__(self, node):
+        self.error = 0.0
+        self._node = node
+        self._publisher = node.create_publisher(Clock, "/clock", 1)
+        self._timer = node.create_timer(0.005, self._publish)
+
+    def _publish(self):
+        now = self._node.get_clock().now() + Duration(seconds=self.error)
+        self._publisher.publish(Clock(clock=now.to_msg()))
+
+    def end(self):
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+
+@pytest.fixture
+def simulated_time(client, world, start_node):
+    """An execution node that runs on the time of /clock, in place of the other."""
+    simulated = SimulatedTime(client.node)
+    world.nodes["execution_node"].stop()
+    node = start_node("execution_node", use_sim_time=True, **EXECUTION)
+    wait_until_answered(_scale_client(client), srv.SetSpeedScale.Request(scale=1.0))
+    yield simulated
+    node.stop()
+    simulated.end()
+
+
+def test_simulated_time_that_jumps(client, robot, simulated_time):
+    for seconds, way in ((3600.0, "ahead"), (0.0, "back")):
+        sent = begin(client, robot)
+        simulated_time.error = seconds
+        error = check_error(sent.wait(), "StoppedError", "clock", "/clock", f"set {way}")
+        assert error.values[0].value == pytest.approx(3600.0, abs=10.0)
+        check_stop(robot)
+
+
+def test_simulated_time_that_jumps_with_the_robot(client, robot, simulated_time):
+    """As when a simulation is reset: the stamps of joint_states jump, too; whichever is seen first is told."""
+    sent = begin(client, robot)
+    simulated_time.error = robot.clock_error = -3600.0
+    assert sent.wait().result.error.name in ("StoppedError", "FeedbackLostError")
+    check_error(sent, sent.result.error.name, "clock", "set back")
+    check_stop(robot)
+
+
+@pytest.mark.parametrize("cycles", [100, 700])  # of the robot: half a second, and longer than the clock may be off
+def test_a_gap_in_the_stream(client, robot, world, cycles):
+    """What stands still with the robot under way goes on from where it was, not where it would be by now."""
+    start_at(client, robot)
+    sent = execute(client, to_and_fro(2))
+    wait_for(robot, sent, lambda command: command[PAN] < -1.7)
+    process = world.nodes["execution_node"].process
+    process.send_signal(signal.SIGSTOP)
+    robot.run_for(cycles)
+    process.send_signal(signal.SIGCONT)
+    assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
+    assert sent.result.record.longest_interval > 0.9 * cycles * PERIOD
+    robot.wait_for_rest(ARM)
+    commands = robot.taken()
+    gaps = np.flatnonzero(np.diff(stamps(commands)) > LONGEST_GAP)
+    p, v = check_limits(commands, PAN, LIMITS)
+    assert len(gaps) >= 1
+    assert np.array_equal(p[gaps + 1], p[gaps])
+    assert not v[gaps + 1].any()
+    steps = np.delete(np.abs(np.diff(p)), gaps)
+    assert steps.max() <= LIMITS[0] * LONGEST_GAP
+    assert p[-1] == pytest.approx(HOME[0])
 
 
 def test_cancel(client, robot):
@@ -408,8 +484,7 @@ def test_a_move_plans_a_way_around_if_asked(client, robot, box):
     assert not checker.in_collision_batch(positions(commands, ARM)[::10]).any()
     # Neither the stop nor the new beginning is a jump.
     fastest = max(CELL.variables[joint].limits.velocity for joint in ARM)
-    longest_gap = 0.1  # [s] of the stream; after longer ones it goes on from rest
-    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < longest_gap * SPEED * fastest * 1.01
+    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < LONGEST_GAP * SPEED * fastest * 1.01
     assert np.abs(velocities(commands, ARM)).max() < SPEED * fastest * 1.01
 
 

@@ -1,0 +1,86 @@
+"""What a channel of the command stream plays after a gap of the stream, and after its time was set."""
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.nodes.channels import Channel
+from robot_cell_planner.nodes.servo_channel import ServoChannel
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+LONGEST_GAP = 0.1
+PERIOD = 0.004
+SECOND = 1_000_000_000
+
+
+def line(start, end, duration=2.0):
+    """A trajectory on a straight line, at one speed from its beginning on."""
+    times, positions = np.array([0.0, duration]), np.array([[start], [end]])
+    return Trajectory(("joint",), times, positions, np.full((2, 1), (end - start) / duration))
+
+
+def channel(trajectory):
+    return Channel(("joint",), "owner", trajectory, 1.0, PlaybackOptions(), lambda: None)
+
+
+def play(played, begin, end):
+    for now in np.arange(begin, end, PERIOD):
+        played.play(float(now), round(now * SECOND), LONGEST_GAP)
+    return float(now)
+
+
+def test_after_a_gap_it_goes_on_from_rest_where_it_was():
+    played = channel(line(0.0, 1.0))
+    now = play(played, 0.0, 0.5)
+    before = played.last
+    now += 0.6
+    played.play(now, round(now * SECOND), LONGEST_GAP)
+    assert played.last.positions == pytest.approx(before.positions, abs=1e-12)
+    assert not played.last.velocities.any()
+    steps = []
+    while not played.has_come_to_its_end(now):
+        last, now = played.last.positions, now + PERIOD
+        played.play(now, round(now * SECOND), LONGEST_GAP)
+        steps.append(played.last.positions - last)
+    assert 0.0 <= np.min(steps) <= np.max(steps) <= 0.5 * PERIOD * (1 + 1e-9)
+    assert played.last.positions == pytest.approx([1.0])
+
+
+def test_a_gap_below_the_longest_is_made_up_for():
+    played = channel(line(0.0, 1.0))
+    now = play(played, 0.0, 0.5) + 0.09
+    played.play(now, round(now * SECOND), LONGEST_GAP)
+    assert played.last.positions == pytest.approx([0.5 * now])
+
+
+@pytest.mark.parametrize("gap, goes_over", [(0.05, True), (0.6, False)])
+def test_a_successor_whose_time_came_in_a_gap_begins_only_if_the_robot_went_on(gap, goes_over):
+    played, successor = channel(line(0.0, 1.0)), channel(line(0.25, 2.0))
+    now = play(played, 0.0, 0.48)
+    successor.begins = 0.5
+    played.successor = successor, played.playback.law
+    assert not played.hands_over(now, LONGEST_GAP)
+    assert played.hands_over(now + gap, LONGEST_GAP) is goes_over
+
+
+def test_servo_is_at_rest_after_a_gap():
+    limits = MotionLimits(("joint",), *(np.array([value]) for value in (-9.0, 9.0, 1.0, 5.0, 50.0)))
+    played = ServoChannel(("joint",), "owner", limits, np.zeros(1))
+    played.follow(np.array([0.5]), 10.0)
+    now = play(played, 0.0, 0.5)
+    before = played.last
+    assert before.velocities[0] > 0.4
+    now += 0.6
+    played.play(now, round(now * SECOND), LONGEST_GAP)
+    assert np.array_equal(played.last.positions, before.positions)
+    assert not played.last.velocities.any()
+
+
+def test_what_was_commanded_is_found_after_the_time_of_messages_was_set_back():
+    played = channel(line(0.0, 1.0))
+    now = play(played, 0.0, 0.5)
+    for index in range(1, 50):
+        played.play(now + index * PERIOD, index * SECOND // 250, LONGEST_GAP)
+    at = played.at(25 * SECOND // 250)
+    assert at.positions == pytest.approx([0.5 * (now + 25 * PERIOD)])

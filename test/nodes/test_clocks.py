@@ -1,0 +1,95 @@
+"""Clocks that were set, told from time that passed: in the stamps of joint_states, and on /clock."""
+
+import math
+
+import pytest
+
+from robot_cell_planner.nodes.clock_watch import ClockWatch
+from robot_cell_planner.nodes.joint_feedback import JointFeedback
+
+SECOND = 1_000_000_000
+START = 5 * SECOND
+PERIOD = 0.005
+
+
+class Joint:
+    """What is measured of one joint; now: steady clock [s], stamp: of the robot's clock [ns]."""
+
+    def __init__(self):
+        self.feedback = JointFeedback(jump=0.5)
+        self.now, self.stamp = 0.0, START
+        for _ in range(20):
+            self.receive(PERIOD, PERIOD)
+
+    def receive(self, passed, robot_passed):
+        self.now += passed
+        self.stamp += round(robot_passed * SECOND)
+        self.feedback.look(self.now)
+        self.feedback.update(["joint"], [0.0], [], [], self.stamp, self.now)
+
+    @property
+    def faults(self):
+        return [error.message for error in self.feedback.take_faults()]
+
+
+def test_stamps_that_go_on_are_no_fault():
+    joint = Joint()
+    for passed in (PERIOD, 0.04, 0.9):
+        joint.receive(passed, passed)
+    assert joint.faults == []
+
+
+@pytest.mark.parametrize("speed", [0.1, 3.0])
+def test_a_simulation_may_be_slower_or_faster(speed):
+    joint = Joint()
+    for _ in range(1000):
+        joint.receive(PERIOD, speed * PERIOD)
+    assert joint.faults == []
+
+
+@pytest.mark.parametrize("seconds, way", [(1.5, "ahead"), (3600.0, "ahead"), (-1.5, "back"), (-4.5, "back")])
+def test_a_clock_of_the_robot_that_was_set(seconds, way):
+    joint = Joint()
+    joint.receive(PERIOD, PERIOD + seconds)
+    (fault,) = joint.faults
+    assert f"set {way}" in fault
+    joint.receive(PERIOD, PERIOD)
+    assert joint.faults == []
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_what_waited_while_nobody_looked_is_no_clock_that_was_set(kept):
+    """After a pause of four seconds come the messages that the queue has kept, at once, and then new ones."""
+    joint = Joint()
+    joint.receive(4.0, PERIOD)
+    for _ in range(kept):
+        joint.receive(0.0, PERIOD)
+    joint.receive(PERIOD, 4.0 - kept * PERIOD)
+    assert joint.faults == []
+    # What was waited for has come: the next step ahead is one of the clock.
+    joint.receive(PERIOD, 1.5)
+    assert len(joint.faults) == 1
+
+
+class TestClockOfTheNode:
+    def test_time_that_goes_on_at_any_speed_and_stands(self):
+        watch = ClockWatch()
+        stamp, now = START, 0.0
+        for passed, simulated in ((0.02, 0.02), (0.02, 0.002), (0.02, 0.2), (5.0, 5.0), (8.0, 0.0), (2.0, 10.0)):
+            now, stamp = now + passed, stamp + round(simulated * SECOND)
+            assert watch.look(stamp, now) is None
+
+    def test_the_first_time_is_no_jump(self):
+        watch = ClockWatch()
+        assert watch.look(0, 0.0) is None
+        assert watch.look(START, 0.02) is None
+
+    @pytest.mark.parametrize("seconds, way", [(1.5, "ahead"), (-1.5, "back")])
+    def test_a_jump_is_told_once(self, seconds, way):
+        watch = ClockWatch()
+        watch.look(START, 0.0)
+        stamp = START + round((seconds + 0.02) * SECOND)
+        error = watch.look(stamp, 0.02)
+        assert f"set {way}" in error.message
+        assert math.isclose(error.values[0].value, 1.5, abs_tol=0.03)
+        assert watch.look(stamp + SECOND // 50, 0.04) is None
