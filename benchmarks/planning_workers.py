@@ -25,7 +25,8 @@ from robot_cell_planner.errors import CancelledError, RobotCellError, TimedOutEr
 from robot_cell_planner.planning import tasks
 from robot_cell_planner.planning.planners import PLANNERS
 from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.workers import TaskControl, WorkerPool
+from robot_cell_planner.planning.worker_process import TaskControl
+from robot_cell_planner.planning.workers import WorkerPool
 
 from .planning_problems import Problem, own_problems
 from .results import Results

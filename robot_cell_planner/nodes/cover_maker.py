@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from rclpy.task import Future
 
 from ..cell.cell import RobotCell
+from ..cell.changes import Scene
 from ..collision.spheres.report import cover_cell, graspable
 from ..errors import GeometryError
 from .node import CellNode
@@ -20,10 +22,13 @@ NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
 class CoverMaker:
     """Covers the links, tools and bodies of a replica that move or may be gripped, whenever those change. Covers are
-    kept on disk, where workers find them."""
+    kept on disk, where workers find them. on_covered(scene): called when there is nothing more to make for a while."""
 
-    def __init__(self, node: CellNode, replica: SceneReplica) -> None:
+    def __init__(
+        self, node: CellNode, replica: SceneReplica, on_covered: Callable[[Scene], None] = lambda scene: None
+    ) -> None:
         self._node = node
+        self._on_covered = on_covered
         self._replica = replica
         self._covered = self._making = NOTHING
         self._waiting: list[Future] = []
@@ -76,3 +81,5 @@ class CoverMaker:
             if not future.done():
                 future.set_result(None)
         self._follow()
+        if self._making == NOTHING:
+            self._on_covered(self._replica.scene)

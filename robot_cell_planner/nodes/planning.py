@@ -17,6 +17,7 @@ from ..errors import NotSupportedError, RobotCellError
 from ..planning import tasks
 from ..planning.look_ahead import LookAheadRequest
 from ..planning.planners import AUTOMATIC, PLANNERS
+from ..planning.preparation import PREPARE
 from ..planning.request import PlanningOptions
 from ..planning.watch import Progress
 from ..planning.worker_jobs import Job
@@ -37,6 +38,7 @@ from .plan_markers import PlanMarkers
 from .replica import SceneReplica
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 
+PRELOAD = ("robot_cell_planner.planning.preload",)  # imported by workers before they are forked
 PARAMETERS = (
     Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
     Parameter(
@@ -96,12 +98,13 @@ class PlanningNode(CellNode):
         self._replica = SceneReplica(self, self._models, self.parameters["wait_timeout"])
         self._pool = WorkerPool(
             self.parameters["workers"],
-            preload=("robot_cell_planner.planning.preload",),
+            preload=PRELOAD,
             niceness=self.parameters["worker_niceness"],
+            preparation=PREPARE,
         )
         # Who is about to move, or moves, waits for no planning.
-        self._checks = WorkerPool(1, preload=("robot_cell_planner.planning.preload",))
-        self._covers = CoverMaker(self, self._replica)
+        self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
+        self._covers = CoverMaker(self, self._replica, self._prepare)
         self._markers = PlanMarkers(self)
         self._running: dict[bytes, Job] = {}
         self._served = 0
@@ -115,6 +118,11 @@ class PlanningNode(CellNode):
         defaults = self._planning_defaults, self._timing_defaults
         self._paths = PathServices(self, self._replica, self._work, *defaults, roots, most)
         self._diagnostics = Diagnostics(self, "planning", self._check)
+
+    def _prepare(self, scene: Scene) -> None:
+        """Let the workers get to know a scene before it is asked about."""
+        for pool in (self._checks, self._pool):
+            pool.prepare(scene)
 
     def close(self) -> None:
         for job in list(self._running.values()):

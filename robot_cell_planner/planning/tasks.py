@@ -30,7 +30,7 @@ from .plan import Plan
 from .plan_check import PlanVerdict
 from .plan_check import verify_plan as hold_against_cell
 from .request import MotionRequest, PlanningOptions
-from .workers import TaskControl
+from .worker_process import TaskControl
 
 PLAN_MOTION = f"{__name__}:plan_motion"
 PLAN_CARTESIAN = f"{__name__}:plan_cartesian"

@@ -72,6 +72,12 @@ class Job:
         text = "the time limit of the request ended it"
         return TimedOutError(f"{text} {when}" if when else text, values=numbers)
 
+    @property
+    def waits(self) -> bool:
+        """Whether no worker has begun it, and it has not ended."""
+        with self._lock:
+            return not (self._taken or self._ended)
+
     def take(self) -> bool:
         """Begin the job in a worker; False: it has ended while it waited."""
         with self._lock:

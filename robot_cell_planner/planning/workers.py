@@ -3,52 +3,39 @@
 A worker holds the cells that it has seen, so that only states travel with most requests. It is forked from a server
 process that has imported everything already, which makes a replacement quick. The limit in time and a cancellation are
 kept whatever the task does: a task that does not end by itself within a grace period is killed with its worker.
+
+Before a worker takes a job about a cell that is new to it, it is prepared for that cell; the job counts as waiting for
+a worker until then, so that its cancellation and its time limit end it at once and cost no worker.
 """
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
-import os
 import queue
 import signal
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from typing import Any
 
-from ..cell.cell import RobotCell
 from ..cell.changes import Scene
-from ..cell.state import RobotCellState
 from ..errors import (
     CancelledError,
-    InternalError,
     LimitExceededError,
     RobotCellError,
     Value,
     WorkerCrashedError,
 )
 from .worker_jobs import Alarm, Job
+from .worker_process import CELLS_KEPT, work
 
 GRACE = 0.02  # [s] how long a task may take to notice that it should end
-CELLS_KEPT = 4
 MOST_WAITING = 1000
-READY = "ready"  # what a worker says first
+LOOK = 0.1  # [s] between two looks, while a worker prepares, whether the pool is closing
+MOST_PREPARING = 120.0  # [s] after which a worker that prepares for a cell is given up
 END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
-
-
-class TaskControl:
-    """What a running task has of the outside: it says how far it is, and asks whether to go on."""
-
-    def __init__(self, report: Callable[[Any], None], is_cancelled: Callable[[], bool]) -> None:
-        self.progress = report
-        self.cancelled = is_cancelled
-
-
-Task = Callable[[Scene, Any, TaskControl], Any]
 
 
 @dataclass
@@ -57,6 +44,7 @@ class _Worker:
     pipe: Any
     flag: Any
     cells: list[str] = field(default_factory=list)
+    prepared: list[str] = field(default_factory=list)
 
     def end(self) -> None:
         self.process.kill()
@@ -64,18 +52,28 @@ class _Worker:
         self.pipe.close()
 
 
+class _Look:
+    """In place of a job: whoever gets it looks at what there is to prepare for."""
+
+
 class WorkerPool:
     """A fixed number of worker processes and a queue of jobs before them.
 
     preload: modules that the workers are to have imported. niceness: added to that of the process, so that planning
-    gives way to whatever streams or simulates. Callbacks of jobs run in threads of the pool.
+    gives way to whatever streams or simulates. preparation: the task, without a request, that makes a worker ready for
+    a cell; what it raises is left to the jobs to find. Callbacks of jobs run in threads of the pool.
     """
 
-    def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0) -> None:
+    def __init__(
+        self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = ""
+    ) -> None:
         self._context: Any = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
         self._niceness = niceness
-        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._preparation = preparation
+        self._latest: Scene | None = None  # what workers prepare for when they have nothing to do
+        self._looks = 0  # that are in the queue
+        self._jobs: queue.Queue[Job | _Look | None] = queue.Queue()
         self._closing = False
         self._no_worker = ""  # why the last attempt to start one failed
         self._alarm = Alarm()
@@ -113,6 +111,14 @@ class WorkerPool:
                 return job
         self._watch(job)
         return job
+
+    def prepare(self, scene: Scene) -> None:
+        """Let workers that have nothing to do prepare for a scene's cell, and later those that take their places."""
+        with self._lock:
+            self._latest = scene
+            missing, self._looks = len(self._threads) - self._looks, len(self._threads)
+        for _ in range(missing):
+            self._jobs.put(_Look())
 
     def _watch(self, job: Job) -> None:
         if job.time_limit:
@@ -158,7 +164,7 @@ class WorkerPool:
     def _fork(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         flag = self._context.RawValue("b", 0)
-        process = self._context.Process(target=_work, args=(theirs, flag, self._niceness), daemon=True)
+        process = self._context.Process(target=work, args=(theirs, flag, self._niceness), daemon=True)
         process.start()
         theirs.close()
         ours.recv()  # it listens: what is sent from now on does not have to wait for it
@@ -170,17 +176,26 @@ class WorkerPool:
         worker = self._start()
         self._begin()
         while True:
+            worker = self._prepared(worker, self._latest)
             job = self._jobs.get()
             if job is None or self._closing:
-                if job is not None:
+                if isinstance(job, Job):
                     job.finish(None, CancelledError("the pool of workers is closing"))
                 break
-            if not job.take():
+            if isinstance(job, _Look):
+                with self._lock:
+                    self._looks -= 1
+                continue
+            if not job.waits:
                 continue
             if worker is None or not worker.process.is_alive():
                 if worker is not None:
                     worker.end()
                 worker = self._start()
+            self._latest = job.scene
+            worker = self._prepared(worker, job.scene)
+            if not job.take():
+                continue
             if worker is None:
                 text = f"no worker can be started: {self._no_worker}"
                 job.finish(None, WorkerCrashedError(text, subjects=(job.task,)))
@@ -189,13 +204,41 @@ class WorkerPool:
         if worker is not None:
             worker.end()
 
+    def _prepared(self, worker: _Worker | None, scene: Scene | None) -> _Worker | None:
+        """Prepare a worker for a scene's cell, if it is not; returns the worker that is there afterwards. One that does
+        not survive it has another in its place, which leaves it to the jobs to tell what is wrong."""
+        if worker is None or scene is None or not self._preparation:
+            return worker
+        digest = scene.cell.digest()
+        if digest in worker.prepared:
+            return worker
+        if not self._prepares(worker, scene):
+            worker.end()
+            worker = self._start()
+        if worker is not None:
+            worker.prepared = [*worker.prepared[1 - CELLS_KEPT :], digest]
+        return worker
+
+    def _prepares(self, worker: _Worker, scene: Scene) -> bool:
+        """Whether a worker comes to the end of its preparation."""
+        worker.flag.value = 0
+        patience = time.monotonic() + MOST_PREPARING
+        try:
+            _send(worker, self._preparation, scene, None)
+            while not self._closing and time.monotonic() < patience:
+                if worker.pipe.poll(LOOK) and worker.pipe.recv()[0] != "progress":
+                    return True
+        except (EOFError, OSError):
+            worker.process.join(timeout=1.0)
+        return False
+
     def _run(self, worker: _Worker, job: Job) -> _Worker | None:
         """Run a job to its end; returns the worker that is there afterwards, which may be a new one, or none."""
         worker.flag.value = 0
         ending: RobotCellError | None = None
         deadline = job.deadline
         try:
-            _send(worker, job)
+            _send(worker, job.task, job.scene, job.request)
             while True:
                 left = deadline - time.monotonic()
                 ready = connection.wait([worker.pipe, job.wake[0]], None if left == float("inf") else max(left, 0.0))
@@ -239,49 +282,9 @@ def _with_partial(ending: RobotCellError, content: Any) -> RobotCellError:
     return ending
 
 
-def _send(worker: _Worker, job: Job) -> None:
-    digest = job.scene.cell.digest()
+def _send(worker: _Worker, task: str, scene: Scene, request: Any) -> None:
+    digest = scene.cell.digest()
     known = digest in worker.cells
     if not known:
         worker.cells = [*worker.cells[1 - CELLS_KEPT :], digest]
-    worker.pipe.send((job.task, digest, None if known else job.scene.cell, job.scene.state, job.request))
-
-
-# What follows runs in the worker.
-
-
-def _work(pipe: Any, flag: Any, niceness: int) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(niceness)
-    pipe.send(READY)
-    cells: OrderedDict[str, RobotCell] = OrderedDict()
-    while True:
-        try:
-            task, digest, cell, state, request = pipe.recv()
-        except (EOFError, OSError):
-            return
-        if cell is not None:
-            cells[digest] = cell
-            if len(cells) > CELLS_KEPT:
-                cells.popitem(last=False)
-        pipe.send(_answer(task, cells[digest], state, request, pipe, flag))
-
-
-def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:
-    control = TaskControl(lambda progress: pipe.send(("progress", progress)), lambda: bool(flag.value))
-    try:
-        module, _, function = task.partition(":")
-        run: Task = getattr(importlib.import_module(module), function)
-        return "result", run(Scene(cell, state), request, control)
-    except RobotCellError as error:
-        return "error", error
-    except Exception as error:
-        # The last fence: whatever a task raises costs that request alone, and is told in full.
-        return "error", InternalError(f"{type(error).__name__}: {error}", stage=task)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
+    worker.pipe.send((task, digest, None if known else scene.cell, scene.state, request))

@@ -9,9 +9,13 @@ import threading
 
 import numpy as np
 import pytest
+from frozendict import frozendict
+from msgspec.structs import replace
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.collision.motions import ball_tree, joint_tree
+from robot_cell_planner.collision.spheres import cover
 from robot_cell_planner.errors import (
     CancelledError,
     InternalError,
@@ -22,10 +26,13 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.planning import tasks
 from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.plan_file import plan_to_json
+from robot_cell_planner.planning.preparation import prepare
 from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.worker_process import TaskControl
 from robot_cell_planner.planning.workers import WorkerPool
 
 SCENE = Scene(*wall_with_gap())
+MAKERS = (ball_tree._made, joint_tree._chain_bounds, cover.cover)
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +161,92 @@ def children():
             found.append((int(entry), parent))
     servers = {pid for pid, parent in found if parent == os.getpid()}
     return [pid for pid, parent in found if parent in servers]
+
+
+def other_scene():
+    """A cell without the wall."""
+    cell, _ = wall_with_gap()
+    cell = replace(cell, bodies=frozendict())
+    return Scene(cell, cell.default_state())
+
+
+@contextlib.contextmanager
+def preparing(task, size=1):
+    pool = WorkerPool(size, preparation=f"worker_tasks:{task}")
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def test_a_worker_is_prepared_once_for_each_cell_before_its_first_job():
+    first, second = SCENE.cell.digest(), other_scene().cell.digest()
+    with preparing("prepare") as pool:
+        assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
+        assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
+        assert pool.run("worker_tasks:prepared", other_scene(), None)[1] == [first, second]
+
+
+def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_job():
+    with preparing("prepare") as pool:
+        before, _ = pool.run("worker_tasks:prepared", SCENE, None)
+        for task in ("crash", "hang"):
+            end = Ended(pool, f"worker_tasks:{task}", time_limit=0.2)
+            assert isinstance(end.wait()[1], WorkerCrashedError | TimedOutError)
+            after, cells = pool.run("worker_tasks:prepared", SCENE, None)
+            assert after != before
+            assert cells == [SCENE.cell.digest()]
+            before = after
+
+
+def stopped_child():
+    """The process of a worker that stands still."""
+    for _ in range(100_000):
+        for pid in children():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "T":
+                    return pid
+    raise AssertionError("no worker stands still")
+
+
+def test_what_ends_a_job_while_its_worker_prepares_costs_no_worker():
+    with preparing("prepare_when_continued") as pool:
+        cancelled = Ended(pool, "worker_tasks:prepared")
+        worker = stopped_child()
+        cancelled.job.cancel()
+        assert isinstance(cancelled.wait()[1], CancelledError)
+        limited = Ended(pool, "worker_tasks:prepared", time_limit=0.05)
+        assert isinstance(limited.wait()[1], TimedOutError)
+        # Both have ended while the worker stood still; it goes on with its preparation, and takes the next job.
+        assert stopped_child() == worker
+        served = Ended(pool, "worker_tasks:prepared")
+        os.kill(worker, signal.SIGCONT)
+        assert served.wait() == ((worker, [SCENE.cell.digest()]), None)
+
+
+def test_workers_prepare_for_a_scene_that_they_are_told_of():
+    with preparing("prepare_when_continued") as pool:
+        pool.prepare(SCENE)
+        worker = stopped_child()
+        os.kill(worker, signal.SIGCONT)
+        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest()])
+        for _ in range(10):
+            pool.prepare(SCENE)
+        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest()])
+
+
+def test_a_preparation_that_kills_its_worker_leaves_the_job_to_tell_what_is_wrong():
+    with preparing("prepare_badly") as pool:
+        assert pool.run("worker_tasks:prepared", SCENE, None)[1] == []
+
+
+def test_a_request_of_a_cell_that_was_prepared_makes_nothing_again():
+    cell, state = wall_with_gap()
+    prepare(Scene(cell, state), None, TaskControl(lambda progress: None, lambda: False))
+    made = [maker.cache_info().misses for maker in MAKERS]
+    # As in a worker: the state of each request is another object.
+    plan_motion(cell, state.with_configuration(state.configuration), request(1))
+    assert [maker.cache_info().misses for maker in MAKERS] == made
 
 
 def test_workers_killed_at_random_moments_are_replaced(pool):

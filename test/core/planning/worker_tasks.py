@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import signal
 import time
 
 
@@ -35,3 +36,24 @@ def chatter(scene, request, control):
     """Tells how far it is without end, and hears nothing."""
     while True:
         control.progress("going on")
+
+
+PREPARED = []  # digests of cells that this process was prepared for
+
+
+def prepare(scene, request, control):
+    PREPARED.append(scene.cell.digest())
+
+
+def prepare_when_continued(scene, request, control):
+    """Stands still until it gets SIGCONT."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+    PREPARED.append(scene.cell.digest())
+
+
+def prepare_badly(scene, request, control):
+    os.kill(os.getpid(), 11)
+
+
+def prepared(scene, request, control):
+    return os.getpid(), list(PREPARED)
