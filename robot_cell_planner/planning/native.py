@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ..collision.motions.certifier import COARSE, MotionCertifier
@@ -28,6 +30,7 @@ ROOMS = np.array((0.6, 1.5, math.inf))[:, None]
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
 FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
+_of_thread = threading.local()
 _WEIGHTS: WeakKeyDictionary[MotionCertifier, Array] = WeakKeyDictionary()
 
 
@@ -97,8 +100,8 @@ class NativePlanner:
                 limit = min(limit, options.state_limit - self._leads.states)
                 found = kernels.grow(
                     *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
-                    trees.nodes, trees.parents, trees.strides, trees.counts, options.seed, options.longest, COARSE,
-                    int(limit), self._facts,
+                    trees.nodes, trees.parents, trees.strides, trees.squares, trees.counts,
+                    options.seed, options.longest, COARSE, int(limit), self._facts,
                 )  # fmt: skip
             limit = self._facts[0] + SLICE
             if found != kernels.GOING_ON:
@@ -133,16 +136,31 @@ class NativePlanner:
         return np.ascontiguousarray(np.stack((lower, upper), axis=1).reshape(-1, z.shape[1]) * self._weights)
 
 
+def _memory(size: int) -> tuple[Array, NDArray[np.int64], Array, Array]:
+    """Arrays of trees of `size` coordinates, which a thread uses again and again: to get fresh pages from the system
+    takes as long as a short search."""
+    kept: dict[int, tuple[Array, NDArray[np.int64], Array, Array]] = _of_thread.__dict__.setdefault("kept", {})
+    if size not in kept:
+        kept[size] = (
+            np.empty((2, size, kernels.CAPACITY)),
+            np.empty((2, kernels.CAPACITY), dtype=np.int64),
+            np.empty((2, kernels.CAPACITY)),
+            np.empty(kernels.CAPACITY),
+        )
+    return kept[size]
+
+
 class _Trees:
-    """The arrays of both trees, and the leads that their roots are the ends of. weights (k,): of the coordinates."""
+    """The arrays of both trees, and the leads that their roots are the ends of; a thread has one at a time.
+
+    weights (k,): of the coordinates.
+    """
 
     def __init__(self, space: Subspace, weights: Array, longest: float) -> None:
         self._space = space
         self._weights = weights
         self._longest = longest
-        self.nodes = np.empty((2, space.size, kernels.CAPACITY))
-        self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
-        self.strides = np.empty((2, kernels.CAPACITY))
+        self.nodes, self.parents, self.strides, self.squares = _memory(space.size)
         self.counts = np.zeros(5, dtype=np.int64)
         self._leads: dict[tuple[int, int], Array] = {}
 

@@ -21,9 +21,9 @@ FOUND, GOING_ON, FULL = 1, 0, 2
 # A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
 # next may be longer again.
 SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.4
-# Such a configuration is the root of no motion towards samples beyond its domain, so many times the length that it
-# tries (dynamic domains; Yershova and others, 2005).
-DOMAIN = 4.0
+# Towards samples beyond its domain, so many times the length that it tries, it is left alone (dynamic domains; Yershova
+# and others, 2005), unless so many samples in a row were given up for that: together they take as long as a motion.
+DOMAIN, PATIENCE = 4.0, 8
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
 # Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
@@ -118,6 +118,7 @@ def grow(
     nodes: Array,
     parents: NDArray[np.int64],
     strides: Array,
+    squares: Array,
     counts: NDArray[np.int64],
     seed: int,
     longest: float,
@@ -128,12 +129,12 @@ def grow(
     """Grow both trees until they meet, are full, or facts[0] reaches `states`; called again it goes on.
 
     nodes: (2, k, capacity) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
-    how far it tries to grow. counts: (5,). bounds:
-    (2 b, k) of samples, which are taken from b boxes in turn.
+    how far it tries to grow. squares: (capacity,) to work in. counts: (5,). bounds: (2 b, k) of samples, which are
+    taken from b boxes in turn.
     """
     size = basis.shape[1]
     point, new, step, root = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    squares = np.empty(nodes.shape[2])
+    refused = 0
     while facts[0] < states:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
         other = 1 - tree
@@ -147,8 +148,10 @@ def grow(
         if distance == 0.0 or not within(origin, basis, limits, point):
             continue
         stride = strides[tree, at]
-        if stride < longest and distance > DOMAIN * stride:
+        if stride < longest and distance > DOMAIN * stride and refused < PATIENCE:
+            refused += 1
             continue
+        refused = 0
         root[:] = nodes[tree, :, at]
         towards(root, point, distance, stride, new)
         if not motion_free(scene, work, origin, basis, root, new, resolution, facts):

@@ -13,7 +13,7 @@ Whole = NDArray[np.int64]
 
 LANES = 16  # configurations that are looked at at once
 UNBOUNDED = 1e15  # stands for a bound that does not exist; its square is still finite in single precision
-RECENT = 8  # hits that are remembered
+RECENT = 4  # hits that are remembered
 NEVER = -1.0  # a margin: these two are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles

@@ -35,7 +35,6 @@ from .hits import (
     HIT,
     UNCERTAIN,
     core_hits,
-    cores_collide,
     hit_again,
     note,
     remember,
@@ -66,11 +65,6 @@ def look(scene: int, work: int, stop_at_hit: bool) -> None:
         list_obstacles(scene, work, owner)
         if stop_at_hit and core_hits(scene, work, owner):
             return
-    if stop_at_hit:
-        for pair in range(rows(scene, PAIRS)):
-            a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
-            if near_lanes(scene, work, pair, a, b) != 0 and cores_collide(scene, work, pair):
-                return
     for owner in range(owners - 1, -1, -1):
         look_at_obstacles(scene, work, owner, stop_at_hit)
         if stop_at_hit and number(work, BITS, HIT) != 0:

@@ -1,5 +1,6 @@
 """Compiled kernels that find hits quickly, as most motions of a search are blocked: what was hit lately is looked at
-first, then the largest ball of each cluster. A hit is one whatever comes first; so this changes no verdict.
+first, then the largest ball of each cluster against obstacles. A hit is one whatever comes first; so this changes no
+verdict.
 
 `scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
 """
@@ -114,25 +115,5 @@ def core_hits(scene: int, work: int, owner: int) -> bool:
                 note(work, UNCERTAIN, found)
                 note(work, HIT, found)
                 remember(work, AN_OBSTACLE, owner, core, k)
-                return True
-    return False
-
-
-@vectorised
-def cores_collide(scene: int, work: int, pair: int) -> bool:
-    """Whether the largest balls of two clusters hit each other, one of either owner of a pair; if so, it is noted."""
-    a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
-    for first in range(number(scene, CHILDREN, 2 * a), number(scene, CHILDREN, 2 * a + 1)):
-        n = number(scene, CORES, first)
-        place_ball(scene, work, n, number(scene, CARRIERS, a))
-        for second in range(number(scene, CHILDREN, 2 * b), number(scene, CHILDREN, 2 * b + 1)):
-            m = number(scene, CORES, second)
-            place_ball(scene, work, m, number(scene, CARRIERS, b))
-            touch = touch_between(scene, pair, n, m)
-            found = below(square_between(work, n, m), touch * touch)
-            if found != 0:
-                note(work, UNCERTAIN, found)
-                note(work, HIT, found)
-                remember(work, A_PAIR, pair, n, m)
                 return True
     return False

@@ -27,10 +27,11 @@ from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions import arrays, lanes, schedule
-from robot_cell_planner.collision.motions.arrays import LANES, PLACES, SPEEDS, Packed, work_space
-from robot_cell_planner.collision.motions.certificate import HIT, UNCERTAIN, look
-from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict, certify
+from robot_cell_planner.collision.motions.arrays import HITS, LANES, PLACES, SPEEDS, Packed, work_space
+from robot_cell_planner.collision.motions.certificate import look
+from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier, Verdict, certify
 from robot_cell_planner.collision.motions.curves import PolynomialMotion, StraightMotion
+from robot_cell_planner.collision.motions.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.motions.scene import MotionScene
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
 from robot_cell_planner.kinematics.forward import forward_batch
@@ -375,6 +376,27 @@ def test_bad_requests_are_refused():
 def test_equal_requests_have_equal_answers(busy):
     answers = [MotionCertifier(CollisionChecker(*busy)).certify(np.zeros(6), np.full(6, 0.7)) for _ in range(2)]
     assert answers[0] == answers[1]
+
+
+def test_verdicts_do_not_depend_on_what_was_hit_before(busy):
+    """Hits that are remembered change where is looked first, and nothing else."""
+    certifier = MotionCertifier(CollisionChecker(*busy))
+    scene, work = certifier.packed()
+    rng = np.random.default_rng(4)
+    counts = {schedule.FREE: 0, schedule.BLOCKED: 0, schedule.OPEN: 0}
+    for _ in range(400):
+        start = rng.uniform(-2.5, 2.5, 6)
+        motion = (scene.address, work.address, start, start + 0.2 * rng.normal(size=6), COARSE)
+        after_others = schedule.certify_straight(*motion, np.zeros(3))
+        # What blocks it is remembered, and is a hit of its own.
+        again = schedule.certify_straight(*motion, np.zeros(3))
+        remembered = bool(work.arrays[HITS].any())
+        work.arrays[HITS][:] = 0
+        alone = schedule.certify_straight(*motion, np.zeros(3))
+        assert after_others == again == alone
+        assert remembered or alone != schedule.BLOCKED
+        counts[alone] += 1
+    assert min(counts[schedule.FREE], counts[schedule.BLOCKED]) > 20
 
 
 def test_the_numbers_of_arrays_are_those_of_their_names():
