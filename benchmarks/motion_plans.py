@@ -4,6 +4,7 @@ collision engine at 1/1000 rad."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from time import thread_time
 
 import numpy as np
@@ -20,6 +21,7 @@ from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOp
 from robot_cell_planner.planning.space import joint_space, values_beyond
 from robot_cell_planner.planning.subspace import subspace_of
 
+from .motion_peers import Planner, vamp_planner
 from .planning import UNSOLVABLE
 from .planning_problems import FAMILIES, Problem, own_problems
 from .results import Results
@@ -41,12 +43,49 @@ def collides(checker: CollisionChecker, path: Floats) -> bool:
     return bool(checker.in_collision_batch(densify(path, AUDIT)[0]).any())
 
 
+@dataclass
+class PeerRuns:
+    """What VAMP came to, right after the native planner on the same problem, each called from Python."""
+
+    tried: int = 0
+    times: list[float] = field(default_factory=list)  # [ms]
+    ratios: list[float] = field(default_factory=list)  # the native planner's time to its
+    lengths: list[float] = field(default_factory=list)
+    colliding: int = 0
+
+    def run(self, checker: CollisionChecker, planner: Planner, seed: int, native_seconds: float | None) -> None:
+        began = thread_time()
+        path = planner(seed)
+        took = thread_time() - began
+        self.tried += 1
+        if path is None:
+            return
+        self.times.append(1e3 * took)
+        self.lengths.append(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()))
+        self.colliding += collides(checker, path)
+        if native_seconds is not None:
+            self.ratios.append(native_seconds / took)
+
+    def report(self, results: Results) -> None:
+        if not self.times:
+            return
+        results.add("vamp.tried", self.tried)
+        results.add("vamp.solved", len(self.times))
+        results.add("vamp.paths_colliding", self.colliding)
+        results.add("vamp.plan_and_simplify_median_ms", float(np.median(self.times)))
+        results.add("vamp.plan_and_simplify_p95_ms", float(np.percentile(self.times, 95)))
+        results.add("vamp.length_mean", float(np.mean(self.lengths)))
+        results.add("vamp.paired_ratio_median", float(np.median(self.ratios)))
+        results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
+
+
 def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
     """The native planner and its shortcuts on problems whose ends the exact model finds free, by the processor's time
     of this thread; the cell is known before."""
     times: dict[str, list[float]] = {}
     lengths: list[float] = []
     tried = solved = colliding = 0
+    peer = PeerRuns()
     for problem in problems:
         checker = CollisionChecker(problem.cell, problem.state, problem.joints)
         start = np.array(problem.start)
@@ -56,13 +95,16 @@ def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
         if checker.in_collision(start) or not goals:
             continue
         certifier = MotionCertifier(checker)
-        NativePlanner(certifier, subspace_of(space, ()))
+        NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, NativeOptions(state_limit=STATES))
+        others = vamp_planner(problem)
         for seed in range(seeds):
             began = thread_time()
             options = NativeOptions(seed=seed, state_limit=STATES)
             found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, options)
             took = thread_time() - began
             tried += 1
+            if others is not None:
+                peer.run(checker, others, seed, took if found.path is not None else None)
             if found.path is None:
                 continue
             solved += 1
@@ -78,6 +120,7 @@ def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
         results.add(f"native.{name}.plan_and_shorten_median_ms", float(np.median(found)))
         results.add(f"native.{name}.plan_and_shorten_p95_ms", float(np.percentile(found, 95)))
     results.add("native.length_mean", float(np.mean(lengths)))
+    peer.report(results)
 
 
 def requests(results: Results, problems: Sequence[Problem], planner: str) -> None:

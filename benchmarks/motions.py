@@ -6,6 +6,7 @@
 
 Soundness: random motions that were certified free, half of them ending just before something or decided by exact
 distances, are looked at again by coal's distances, in steps that these allow, and at most 1/1000 rad near contact.
+Completeness: see `motion_completeness`.
 Speed: medians of the processor's time of this thread, which a busy machine does not stretch as much; the sampled check
 has the same kernels, and looks every 1/32 rad. Plans: see `motion_plans`; problems whose ends collide or are beyond
 limits count for nobody.
@@ -28,6 +29,7 @@ from robot_cell_planner.collision.spheres.report import cover_cell
 from robot_cell_planner.planning.speed_bounds import speed_bounds
 
 from .motion_cells import KINDS, ROBOTS, cell_with
+from .motion_completeness import completeness
 from .motion_plans import native, problems_of_arms, requests
 from .planning_problems import read_problems
 from .results import Results
@@ -37,6 +39,7 @@ SEED = 1
 FINE = 1e-3  # [rad]
 MARGINS = (0.0, 0.0, 0.005, 0.02)
 FAR = 0.2  # [m] beyond which a distance need not be known
+IN_A_CELL, IN_A_PROBLEM = 150, 40  # random motions
 TOLERANCE = 2e-5  # [m]: touching, and what coal's distances are off
 
 
@@ -148,16 +151,26 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every n-th problem")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--motions", type=int, default=2_400, help="certified motions to look at again")
-    parser.add_argument("--only", choices=("soundness", "plans"), help="this part alone")
+    parser.add_argument("--only", choices=("soundness", "completeness", "plans"), help="this part alone")
     options = parser.parse_args()
     area = f"motions_{options.problems.stem}" if options.problems else "motions"
-    results = Results(f"{area}_{options.only}" if options.only == "soundness" else area, SEED)
+    alone = options.only in ("soundness", "completeness")
+    results = Results(f"{area}_{options.only}" if alone else area, SEED)
     if options.only is None and not options.problems:
         covers(results)
         edges(results)
-    if options.only == "soundness" or not (options.only or options.problems):
+    if options.only == "soundness" or (options.only is None and not options.problems):
         soundness(results, options.motions)
-    if options.only != "soundness":
+    if options.only in (None, "completeness"):
+        if options.problems:
+            made = read_problems(options.problems)[:: options.every]
+            cells = [CollisionChecker(problem.cell, problem.state, problem.joints) for problem in made]
+            completeness(results, options.problems.stem, cells, IN_A_PROBLEM)
+        else:
+            for name in ROBOTS:
+                cells = [CollisionChecker(*cell_with(name, kind, SEED), group="") for kind in KINDS]
+                completeness(results, name, cells, IN_A_CELL)
+    if options.only in (None, "plans"):
         made = read_problems(options.problems) if options.problems else problems_of_arms(ROBOTS, 3)
         native(results, made[:: options.every], options.seeds)
         for planner in ("Automatic", "RRTConnect"):

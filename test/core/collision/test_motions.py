@@ -40,10 +40,10 @@ Z = (0.0, 0.0, 1.0)
 RADIUS, REACH = 0.05, 0.8
 
 
-def swing(joints=1, *, wall=2.0, margin=0.0):
-    """A ball of 50 mm at the end of `joints` links in a row that turn about z, 0.8 m from the first axis; and a ball of
-    50 mm as obstacle at `wall` from that axis, in the direction of x."""
-    links = {"base": []} | {f"l{i}": [] for i in range(joints)} | {"tip": [sphere(RADIUS)]}
+def swing(joints=1, *, wall=2.0, margin=0.0, tip=None):
+    """A ball of 50 mm, or another tip, at the end of `joints` links in a row that turn about z, 0.8 m from the first
+    axis; and a ball of 50 mm as obstacle at `wall` from that axis, in the direction of x."""
+    links = {"base": []} | {f"l{i}": [] for i in range(joints)} | {"tip": [tip or sphere(RADIUS)]}
     length = REACH / joints
     made = [("j0", JointKind.REVOLUTE, "base", "l0", at(0.0), Z)]
     made += [(f"j{i}", JointKind.REVOLUTE, f"l{i - 1}", f"l{i}", at(length), Z) for i in range(1, joints)]
@@ -376,6 +376,19 @@ def test_bad_requests_are_refused():
 def test_equal_requests_have_equal_answers(busy):
     answers = [MotionCertifier(CollisionChecker(*busy)).certify(np.zeros(6), np.full(6, 0.7)) for _ in range(2)]
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(("gap", "by_balls"), [(0.015, True), (0.002, False), (0.0005, False)])
+def test_what_keeps_a_distance_is_proven_free(gap, by_balls):
+    """The corners of a cube pass a ball at a distance: proven by balls at 15 mm, by exact distances at less."""
+    corners = math.hypot(REACH + 0.05, 0.05, 0.05)
+    checker = CollisionChecker(*swing(tip=box(0.1, 0.1, 0.1), wall=corners + RADIUS + gap))
+    certifier = MotionCertifier(checker)
+    start, end = np.array([-0.7]), np.array([0.6])
+    found = certifier.certify(start, end)
+    assert found.free
+    assert certifier.quickly_free(start, end) is by_balls
+    assert (found.exact_states == 0) is by_balls
 
 
 def test_verdicts_do_not_depend_on_what_was_hit_before(busy):

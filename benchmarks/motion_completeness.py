@@ -1,0 +1,71 @@
+"""How much of what is free is proven free: random motions that keep a distance from everything all along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
+from robot_cell_planner.planning.speed_bounds import speed_bounds
+
+from .results import Results
+
+Floats = NDArray[np.float64]
+FAR = 0.15  # [m] beyond which a distance need not be known
+FINE = 1e-3  # [rad]
+ROOM, ROOM_OF_EACH_OTHER = 0.015, 0.025  # [m] with which balls alone should tell, the latter between what moves
+LITTLE = 0.002  # [m] with which exact distances should
+SEED = 1
+
+
+def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floats], room: float, other: float) -> bool:
+    """Whether a motion keeps `room` [m] from what stands and `other` between what moves, beyond the margins of the
+    cell, by steps that cannot skip anything, but within 1/1000 rad."""
+    checker, (start, end) = certifier.checker, motion
+    owners = checker.rule_book.by_name
+    way = np.abs(end - start)
+    speed, finest = float(way @ bounds), FINE / float(way.max())
+    place = 0.0
+    while True:
+        spare = FAR - max(room, other)
+        for found in checker.clearances(start + place * (end - start), 12, max_distance=FAR):
+            both = all(owners[name].index in certifier.scene.number for name in (found.first, found.second))
+            spare = min(spare, found.slack - (other if both else room))
+        if spare < 0.0:
+            return False
+        if place >= 1.0:
+            return True
+        place = min(1.0, place + max(finest, 0.9 * spare / speed))
+
+
+def completeness(results: Results, name: str, checkers: Iterable[CollisionChecker], motions: int) -> None:
+    """Shares of random motions of up to 1 rad, `motions` for each checker."""
+    verdicts = dict.fromkeys(Verdict, 0)
+    roomy = by_balls = near = proven = 0
+    for number, checker in enumerate(checkers):
+        certifier, bounds = MotionCertifier(checker), speed_bounds(checker)
+        rng = np.random.default_rng([SEED, number])
+        for _ in range(motions):
+            start = rng.uniform(-2.5, 2.5, len(checker.variables))
+            step = rng.normal(size=len(start))
+            motion = start, start + step * (rng.uniform(0.05, 1.0) / np.abs(step).max())
+            found = certifier.certify(*motion)
+            verdicts[found.verdict] += 1
+            if found.verdict is Verdict.COLLIDING:
+                continue
+            quick = certifier.quickly_free(*motion)
+            if keeps(certifier, bounds, motion, ROOM, ROOM_OF_EACH_OTHER):
+                roomy, by_balls = roomy + 1, by_balls + quick
+            elif keeps(certifier, bounds, motion, LITTLE, LITTLE):
+                near, proven = near + 1, proven + found.free
+    results.add(f"completeness.{name}.motions", sum(verdicts.values()))
+    results.add(f"completeness.{name}.with_room", roomy)
+    # Where links that are checked are never as far from each other, no motion has as much room.
+    if roomy:
+        results.add(f"completeness.{name}.with_room_by_balls_share", by_balls / roomy)
+    results.add(f"completeness.{name}.with_2mm_only", near)
+    results.add(f"completeness.{name}.with_2mm_only_proven_share", proven / max(near, 1))
+    results.add(f"completeness.{name}.undecided_share", verdicts[Verdict.UNDECIDED] / sum(verdicts.values()))

@@ -1,0 +1,60 @@
+"""VAMP's planner on the problems of the native one, where it is installed: `vamp-planner` on the package index, built
+from source. Its Panda is one of spheres; cylinders are capsules to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_cell_planner.cell.geometry import Box, Cylinder
+
+from .planning_problems import Problem
+
+Floats = NDArray[np.float64]
+Planner = Callable[[int], Floats | None]
+# Its default of a million makes it get and clear 2 ms worth of memory for each call.
+MOST_SAMPLES = 100_000
+SKIPPED = 1_000  # samples of its sequence between two seeds
+
+
+def vamp_planner(problem: Problem) -> Planner | None:
+    """Seed -> path (n, dof) of VAMP's RRT-Connect with its simplification, or None; None where VAMP is not installed,
+    or has no such arm."""
+    if find_spec("vamp") is None or "panda" not in problem.cell.robots:
+        return None
+    import vamp
+
+    environment = _environment(vamp, problem)
+    robot, search, settings, simplification = vamp.configure_robot_and_planner_with_kwargs("panda", "rrtc")
+    settings.max_samples = settings.max_iterations = MOST_SAMPLES
+    start, goals = list(problem.start), [list(goal) for goal in problem.goals]
+
+    def plan(seed: int) -> Floats | None:
+        sampler = robot.halton()
+        sampler.skip(SKIPPED * seed)
+        found = search(start, goals, environment, settings, sampler)
+        if not found.solved:
+            return None
+        path = robot.simplify(found.path, environment, simplification, sampler).path
+        return np.array(path.numpy(), dtype=np.float64)
+
+    return plan
+
+
+def _environment(vamp: Any, problem: Problem) -> Any:
+    environment = vamp.Environment()
+    for name, body in problem.cell.bodies.items():
+        for shape in body.collisions:
+            matrix = problem.state.bodies[name].pose.matrix @ shape.pose.matrix
+            position, angles = matrix[:3, 3].tolist(), Rotation.from_matrix(matrix[:3, :3]).as_euler("xyz").tolist()
+            solid = shape.geometry
+            if isinstance(solid, Box):
+                environment.add_cuboid(vamp.Cuboid(position, angles, [0.5 * size for size in solid.size]))
+            elif isinstance(solid, Cylinder):
+                environment.add_capsule(vamp.Cylinder(position, angles, solid.radius, solid.length))
+    return environment
