@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.errors import CancelledError, RobotCellError, TimedOutError, WorkerCrashedError
 from robot_cell_planner.planning import tasks
 from robot_cell_planner.planning.planners import PLANNERS

@@ -3,7 +3,7 @@
 import math
 import sys
 
-from robot_cell_planner.cell.changes import Attach, Detach, SetJoints, SetTouch
+from robot_cell_planner.cell.state_changes import Attach, Detach, SetJoints, SetTouch
 from robot_cell_planner.offline import OfflineCell
 
 cell_file = sys.argv[1] if len(sys.argv) > 1 else "config/demo/cell.yaml"

@@ -18,9 +18,11 @@ import numpy as np
 
 from .cell.cell import RobotCell
 from .cell.cell_file import load_cell
-from .cell.changes import Change, Scene, SetJoints, apply_changes
+from .cell.changes import Change, apply_changes
 from .cell.pose import IDENTITY, Pose
+from .cell.scene import Scene
 from .cell.state import RobotCellState
+from .cell.state_changes import SetJoints
 from .errors import InvalidRequestError
 from .kinematics.targets import FrameTarget, TargetMode
 from .kinematics.transforms import world_pose

@@ -11,6 +11,7 @@ from frozendict import frozendict
 
 from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
 from .digest import digest_of
+from .frames import FrameTree
 from .mechanism import JointKind, Variable
 from .pose import IDENTITY, Pose
 from .robot import PlanningGroup, Robot
@@ -165,8 +166,6 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             UnknownNameError: something in the state is not in the cell.
             FrameCycleError: attachments close a loop.
         """
-        from .frames import FrameTree
-
         for what, have, want in (
             ("base pose of robot", state.base_poses, self.robots),
             ("joint", state.configuration, self.variables),

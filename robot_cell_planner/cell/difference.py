@@ -9,8 +9,8 @@ import msgspec
 from frozendict import frozendict
 
 from .cell import RobotCell
-from .changes import Scene
 from .digest import same_to_the_last_bit
+from .scene import Scene
 from .state import RobotCellState
 from .things import CollisionSettings
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from typing import Protocol
 
 from ..errors import FrameCycleError, UnknownNameError
-from .cell import RobotCell
 from .state import RobotCellState
 from .suggestions import unknown_name
+from .things import NamedFrame, Tool
 from .value import WORLD
 
 
@@ -23,6 +24,30 @@ class FrameKind(str, Enum):
     FRAME = "frame"  # a named one
 
 
+class Framed(Protocol):
+    """What the tree asks of a cell; see `cell.RobotCell`."""
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    @property
+    def frames(self) -> Mapping[str, NamedFrame]: ...
+
+    @property
+    def mechanism_frames(self) -> Mapping[str, str]: ...
+
+    @property
+    def tool_links(self) -> Collection[str]: ...
+
+    @property
+    def tool_centre_points(self) -> Collection[str]: ...
+
+    @property
+    def moved_frames(self) -> Collection[str]: ...
+
+    def tip_link(self, group: str = "") -> str: ...
+
+
 class FrameTree:
     """Parents and kinds of all frames of a cell in a state.
 
@@ -31,7 +56,7 @@ class FrameTree:
         FrameCycleError: attachments close a loop.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
+    def __init__(self, cell: Framed, state: RobotCellState) -> None:
         self._cell = cell
         self._state = state
         # What stands free, and what a mechanism holds, leads to the world in any case.

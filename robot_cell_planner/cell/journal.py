@@ -17,9 +17,9 @@ from typing import BinaryIO
 import msgspec
 
 from ..errors import JournalError
-from .changes import Scene
 from .difference import SceneDifference, apply_difference
 from .revisions import AcceptedChange
+from .scene import Scene
 from .serialisation import from_json, to_json
 
 FORMAT = "robot_cell_journal/1"

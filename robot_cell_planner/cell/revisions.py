@@ -10,8 +10,9 @@ import msgspec
 
 from ..errors import InvalidRequestError, NoCellError, RevisionConflictError, Value
 from .cell import RobotCell
-from .changes import Change, Scene, WorldPose, apply_changes
+from .changes import Change, apply_changes
 from .difference import SceneDifference, difference
+from .scene import Scene, WorldPose
 from .state import RobotCellState
 
 

@@ -41,9 +41,9 @@ from robot_cell_planner.msg import (
 )
 
 from ..cell.cell import RobotCell
-from ..cell.changes import Scene
 from ..cell.pose import Pose
 from ..cell.resources import NO_ROOTS
+from ..cell.scene import Scene
 from ..errors import CancelledError, ServiceUnavailableError
 from .conversions.basic import (
     configuration_to_message,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rclpy.task import Future
 
 from ..cell.cell import RobotCell
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..collision.spheres.report import cover_cell, graspable
 from ..errors import GeometryError
 from .node import CellNode

@@ -10,10 +10,10 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
-from ..cell.changes import Scene
 from ..cell.mechanism import JointKind
 from ..cell.pose import IDENTITY, Pose
 from ..cell.robot import Robot
+from ..cell.scene import Scene
 from ..cell.state import BodyState, RobotCellState
 from ..cell.things import NamedFrame, Tool
 from ..cell.value import WORLD

@@ -9,11 +9,11 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ..cell.changes import Scene
 from ..cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere, Triangles
 from ..cell.meshes import load_mesh
 from ..cell.pose import IDENTITY, Pose
 from ..cell.robot import Robot
+from ..cell.scene import Scene
 from ..cell.things import RigidBody, Tool
 from .conversions.basic import pose_to_message, vector_to_message
 from .conversions.kept import KeptMessages

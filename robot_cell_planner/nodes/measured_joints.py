@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from frozendict import frozendict
 
 from ..cell.cell import RobotCell
-from ..cell.changes import joint_names
+from ..cell.scene import joint_names
 from ..cell.state import RobotCellState
 from ..cell.suggestions import unknown_name
 from ..errors import UnknownNameError

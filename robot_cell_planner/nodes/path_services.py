@@ -7,8 +7,8 @@ from typing import Any
 
 from robot_cell_planner import srv
 
-from ..cell.changes import Scene
 from ..cell.resources import ResourceRoots, read_text, resolve_below
+from ..cell.scene import Scene
 from ..errors import InvalidRequestError
 from ..planning import tasks
 from ..planning.path_jobs import PathTool

@@ -6,7 +6,7 @@ from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..cell.value import WORLD
 from ..kinematics.forward import forward_batch
 from ..planning.path_tools import densify

@@ -12,7 +12,7 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, msg, srv
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..errors import NotSupportedError, RobotCellError
 from ..planning import tasks
 from ..planning.look_ahead import LookAheadRequest

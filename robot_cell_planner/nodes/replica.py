@@ -9,8 +9,8 @@ from rclpy.task import Future
 from robot_cell_planner.msg import ErrorReport, SceneSnapshot, SceneUpdate
 from robot_cell_planner.srv import GetCell
 
-from ..cell.changes import Scene
 from ..cell.difference import apply_difference
+from ..cell.scene import Scene
 from ..errors import RobotCellError
 from .conversions.basic import time_from_message
 from .conversions.changes import update_from_message

@@ -12,11 +12,12 @@ from robot_cell_planner.msg import SceneUpdate, StateSnapshot
 from ..cell.cell import RobotCell
 from ..cell.cell_file import load_cell, load_state, save_cell, save_state
 from ..cell.changed_files import changed_files
-from ..cell.changes import Add, Replace, Scene
 from ..cell.import_files import import_file
 from ..cell.imported import Imported, moved
 from ..cell.journal import Journal
+from ..cell.model_changes import Add, Replace
 from ..cell.revisions import AcceptedChange, RevisionedScene
+from ..cell.scene import Scene
 from ..cell.things import CollisionSettings
 from ..collision.settings import unknown_names
 from ..collision.solids import prepare_geometry

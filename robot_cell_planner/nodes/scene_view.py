@@ -11,8 +11,10 @@ from sensor_msgs.msg import JointState
 
 from robot_cell_planner.msg import StateRef, StateUsed
 
-from ..cell.changes import Change, Scene, SetJoints, apply_changes
+from ..cell.changes import Change, apply_changes
+from ..cell.scene import Scene
 from ..cell.state import RobotCellState
+from ..cell.state_changes import SetJoints
 from ..errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, Value
 from ..kinematics.transforms import world_pose
 from .conversions.basic import configuration_from_message, duration_from_message, time_from_message, time_to_message

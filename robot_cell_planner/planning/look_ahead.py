@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..collision.checker import CollisionChecker
 from ..collision.motions.certifier import Verdict, certifier_of
 from ..collision.motions.curves import PolynomialMotion

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..cell.cell import RobotCell
-from ..cell.changes import Change, Scene, apply_changes
+from ..cell.changes import Change, apply_changes
+from ..cell.scene import Scene
 from ..cell.state import RobotCellState
 from ..errors import (
     InvalidRequestError,

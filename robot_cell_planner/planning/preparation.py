@@ -5,7 +5,7 @@ A request that made them itself would hear of no cancellation and no time limit 
 
 from __future__ import annotations
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..collision.checker import CollisionChecker
 from ..collision.motions.certifier import certifier_of
 from ..errors import RobotCellError

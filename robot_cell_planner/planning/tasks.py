@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from frozendict import frozendict
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..cell.suggestions import unknown_name
 from ..collision.checker import CollisionChecker
 from ..errors import UnknownNameError

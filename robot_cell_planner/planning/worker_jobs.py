@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..errors import CancelledError, RobotCellError, TimedOutError, Value
 
 Done = Callable[[Any, RobotCellError | None], None]

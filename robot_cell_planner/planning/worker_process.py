@@ -12,7 +12,7 @@ from multiprocessing import connection
 from typing import Any
 
 from ..cell.cell import RobotCell
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..cell.state import RobotCellState
 from ..errors import InternalError, RobotCellError
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from multiprocessing import connection
 from typing import Any
 
-from ..cell.changes import Scene
+from ..cell.scene import Scene
 from ..errors import (
     CancelledError,
     LimitExceededError,

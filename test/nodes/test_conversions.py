@@ -11,11 +11,11 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from robot_cell_planner.cell.cell import RobotCell
 from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changes import Scene
 from robot_cell_planner.cell.difference import apply_difference, difference
 from robot_cell_planner.cell.geometry import MeshUse
 from robot_cell_planner.cell.resources import NO_ROOTS
 from robot_cell_planner.cell.robot_files import load_robot, load_tool
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.cell.serialisation import to_json
 from robot_cell_planner.cell.things import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError

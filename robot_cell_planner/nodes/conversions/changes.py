@@ -10,10 +10,13 @@ from geometry_msgs.msg import Pose as PoseMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import SceneChange, SceneUpdate
 
-from ...cell import changes as core
 from ...cell.cell import RobotCell
+from ...cell.changes import Change
 from ...cell.difference import SceneDifference
+from ...cell.model_changes import Add, Remove, Replace
 from ...cell.pose import Quaternion
+from ...cell.rule_changes import SetIgnoreGroup, SetMargin
+from ...cell.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetState, SetTouch
 from ...cell.value import WORLD, Vector3
 from ...errors import InvalidRequestError, LimitExceededError, Value
 from .basic import configuration_from_message, names_from_message, pose_from_message
@@ -43,7 +46,7 @@ NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.GRIP, O.DETACH, O.HIDE, O.SHOW, O.SE
 
 def changes_from_message(
     messages: Sequence[SceneChange], models: ModelReader, field: str, most: int
-) -> tuple[core.Change, ...]:
+) -> tuple[Change, ...]:
     """The operations, in order.
 
     Raises:
@@ -54,14 +57,14 @@ def changes_from_message(
         raise LimitExceededError(
             f"{field} has {len(messages)} changes", subjects=(field,), values=(Value("changes", len(messages), most),)
         )
-    result: list[core.Change] = []
+    result: list[Change] = []
     for index, message in enumerate(messages):
         place = f"{field}[{index}]"
         result.extend(_operations(change_in_metres(message, place), models, place))
     return tuple(result)
 
 
-def _operations(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _operations(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     if message.operation not in FIELDS_OF:
         text = f"{field}: operation {message.operation} is none of 0 to {max(FIELDS_OF)}"
         raise InvalidRequestError(text, subjects=(field,))
@@ -109,82 +112,82 @@ def _pose_update(message: SceneChange, field: str) -> tuple[Vector3, Quaternion 
     return values, quaternion
 
 
-def _add(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _add(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     cell = models.cell(message.models, f"{field}.models")
     state = state_from_message(message.states, f"{field}.states")
     plain, frames = models.split_frames(message.models, cell)
-    return [core.Add(plain, state), *frames, *collision_changes(cell)]
+    return [Add(plain, state), *frames, *collision_changes(cell)]
 
 
-def _replace(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
-    return [core.Replace(models.cell(message.models, f"{field}.models"))]
+def _replace(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
+    return [Replace(models.cell(message.models, f"{field}.models"))]
 
 
-def _attach(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _attach(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     pose = pose_from_message(message.pose, f"{field}.pose")
     if not message.attach_to:
         position, quaternion = pose.position, pose.quaternion
-        detach = core.Detach(message.name, **_touch(message, field))
-        return [detach, core.Move(message.name, position, quaternion, message.relative_to or WORLD)]
-    return [core.Attach(message.name, message.attach_to, pose, message.relative_to, **_touch(message, field))]
+        detach = Detach(message.name, **_touch(message, field))
+        return [detach, Move(message.name, position, quaternion, message.relative_to or WORLD)]
+    return [Attach(message.name, message.attach_to, pose, message.relative_to, **_touch(message, field))]
 
 
-def _grip(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _grip(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     if not message.attach_to:
-        return [core.Detach(message.name, **_touch(message, field))]
-    return [core.Attach(message.name, message.attach_to, **_touch(message, field))]
+        return [Detach(message.name, **_touch(message, field))]
+    return [Attach(message.name, message.attach_to, **_touch(message, field))]
 
 
-def _move(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _move(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     position, quaternion = _pose_update(message, field)
-    return [core.Move(message.name, position, quaternion, message.relative_to or WORLD)]
+    return [Move(message.name, position, quaternion, message.relative_to or WORLD)]
 
 
-def _set_base_pose(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _set_base_pose(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     position, quaternion = _pose_update(message, field)
-    return [core.SetBasePose(message.name, position, quaternion, message.relative_to or WORLD)]
+    return [SetBasePose(message.name, position, quaternion, message.relative_to or WORLD)]
 
 
-def _set_joints(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
+def _set_joints(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     values = configuration_from_message(message.configuration, f"{field}.configuration", nan_allowed=True)
-    return [core.SetJoints(values)]
+    return [SetJoints(values)]
 
 
-def _set_collision(message: SceneChange, models: ModelReader, field: str) -> list[core.Change]:
-    changes: list[core.Change] = [
-        core.SetIgnoreGroup(group.name, names_from_message(group.members, f"{field}.models.collision.{group.name}"))
+def _set_collision(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
+    changes: list[Change] = [
+        SetIgnoreGroup(group.name, names_from_message(group.members, f"{field}.models.collision.{group.name}"))
         for group in message.models.collision.ignore_groups
     ]
     for entry in message.models.collision.margins:
         margin = None if math.isnan(entry.margin) else entry.margin
-        changes.append(core.SetMargin(entry.name or "*", margin, entry.other))
+        changes.append(SetMargin(entry.name or "*", margin, entry.other))
     return changes
 
 
-def collision_changes(cell: RobotCell) -> list[core.Change]:
+def collision_changes(cell: RobotCell) -> list[Change]:
     rules = cell.collision
-    changes: list[core.Change] = [core.SetIgnoreGroup(name, members) for name, members in rules.ignore_groups.items()]
-    changes += [core.SetMargin(name, margin) for name, margin in rules.margins.items()]
-    changes += [core.SetMargin(pair.first, pair.margin, pair.second) for pair in rules.pair_margins]
+    changes: list[Change] = [SetIgnoreGroup(name, members) for name, members in rules.ignore_groups.items()]
+    changes += [SetMargin(name, margin) for name, margin in rules.margins.items()]
+    changes += [SetMargin(pair.first, pair.margin, pair.second) for pair in rules.pair_margins]
     return changes
 
 
-_Reader = Callable[[SceneChange, ModelReader, str], "list[core.Change]"]
+_Reader = Callable[[SceneChange, ModelReader, str], "list[Change]"]
 _READERS: dict[int, _Reader] = {
     O.ADD: _add,
     O.REPLACE: _replace,
-    O.REMOVE: lambda message, models, field: [core.Remove(message.name)],
+    O.REMOVE: lambda message, models, field: [Remove(message.name)],
     O.MOVE: _move,
     O.ATTACH: _attach,
     O.GRIP: _grip,
-    O.DETACH: lambda message, models, field: [core.Detach(message.name, **_touch(message, field))],
-    O.HIDE: lambda message, models, field: [core.SetHidden(message.name, True)],
-    O.SHOW: lambda message, models, field: [core.SetHidden(message.name, False)],
-    O.SET_TOUCH: lambda message, models, field: [core.SetTouch(message.name, **_touch(message, field))],
+    O.DETACH: lambda message, models, field: [Detach(message.name, **_touch(message, field))],
+    O.HIDE: lambda message, models, field: [SetHidden(message.name, True)],
+    O.SHOW: lambda message, models, field: [SetHidden(message.name, False)],
+    O.SET_TOUCH: lambda message, models, field: [SetTouch(message.name, **_touch(message, field))],
     O.SET_JOINTS: _set_joints,
     O.SET_BASE_POSE: _set_base_pose,
     O.SET_COLLISION: _set_collision,
-    O.SET_STATE: lambda message, models, field: [core.SetState(state_from_message(message.states, f"{field}.states"))],
+    O.SET_STATE: lambda message, models, field: [SetState(state_from_message(message.states, f"{field}.states"))],
 }
 
 

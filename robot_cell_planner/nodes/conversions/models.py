@@ -23,11 +23,11 @@ from robot_cell_planner.msg import Shape as ShapeMessage
 
 from ...cell import things
 from ...cell.cell import RobotCell
-from ...cell.changes import AddFrame
 from ...cell.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
 from ...cell.mass import uniform_inertial
 from ...cell.mechanism import Inertial
 from ...cell.meshes import mesh_reference
+from ...cell.model_changes import AddFrame
 from ...cell.resources import ResourceRoots, resolve_below
 from ...cell.robot import Robot
 from ...cell.robot_files import mesh_use_of, read_sources, robot_from_sources, sources_roots, tool_from_sources

@@ -9,12 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import box, reference_world_pose, small_cell, small_robot
 
-from robot_cell_planner.cell import changes as c
 from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.changes import apply_changes
 from robot_cell_planner.cell.difference import apply_difference, difference
 from robot_cell_planner.cell.frames import FrameTree
+from robot_cell_planner.cell.model_changes import Add, AddFrame, Remove, Replace
 from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.rule_changes import SetIgnoreGroup, SetMargin
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.cell.state import BodyState, RobotCellState
+from robot_cell_planner.cell.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetTouch
 from robot_cell_planner.cell.things import NamedFrame, RigidBody
 from robot_cell_planner.errors import (
     DuplicateNameError,
@@ -25,12 +29,12 @@ from robot_cell_planner.errors import (
 )
 
 CELL, STATE = small_cell()
-SCENE = c.Scene(CELL, STATE)
+SCENE = Scene(CELL, STATE)
 HERE = Pose.from_rpy((0.3, -0.2, 0.5), (0.4, -0.1, 0.9))
 
 
 def apply(scene, *changes):
-    return c.apply_changes(scene, changes, reference_world_pose)
+    return apply_changes(scene, changes, reference_world_pose)
 
 
 def world(scene, frame):
@@ -45,67 +49,67 @@ def assert_same_place(a, b):
 
 @pytest.mark.parametrize("carrier", ["tip", "gripper", "gripper/finger", "gripper/tcp", "crate", "place", "upper"])
 def test_a_grip_keeps_the_pose_in_the_world(carrier):
-    scene = apply(SCENE, c.Attach("gripper", "hand", HERE), c.Move("part", HERE.position, HERE.quaternion))
-    gripped = apply(scene, c.Attach("part", carrier))
+    scene = apply(SCENE, Attach("gripper", "hand", HERE), Move("part", HERE.position, HERE.quaternion))
+    gripped = apply(scene, Attach("part", carrier))
     assert_same_place(world(scene, "part"), world(gripped, "part"))
     assert carrier in FrameTree(gripped.cell, gripped.state).ancestors("part")
 
 
 def test_what_is_attached_moves_with_its_carrier():
-    scene = apply(SCENE, c.Attach("gripper", "hand", HERE), c.Attach("part", "gripper"))
+    scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper"))
     before = world(scene, "tip").inverse() @ world(scene, "part")
-    moved = apply(scene, c.SetJoints({"turn": -1.0, "push": math.nan}))
+    moved = apply(scene, SetJoints({"turn": -1.0, "push": math.nan}))
     assert moved.state.configuration["push"] == scene.state.configuration["push"]
     assert_same_place(before, world(moved, "tip").inverse() @ world(moved, "part"))
     assert world(moved, "part").distance_to(world(scene, "part"))[0] > 0.1
 
 
 def test_detach_leaves_the_thing_where_it_is():
-    scene = apply(SCENE, c.Attach("gripper", "hand", HERE), c.Attach("part", "gripper/tcp", HERE))
-    free = apply(scene, c.Detach("part", touch_bodies=("table",)))
+    scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper/tcp", HERE))
+    free = apply(scene, Detach("part", touch_bodies=("table",)))
     assert free.state.bodies["part"].attached_to == ""
     assert free.state.bodies["part"].touch_bodies == ("table",)
     assert_same_place(world(scene, "part"), world(free, "part"))
 
 
 def test_move_relative_to_a_frame_and_partly():
-    moved = apply(SCENE, c.Move("part", (0.1, 0.2, 0.3), (0.0, 0.0, 0.0, 1.0), "camera"))
+    moved = apply(SCENE, Move("part", (0.1, 0.2, 0.3), (0.0, 0.0, 0.0, 1.0), "camera"))
     relative = world(moved, "camera").inverse() @ world(moved, "part")
     assert_same_place(relative, Pose((0.1, 0.2, 0.3)))
-    again = apply(moved, c.Move("part", (math.nan, math.nan, 0.5), None, "camera"))
+    again = apply(moved, Move("part", (math.nan, math.nan, 0.5), None, "camera"))
     relative = world(again, "camera").inverse() @ world(again, "part")
     assert_same_place(relative, Pose((0.1, 0.2, 0.5)))
 
 
 def test_a_pose_in_the_carrier_is_kept_to_the_last_bit():
-    assert apply(SCENE, c.Attach("part", "upper", HERE)).state.bodies["part"].pose == HERE
-    assert apply(SCENE, c.Move("part", HERE.position, HERE.quaternion)).state.bodies["part"].pose == HERE
+    assert apply(SCENE, Attach("part", "upper", HERE)).state.bodies["part"].pose == HERE
+    assert apply(SCENE, Move("part", HERE.position, HERE.quaternion)).state.bodies["part"].pose == HERE
 
 
 def test_base_pose_and_named_frames():
-    scene = apply(SCENE, c.SetBasePose("", (1.0, 2.0, 3.0), (0.0, 0.0, 1.0, 0.0)))
+    scene = apply(SCENE, SetBasePose("", (1.0, 2.0, 3.0), (0.0, 0.0, 1.0, 0.0)))
     assert world(scene, "base").position == (1.0, 2.0, 3.0)
-    scene = apply(scene, c.AddFrame("here", "tip", HERE, "world"), c.AddFrame("there", "world", Pose(), "tip"))
+    scene = apply(scene, AddFrame("here", "tip", HERE, "world"), AddFrame("there", "world", Pose(), "tip"))
     assert_same_place(world(scene, "here"), HERE)
     assert_same_place(world(scene, "there"), world(scene, "tip"))
-    scene = apply(scene, c.Attach("here", "part"))
+    scene = apply(scene, Attach("here", "part"))
     assert_same_place(world(scene, "here"), HERE)
 
 
 def test_cycles_are_refused_and_named():
-    scene = apply(SCENE, c.Attach("part", "crate"))
+    scene = apply(SCENE, Attach("part", "crate"))
     with pytest.raises(FrameCycleError) as caught:
-        apply(scene, c.Attach("crate", "part", Pose()))
+        apply(scene, Attach("crate", "part", Pose()))
     assert set(caught.value.subjects) == {"part", "crate"}
     with pytest.raises(RobotCellError):
-        apply(scene, c.Attach("crate", "place"))
+        apply(scene, Attach("crate", "place"))
     with pytest.raises(InvalidRequestError, match="which it carries"):
-        apply(scene, c.Move("crate", (0.0, 0.0, 0.0), None, "part"))
+        apply(scene, Move("crate", (0.0, 0.0, 0.0), None, "part"))
 
 
 def test_a_list_applies_whole_or_not_at_all():
     with pytest.raises(UnknownNameError) as caught:
-        apply(SCENE, c.Move("part", (9.0, 9.0, 9.0)), c.Move("prat", (0.0, 0.0, 0.0)))
+        apply(SCENE, Move("part", (9.0, 9.0, 9.0)), Move("prat", (0.0, 0.0, 0.0)))
     assert "change 1 (Move)" in str(caught.value)
     assert "nearest: part" in str(caught.value)
     assert SCENE.state.bodies["part"].pose == Pose()
@@ -118,46 +122,46 @@ def test_adding_replacing_and_removing():
         frames=frozendict({"corner": NamedFrame("corner", "wall")}),
     )
     states = RobotCellState(bodies=frozendict({"wall": BodyState(HERE)}))
-    scene = apply(SCENE, c.Add(models, states))
+    scene = apply(SCENE, Add(models, states))
     assert scene.state.bodies["wall"].pose == HERE
     assert scene.state.configuration["b_turn"] == 0.0
     with pytest.raises(DuplicateNameError):
-        apply(scene, c.Add(models))
+        apply(scene, Add(models))
     with pytest.raises(InvalidRequestError, match="wall carries corner"):
-        apply(scene, c.Remove("wall"))
+        apply(scene, Remove("wall"))
     bigger = RobotCell(bodies=frozendict({"wall": RigidBody("wall", (box(3.0),))}))
-    scene = apply(scene, c.Replace(bigger))
+    scene = apply(scene, Replace(bigger))
     assert scene.state.bodies["wall"].pose == HERE
-    scene = apply(scene, c.Remove("corner"), c.Remove("wall"), c.Remove("second"))
+    scene = apply(scene, Remove("corner"), Remove("wall"), Remove("second"))
     assert scene == SCENE
 
 
 def test_names_are_unique_over_all_kinds():
     with pytest.raises(DuplicateNameError, match="'tip' names"):
-        apply(SCENE, c.Add(RobotCell(bodies=frozendict({"tip": RigidBody("tip", (box(),))}))))
+        apply(SCENE, Add(RobotCell(bodies=frozendict({"tip": RigidBody("tip", (box(),))}))))
     with pytest.raises(ValueError, match="root of all frames"):
         RigidBody("world", (box(),))
 
 
 def test_two_tools_on_one_tip_are_refused():
     with pytest.raises(RobotCellError, match="both attached"):
-        apply(SCENE, c.Attach("gripper", "hand", HERE), c.Attach("spare", "hand", HERE))
+        apply(SCENE, Attach("gripper", "hand", HERE), Attach("spare", "hand", HERE))
 
 
 names = st.sampled_from(["part", "crate", "table", "gripper", "place"])
 positions = st.tuples(*[st.floats(-1.0, 1.0) | st.just(math.nan)] * 3)
 operations = st.one_of(
-    st.builds(c.Move, names, positions, st.none(), st.sampled_from(["world", "tip", "crate", "camera"])),
-    st.builds(c.Attach, names, st.sampled_from(["tip", "crate", "part", "gripper/tcp", "hand", "place"])),
-    st.builds(c.Detach, names),
-    st.builds(c.SetHidden, names, st.booleans()),
-    st.builds(c.SetTouch, names, st.just(("tip",)), st.just(("table",))),
+    st.builds(Move, names, positions, st.none(), st.sampled_from(["world", "tip", "crate", "camera"])),
+    st.builds(Attach, names, st.sampled_from(["tip", "crate", "part", "gripper/tcp", "hand", "place"])),
+    st.builds(Detach, names),
+    st.builds(SetHidden, names, st.booleans()),
+    st.builds(SetTouch, names, st.just(("tip",)), st.just(("table",))),
     st.builds(
-        c.SetJoints, st.fixed_dictionaries({}, optional={"turn": st.floats(-2, 2), "gripper/close": st.floats(0, 0.04)})
+        SetJoints, st.fixed_dictionaries({}, optional={"turn": st.floats(-2, 2), "gripper/close": st.floats(0, 0.04)})
     ),
-    st.builds(c.Remove, names),
-    st.builds(c.SetMargin, names, st.floats(0.0, 0.1)),
-    st.builds(c.SetIgnoreGroup, st.just("friends"), st.just(("part", "tip"))),
+    st.builds(Remove, names),
+    st.builds(SetMargin, names, st.floats(0.0, 0.1)),
+    st.builds(SetIgnoreGroup, st.just("friends"), st.just(("part", "tip"))),
 )
 
 
@@ -190,11 +194,11 @@ def test_differences_lead_from_one_scene_to_the_other_on_random_changes(changes)
     )
 )
 def test_reparenting_never_moves_anything(steps):
-    scene = apply(SCENE, c.Attach("gripper", "hand", HERE), c.Move("part", HERE.position, HERE.quaternion))
+    scene = apply(SCENE, Attach("gripper", "hand", HERE), Move("part", HERE.position, HERE.quaternion))
     places = {name: world(scene, name) for name in ("part", "crate", "table")}
     for name, carrier in steps:
         try:
-            scene = apply(scene, c.Attach(name, carrier))
+            scene = apply(scene, Attach(name, carrier))
         except RobotCellError:
             continue
     for name, place in places.items():
@@ -202,8 +206,8 @@ def test_reparenting_never_moves_anything(steps):
 
 
 def test_a_zero_and_a_negative_zero_are_told_apart():
-    free = apply(SCENE, c.Move("part", (0.0, 0.0, 0.0)), c.SetJoints({"turn": 0.0}))
-    signed = apply(free, c.Move("part", (-0.0, 0.0, -0.0)), c.SetJoints({"turn": -0.0}))
+    free = apply(SCENE, Move("part", (0.0, 0.0, 0.0)), SetJoints({"turn": 0.0}))
+    signed = apply(free, Move("part", (-0.0, 0.0, -0.0)), SetJoints({"turn": -0.0}))
     assert signed.state == free.state
     again = apply_difference(free, difference(free, signed))
     assert again.state.digest() == signed.state.digest() != free.state.digest()

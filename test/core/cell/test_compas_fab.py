@@ -13,9 +13,11 @@ from frozendict import frozendict
 from reference import box
 
 from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import Attach, Scene, SetBasePose, SetJoints, apply_changes
+from robot_cell_planner.cell.changes import apply_changes
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot_files import load_robot
+from robot_cell_planner.cell.scene import Scene
+from robot_cell_planner.cell.state_changes import Attach, SetBasePose, SetJoints
 from robot_cell_planner.cell.things import RigidBody, rigid_tool
 from robot_cell_planner.errors import StateError, TargetModeMismatchError
 from robot_cell_planner.kinematics.forward import forward_kinematics

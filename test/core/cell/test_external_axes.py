@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changes import Attach, Scene, SetJoints, apply_changes
+from robot_cell_planner.cell.changes import apply_changes
 from robot_cell_planner.cell.frames import FrameTree
+from robot_cell_planner.cell.scene import Scene
+from robot_cell_planner.cell.state_changes import Attach, SetJoints
 from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
 from robot_cell_planner.kinematics.inverse import inverse_kinematics
 from robot_cell_planner.kinematics.model import cell_model

@@ -8,12 +8,14 @@ from test_cell_file import fill as fill_cell
 from test_moveit_scene import NEW
 
 from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import Add, Scene, apply_changes
+from robot_cell_planner.cell.changes import apply_changes
 from robot_cell_planner.cell.import_files import import_file
 from robot_cell_planner.cell.imported import moved
+from robot_cell_planner.cell.model_changes import Add
 from robot_cell_planner.cell.placement import Placements, placements
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.resources import ResourceRoots
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.errors import DuplicateNameError, FileError, ResourceError
 
 

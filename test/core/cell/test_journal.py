@@ -7,9 +7,10 @@ import signal
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.changes import Move, Remove
 from robot_cell_planner.cell.journal import Journal
+from robot_cell_planner.cell.model_changes import Remove
 from robot_cell_planner.cell.revisions import RevisionedScene
+from robot_cell_planner.cell.state_changes import Move
 from robot_cell_planner.errors import JournalError
 
 KILLS = int(os.environ.get("JOURNAL_KILLS", "100"))

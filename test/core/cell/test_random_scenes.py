@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from reference import box
 from strategies import mechanisms, quaternions
 
-from robot_cell_planner.cell import changes as c
 from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.cell.changes import apply_changes
 from robot_cell_planner.cell.difference import apply_difference, difference
 from robot_cell_planner.cell.frames import FrameKind, FrameTree
 from robot_cell_planner.cell.mechanism import Mechanism
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.cell.serialisation import from_json, to_json
-from robot_cell_planner.cell.state import BodyState, RobotCellState
+from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
+from robot_cell_planner.cell.state_changes import Attach, Detach, Move, SetJoints
 from robot_cell_planner.cell.things import NamedFrame, RigidBody, Tool
 from robot_cell_planner.errors import FrameCycleError, InvalidRequestError
 from robot_cell_planner.kinematics.model import cell_model
@@ -62,10 +64,10 @@ def scenes(draw):
     values = {name: draw(st.floats(-2.0, 2.0)) for name in cell.variables}
     jaws = frozendict({variable.name: draw(st.floats(-2.0, 2.0)) for variable in hand.variables})
     on = draw(st.sampled_from(["", "group"]))
-    held = c.ToolState(draw(poses), on, jaws)
+    held = ToolState(draw(poses), on, jaws)
     state = RobotCellState(frozendict(robot=draw(poses)), frozendict(values), frozendict(tool=held), frozendict(bodies))
     cell.check_state(state)
-    return c.Scene(cell, state)
+    return Scene(cell, state)
 
 
 def things(scene):
@@ -128,13 +130,13 @@ def test_grip_detach_and_reparenting_keep_every_pose_in_the_world(scene, data):
     name = data.draw(st.sampled_from(things(scene)))
     carrier = data.draw(st.sampled_from(other_frames(scene, name)))
     before = {frame: world(scene, frame) for frame in FrameTree(scene.cell, scene.state)}
-    gripped = c.apply_changes(scene, [c.Attach(name, carrier)], world_pose)
+    gripped = apply_changes(scene, [Attach(name, carrier)], world_pose)
     assert FrameTree(gripped.cell, gripped.state).parent(name) == carrier
     size = extent(scene)
     for frame, matrix in before.items():
         assert_same(world(gripped, frame), matrix, size)
     if carrier != "world":
-        free = c.apply_changes(gripped, [c.Detach(name)], world_pose)
+        free = apply_changes(gripped, [Detach(name)], world_pose)
         assert FrameTree(free.cell, free.state).parent(name) == "world"
         for frame, matrix in before.items():
             assert_same(world(free, frame), matrix, size)
@@ -151,10 +153,10 @@ def test_attach_and_move_put_a_thing_where_they_say_and_carry_what_hangs_below(s
     relative = {frame: np.linalg.inv(world(scene, name)) @ world(scene, frame) for frame in below}
     size = extent(scene)
     for change in (
-        c.Attach(name, carrier, pose, reference),
-        c.Move(name, pose.position, pose.quaternion, reference),
+        Attach(name, carrier, pose, reference),
+        Move(name, pose.position, pose.quaternion, reference),
     ):
-        after = c.apply_changes(scene, [change], world_pose)
+        after = apply_changes(scene, [change], world_pose)
         assert_same(world(after, name), world(after, reference) @ pose.matrix, size)
         for frame, matrix in relative.items():
             assert_same(world(after, frame), world(after, name) @ matrix, size)
@@ -162,7 +164,7 @@ def test_attach_and_move_put_a_thing_where_they_say_and_carry_what_hangs_below(s
         for frame in untouched:
             assert_same(world(after, frame), world(scene, frame))
         parents = FrameTree(after.cell, after.state)
-        expected = carrier if isinstance(change, c.Attach) else FrameTree(scene.cell, scene.state).parent(name)
+        expected = carrier if isinstance(change, Attach) else FrameTree(scene.cell, scene.state).parent(name)
         assert parents.parent(name) == expected
 
 
@@ -171,10 +173,10 @@ def test_attach_and_move_put_a_thing_where_they_say_and_carry_what_hangs_below(s
 def test_what_is_gripped_follows_the_joints_rigidly(scene, data):
     name = data.draw(st.sampled_from(things(scene)))
     carrier = data.draw(st.sampled_from(other_frames(scene, name)))
-    gripped = c.apply_changes(scene, [c.Attach(name, carrier)], world_pose)
+    gripped = apply_changes(scene, [Attach(name, carrier)], world_pose)
     before = np.linalg.inv(world(gripped, carrier)) @ world(gripped, name)
     values = {joint: data.draw(st.floats(-2.0, 2.0)) for joint in scene.cell.variables}
-    moved = c.apply_changes(gripped, [c.SetJoints({**values})], world_pose) if values else gripped
+    moved = apply_changes(gripped, [SetJoints({**values})], world_pose) if values else gripped
     after = np.linalg.inv(world(moved, carrier)) @ world(moved, name)
     assert_same(after, before, max(extent(gripped), extent(moved)))
 
@@ -187,11 +189,11 @@ def test_loops_are_refused_and_change_nothing(scene, data):
     target = data.draw(st.sampled_from(below))
     before = to_json(scene)
     for change, kind in (
-        (c.Attach(name, target), FrameCycleError),
-        (c.Move(name, relative_to=target), InvalidRequestError),
+        (Attach(name, target), FrameCycleError),
+        (Move(name, relative_to=target), InvalidRequestError),
     ):
         with pytest.raises(kind, match=name):
-            c.apply_changes(scene, [change], world_pose)
+            apply_changes(scene, [change], world_pose)
     assert to_json(scene) == before
 
 
@@ -208,7 +210,7 @@ def test_a_difference_leads_from_any_scene_to_any_other(first, second):
 @laws
 @given(scenes())
 def test_whole_scenes_survive_json_to_the_last_bit(scene):
-    again = from_json(to_json(scene), c.Scene)
+    again = from_json(to_json(scene), Scene)
     assert again == scene
     assert to_json(again) == to_json(scene)
     assert (again.cell.digest(), again.state.digest()) == (scene.cell.digest(), scene.state.digest())
@@ -221,11 +223,11 @@ def test_nan_leaves_components_and_joints_as_they_are(scene, data):
     old = world_pose(scene.cell, scene.state, name)
     axis, value = data.draw(st.integers(0, 2)), data.draw(near)
     position = tuple(value if i == axis else math.nan for i in range(3))
-    moved = c.apply_changes(scene, [c.Move(name, position)], world_pose)
+    moved = apply_changes(scene, [Move(name, position)], world_pose)
     expected = tuple(value if i == axis else old.position[i] for i in range(3))
     size = extent(scene)
     new = world_pose(moved.cell, moved.state, name)
     np.testing.assert_allclose(np.array(new.position) / size, np.array(expected) / size, atol=1e-8)
     assert new.distance_to(Pose(new.position, old.quaternion))[1] < 1e-6
-    kept = c.apply_changes(scene, [c.SetJoints(dict.fromkeys(scene.cell.variables, math.nan))], world_pose)
+    kept = apply_changes(scene, [SetJoints(dict.fromkeys(scene.cell.variables, math.nan))], world_pose)
     assert kept.state == scene.state

@@ -3,9 +3,10 @@
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.changes import Detach, Move, Remove
 from robot_cell_planner.cell.difference import apply_difference
+from robot_cell_planner.cell.model_changes import Remove
 from robot_cell_planner.cell.revisions import RevisionedScene
+from robot_cell_planner.cell.state_changes import Detach, Move
 from robot_cell_planner.errors import InvalidRequestError, NoCellError, RevisionConflictError, RobotCellError
 
 

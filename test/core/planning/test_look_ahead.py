@@ -5,11 +5,11 @@ import pytest
 from frozendict import frozendict
 
 from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import Scene
 from robot_cell_planner.cell.geometry import Box, Shape, Sphere
 from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.errors import UnknownNameError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from planning_cells import gantry, is_free, wall_with_gap
 
-from robot_cell_planner.cell.changes import Attach, Detach, SetHidden
 from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.state_changes import Attach, Detach, SetHidden
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     GoalInCollisionError,

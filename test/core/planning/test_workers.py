@@ -13,7 +13,7 @@ from frozendict import frozendict
 from msgspec.structs import replace
 from planning_cells import wall_with_gap
 
-from robot_cell_planner.cell.changes import Scene
+from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.collision.motions import ball_tree, joint_tree
 from robot_cell_planner.collision.spheres import cover
 from robot_cell_planner.errors import (
