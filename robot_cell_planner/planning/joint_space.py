@@ -18,7 +18,7 @@ from .goals import GoalSet, configuration
 from .improve import improve
 from .job import Job, check_start, start_job
 from .moves import Mover, ProjectedMover, StraightMover
-from .native import native_search, why_not_native
+from .native import native_search, natively_shortened, why_not_native
 from .objective import Objective
 from .ompl_search import search
 from .path_timing import leaves_path, time_in_job
@@ -261,7 +261,10 @@ def _improved(job: Job, found: SearchResult, options: PlanningOptions, planner: 
     if (options.simplify or options.tighten) and len(path) > 2:
         with watch.stage("simplify"):
             # Of a path that balls prove they prove shorter ways, too, which takes a hundredth of the time.
-            with job.checks.balls_alone(job.checks.state_limit if job.checks.proven(path) else 0):
+            proven = job.checks.proven(path)
+            if proven and not shortened and options.simplify and options.tighten and isinstance(mover, StraightMover):
+                path, shortened = natively_shortened(path, job.checks, job.subspace, options.seed), True
+            with job.checks.balls_alone(job.checks.state_limit if proven else 0):
                 path = _simplified(path, mover, options, shortened)
             watch.best_cost = cost.of(path)
     if options.improvement_states and not _native(options, planner):

@@ -121,12 +121,20 @@ class NativePlanner:
             return SearchResult(None, int(trees.counts[0]), int(trees.counts[1]), trees.nearest_approach())
         before, path, after = trees.path()
         if options.shorten:
-            path = kernels.shorten(
-                *self._addresses, self._origin, self._basis, path, options.seed, TRIES, FRUITLESS, LEAST_GAIN, COARSE,
-                self._facts,
-            )  # fmt: skip
+            path = self._shorter(path, options.seed)
         rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
         return SearchResult(rows, int(trees.counts[0]), int(trees.counts[1]))
+
+    def shortened(self, path: Array, seed: int) -> Array:
+        """A path (n, dof), all of which balls prove free, without waypoints that it does not need and with corners cut,
+        proven as well; its ends are the same."""
+        found = self._space.to_full(self._shorter(np.ascontiguousarray(self._space.to_reduced(path)), seed))
+        return np.concatenate((path[:1], found[1:-1], path[-1:]))
+
+    def _shorter(self, path: Array, seed: int) -> Array:
+        return kernels.shorten(
+            *self._addresses, self._origin, self._basis, path, seed, TRIES, FRUITLESS, LEAST_GAIN, COARSE, self._facts
+        )
 
     def _sample_bounds(self, ends: Array) -> Array:
         """Bounds (2 b, k) of samples: boxes around the ends (n, dof), which few ways leave, and all there is."""
@@ -246,3 +254,12 @@ def native_search(
     result = planner.solve(problem.start, problem.goals, options, check, problem.more_goals)
     checks.states = before + planner.states
     return result
+
+
+def natively_shortened(path: Array, checks: CountedChecks, subspace: Subspace, seed: int) -> Array:
+    """A path (n, dof), all of which balls prove free, made as short as the native planner makes its own."""
+    assert checks.certifier is not None
+    planner = NativePlanner(checks.certifier, subspace)
+    shorter = planner.shortened(path, seed % 2**62)
+    checks.states += planner.states
+    return shorter

@@ -97,7 +97,7 @@ class _States(ob.StateValidityChecker):  # type: ignore[misc]
             return False
         q = self.space.configuration(state)
         # Balls look at the ends of motions, too.
-        return self.space.subspace.within_limits(q) and (checks.by_balls or checks.state_free(q))
+        return self.space.within_limits(q) and (checks.by_balls or checks.state_free(q))
 
 
 class _Motions(ob.MotionValidator):  # type: ignore[misc]
@@ -112,7 +112,7 @@ class _Motions(ob.MotionValidator):  # type: ignore[misc]
         if checks is None:
             return False
         start, goal = self.space.configuration(first), self.space.configuration(second)
-        return self.space.subspace.within_limits(goal) and checks.motion_free(start, goal, self.step)
+        return self.space.within_limits(goal) and checks.motion_free(start, goal, self.step)
 
 
 def search(

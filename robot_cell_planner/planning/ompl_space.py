@@ -29,6 +29,11 @@ class SearchSpace:
         """The configuration (dof,) of a state."""
         return self.subspace.to_full(np.array([state[index] for index in range(self.size)]))
 
+    def within_limits(self, q: Array) -> bool:
+        """Whether a configuration (dof,) of a state is within the limits of the joints; bounds of the space see to that
+        where it is all of joint space."""
+        return self.subspace.whole or self.subspace.within_limits(q)
+
     def state(self, q: Array) -> Any:
         """The state of a configuration (dof,)."""
         state = self.information.getStateSpace().allocState()
