@@ -48,6 +48,7 @@ SWING = {"shoulder_pan_joint": 0.4, "wrist_3_joint": 0.8}  # [rad] from the star
 AWAY = {"shoulder_pan_joint": 1.2}
 GAP = 2.0  # periods; a longer interval is a gap
 SPEED = 0.3  # of the velocity limits: the simulation shares two cores with the planning and lags behind
+NICENESS = 5  # what planning has, by default of the planning node
 SEED = 1
 ROBOT_NODES = ("scene", "planning", "execution", "simulated_robot")
 PARAMETERS = {
@@ -91,13 +92,15 @@ class Listener:
         self.stamps.append(message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec)
 
     def run(self, file: Path) -> None:
-        with suppress(KeyboardInterrupt, ExternalShutdownException):
+        # Interrupted while it takes a message, rclpy raises an error of its own.
+        with suppress(KeyboardInterrupt, ExternalShutdownException, RuntimeError):
             rclpy.spin(self.node)
         np.savez(file, stamps=np.array(self.stamps), arrivals=np.array(self.arrivals))
 
 
 def keep_planning() -> None:
-    """Ask for one plan after the other, until told to end."""
+    """Ask for one plan after the other, until told to end; with the niceness of the workers, as part of the load."""
+    os.nice(NICENESS)
     with CellClient("keeps_planning") as client:
         try:
             while True:

@@ -19,10 +19,11 @@ from rclpy.publisher import Publisher
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import JointState
 
-from ..errors import ExecutionError, MotionBusyError
+from ..errors import ExecutionError, MotionBusyError, NotSupportedError
 from ..trajectory.playback import PlaybackSample
 from ..trajectory.speed_laws import SpeedLaw
 from .channels import Channel
+from .scheduling import precede_in_process
 
 FIELDS = ("position", "velocity", "effort")
 OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
@@ -49,7 +50,8 @@ class CommandStream:
     rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
     commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
     longer than this many periods counts as late. longest_gap: after a longer one the robot is taken to have stopped
-    [s], and goes on from rest. hold: keep publishing the last command between motions.
+    [s], and goes on from rest. hold: keep publishing the last command between motions. priority: of real time, 0 for
+    none.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class CommandStream:
         late_after: float = 2.0,
         longest_gap: float = 0.1,
         hold: bool = False,
+        priority: int = 0,
     ) -> None:
+        self._priority = priority
         self._node = node
         self._publisher = publisher
         self._period = 1.0 / rate
@@ -266,6 +270,7 @@ class CommandStream:
     # The thread.
 
     def _run(self) -> None:
+        self._precede()
         due, before = 0.0, math.nan
         while True:
             with self._lock:
@@ -284,6 +289,15 @@ class CommandStream:
             for channel in ended:
                 channel.on_end()
             due = self._rest_until(due + self._period)
+
+    def _precede(self) -> None:
+        """Take precedence over other threads, if that is wanted and granted."""
+        if not self._priority:
+            return
+        try:
+            precede_in_process(self._priority)
+        except NotSupportedError as error:
+            self._node.get_logger().info(f"commands are streamed with ordinary priority: {error}")
 
     def _has_work(self) -> bool:
         finite = all(map(math.isfinite, self._commanded.values()))

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import rclpy
@@ -47,6 +48,7 @@ from .motion_watch import MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
+from .scheduling import precede_others
 from .servo import ServoServer
 from .streamed_motion import StreamDrive
 from .trajectory_actions import TrajectoryActions
@@ -55,6 +57,7 @@ Send = Callable[[Any], None]
 JOINT_STATES_DEPTH = 100
 WATCH_PERIOD = 0.02  # [s]
 SWITCH_INTERVAL = 5e-4  # [s]
+NICENESS = -15  # what else runs in the process has the interpreter when the stream needs it
 STATUS_PERIOD = 1.0  # [s]
 LOOKS_FOR_OTHERS = 10  # looks at what was measured to one for others who give commands
 STATES = {
@@ -128,6 +131,7 @@ class ExecutionNode(CellNode):
             late_after=parameters["late_after"],
             longest_gap=parameters["longest_gap"],
             hold=parameters["hold_when_idle"],
+            priority=parameters["realtime_priority"],
         )
 
     def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
@@ -310,6 +314,8 @@ def main() -> None:
     """Entry point of the executable."""
     # The stream is to have the interpreter soon when it needs it, and no long collection of what was imported.
     sys.setswitchinterval(SWITCH_INTERVAL)
+    with suppress(NotSupportedError):
+        precede_others(NICENESS)
     gc.freeze()
     sys.exit(run(_node_that_stops_first, "execution_node"))
 

@@ -39,6 +39,13 @@ PARAMETERS = (
         0.02,
         10.0,
     ),
+    Parameter(
+        "realtime_priority",
+        50,
+        "First-in-first-out priority of the thread that streams, where the system grants one; 0: none.",
+        0,
+        99,
+    ),
     Parameter("validate", True, "Have trajectories validated by the planning node before they run.", running=True),
     Parameter(
         "watch",

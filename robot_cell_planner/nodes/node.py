@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,8 +11,10 @@ from typing import Any, ClassVar
 import rclpy
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 
@@ -56,6 +59,12 @@ class CellNode(Node):
         self.parameters = Parameters(self, self.declared)
         self.concurrent = ReentrantCallbackGroup()
         self._action_servers: list[ActionServer] = []
+
+    def create_publisher(self, *arguments: Any, **keywords: Any) -> Publisher:
+        """As rclpy's, without the events that warn of a subscription with another quality of service, which warns
+        of that itself: the executor would look at each of them every time that it waits."""
+        quiet = PublisherEventCallbacks(use_default_callbacks=False)
+        return super().create_publisher(*arguments, **{"event_callbacks": quiet, **keywords})
 
     def serve(self, kind: type, name: str, handler: Handler) -> None:
         """Offer a service. The handler fills the response; what it raises becomes the response's error report."""
@@ -136,6 +145,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     node = None
     try:
         node = kind()
+        gc.freeze()  # what was imported and loaded is not looked through again and again
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         executor.spin()
