@@ -227,6 +227,7 @@ class PlanningNode(CellNode):
         )
         state = await self._replica.resolve(message.start, "start")
         tell = self._teller(action.PlanMultistep, goal)
+        await self._covers.wait()
         try:
             plans = await self._work(tasks.PLAN_MULTISTEP, state.scene, request, request.options.time_limit, goal, tell)
         except RobotCellError as error:
@@ -239,6 +240,7 @@ class PlanningNode(CellNode):
         request = cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
         state = await self._replica.resolve(message.start, "start")
         tell = self._teller(action.PlanCartesian, goal)
+        await self._covers.wait()
         try:
             plan = await self._work(tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell)
         except RobotCellError as error:

@@ -1,0 +1,89 @@
+"""Covers that are made in the background: who asks in the meantime is told that there are none yet."""
+
+import logging
+import queue
+import threading
+from types import SimpleNamespace
+
+import pytest
+from running import DEMO
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.nodes import cover_maker
+
+
+class Surroundings:
+    """A node that keeps what is to be done soon, the replica of a scene, and covers that take until they are let."""
+
+    def __init__(self, error=None):
+        cell, state = load_cell(DEMO)
+        self.scene = SimpleNamespace(cell=cell, state=state)
+        self.work, self.covered, self.let = queue.Queue(), [], threading.Event()
+        self.error = error
+
+    def soon(self, work):
+        self.work.put(work)
+
+    def get_logger(self):
+        return logging.getLogger("covers")
+
+    def on_change(self, follow):
+        self.follow = follow
+
+    def cover(self, cell, bodies):
+        assert self.let.wait(30.0)
+        self.covered.append(bodies)
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(spheres=3, seconds=0.1)
+
+    def finish(self):
+        self.let.set()
+        self.work.get(timeout=30.0)()
+
+
+def answer(coroutine):
+    """What a coroutine returns that has nothing to wait for."""
+    with pytest.raises(StopIteration) as ended:
+        coroutine.send(None)
+    return ended.value.value
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(cover_maker, "PATIENCE", 0.0)
+
+
+@pytest.mark.parametrize("error", [None, GeometryError("a shape cannot be covered", stage="cover")])
+def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impatient, error):
+    around, told = Surroundings(error), []
+    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    maker = cover_maker.CoverMaker(around, around, told.append)
+    around.follow()
+    assert not maker.ready
+    assert answer(maker.wait()) is False
+    around.finish()
+    assert maker.ready
+    assert answer(maker.wait()) is True
+    assert told == [around.scene]
+    assert len(around.covered) == 1
+
+
+def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
+    around, told = Surroundings(), []
+    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    maker = cover_maker.CoverMaker(around, around, told.append)
+    around.follow()
+    cell, state = around.scene.cell, around.scene.state
+    bodies = {name: body for name, body in cell.bodies.items() if name != min(cell.bodies)}
+    smaller = SimpleNamespace(digest=lambda: "another", bodies=bodies)
+    monkeypatch.setattr(cover_maker, "graspable", lambda cell, state: tuple(sorted(cell.bodies)))
+    around.scene = SimpleNamespace(cell=smaller, state=state)
+    around.follow()
+    around.finish()
+    assert answer(maker.wait()) is False
+    around.finish()
+    assert answer(maker.wait()) is True
+    assert len(around.covered) == 2
+    assert told == [around.scene]
