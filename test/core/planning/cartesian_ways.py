@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints
@@ -25,6 +25,10 @@ def as_axis(pose):
 
 def tool_pose(cell, state):
     return forward_kinematics(cell, state, mode=TargetMode.TOOL)
+
+
+def tool_poses(cell, state, variables, configurations):
+    return forward_batch(cell, state, "gripper/tcp", variables, configurations)
 
 
 def follow(cell, state, waypoints, *, group="", timing=None, **options):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cartesian_ways import tool_poses
 from planning_cells import gantry, wall_with_gap
 
 from robot_cell_planner.cell.pose import Pose
@@ -17,13 +18,11 @@ from robot_cell_planner.errors import (
     MPStartStateInCollisionError,
     TargetModeMismatchError,
 )
-from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
-from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest
 from robot_cell_planner.planning.waypoints import FrameWaypoints
 from robot_cell_planner.planning.ways import Line, off_the_way, tangents
 from robot_cell_planner.trajectory.limits import MotionLimits
@@ -38,19 +37,6 @@ def moved(pose, x=0.0, y=0.0, z=0.0):
 def lines(*poses, **changes):
     options = CartesianOptions(**changes)
     return CartesianRequest(FrameWaypoints(poses, mode=TargetMode.TOOL), options=options)
-
-
-@pytest.fixture(scope="module")
-def above(demo):
-    """The demo cell with the tool centre point above the workpiece, and its pose there."""
-    cell, state = demo
-    goal = world_pose(cell, state, "above_pick")
-    plan = plan_motion(cell, state, MotionRequest(Goals(targets=(FrameTarget(pose=goal, mode=TargetMode.TOOL),))))
-    return cell, state.with_configuration(plan.end_configuration()), goal
-
-
-def tool_poses(cell, state, variables, configurations):
-    return forward_batch(cell, state, "gripper/tcp", variables, configurations)
 
 
 def test_the_tool_goes_straight_down(above):

@@ -23,12 +23,10 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.kinematics.chain import chain_of
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.model import cell_model
-from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.planning.cartesian import Strategy
-from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest
 from robot_cell_planner.planning.ways import Line, off_the_way, tangents
 
 TOLERANCE = 1e-4
@@ -134,12 +132,10 @@ def test_it_finds_ways_that_step_by_step_ends_in_a_limit():
 
 
 @pytest.fixture(scope="module")
-def slot(demo):
+def slot(above):
     """The demonstration's arm, its fingers across a slot between two walls that they pass only lengthwise."""
-    cell, state = demo
+    cell, state, _ = above
     goal = world_pose(cell, state, "above_pick")
-    plan = plan_motion(cell, state, MotionRequest(Goals(targets=(FrameTarget(pose=goal, mode=TargetMode.TOOL),))))
-    state = state.with_configuration(plan.end_configuration())
     x, y, z = goal.position
     across = goal.matrix[:3, 1]
     sideways = (1.0, 0.0) if abs(across[0]) > abs(across[1]) else (0.0, 1.0)

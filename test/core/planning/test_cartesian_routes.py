@@ -2,36 +2,19 @@
 
 import numpy as np
 import pytest
-from cartesian_ways import as_axis, axes, follow, frames, moved, tool_pose
+from cartesian_ways import as_axis, axes, follow, frames, moved, tool_poses
 from planning_cells import gantry
 
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import InvalidRequestError, MPInterpolationInCollisionError, MPMaxJumpError
-from robot_cell_planner.kinematics.forward import forward_batch
-from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.planning.cartesian import CartesianOptions, Strategy
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.request import Goals, MotionRequest
 from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
 from robot_cell_planner.planning.ways import Arc, Corner, Line
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.validation import validate
-
-
-@pytest.fixture(scope="module")
-def above(demo):
-    """The demo cell with the tool centre point above the workpiece, and its pose there."""
-    cell, state = demo
-    goal = world_pose(cell, state, "above_pick")
-    plan = plan_motion(cell, state, MotionRequest(Goals(targets=(FrameTarget(pose=goal, mode=TargetMode.TOOL),))))
-    state = state.with_configuration(plan.end_configuration())
-    return cell, state, tool_pose(cell, state)
-
-
-def tool_poses(cell, state, variables, configurations):
-    return forward_batch(cell, state, "gripper/tcp", variables, configurations)
 
 
 def test_an_arc_is_a_circle_through_its_three_points():
