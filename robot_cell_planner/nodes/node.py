@@ -63,8 +63,8 @@ class CellNode(Node):
     def create_publisher(self, *arguments: Any, **keywords: Any) -> Publisher:
         """As rclpy's, without the events that warn of a subscription with another quality of service, which warns
         of that itself: the executor would look at each of them every time that it waits."""
-        quiet = PublisherEventCallbacks(use_default_callbacks=False)
-        return super().create_publisher(*arguments, **{"event_callbacks": quiet, **keywords})
+        keywords.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
+        return super().create_publisher(*arguments, **keywords)
 
     def serve(self, kind: type, name: str, handler: Handler) -> None:
         """Offer a service. The handler fills the response; what it raises becomes the response's error report."""
