@@ -23,6 +23,7 @@ from ..planning.watch import Progress
 from ..planning.worker_jobs import Job
 from ..planning.workers import WorkerPool
 from ..trajectory.timing import TimingOptions
+from ..trajectory.trajectory import Trajectory
 from .conversions import plans
 from .conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from .conversions.models import ModelReader
@@ -250,35 +251,36 @@ class PlanningNode(CellNode):
         self._markers.show(state.scene, plan)
 
     async def _validate_trajectory(self, request: Any, response: Any) -> None:
-        if request.limits or request.tool_speed or request.extra_margin:
-            raise NotSupportedError("limits, tool_speed and extra_margin are not offered for validation")
-        trajectory = trajectory_from_message(request.trajectory, "trajectory")
-        state = await self._replica.resolve(request.state)
-        response.state = state.used
+        trajectory, scene = await self._asked_about(request, response, "validation")
         task = tasks.ValidationRequest(
             trajectory=trajectory,
-            start=state.scene.state.configuration,
+            start=scene.state.configuration,
             start_tolerance=request.start_tolerance or self.parameters["start_tolerance"],
             step=self.parameters["resolution"],
             engine=self.parameters["engine"],
             find_all=request.find_all,
         )
         limit = self.parameters["time_limit"]
-        report = await self._work(tasks.VALIDATE, state.scene, task, limit, pool=self._checks)
+        report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
         response.report = report_to_message(report)
-        variables = state.scene.cell.variables
+        variables = scene.cell.variables
         response.limits = limits_to_message(variables[name] for name in trajectory.variables)
 
     async def _look_ahead(self, request: Any, response: Any) -> None:
+        trajectory, scene = await self._asked_about(request, response, "the look-ahead")
+        task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
+        limit = self.parameters["time_limit"]
+        report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._checks)
+        response.report = report_to_message(report)
+
+    async def _asked_about(self, request: Any, response: Any, what: str) -> tuple[Trajectory, Scene]:
+        """The trajectory of a request and the scene that it means, whose state the response names."""
         if request.limits or request.tool_speed or request.extra_margin:
-            raise NotSupportedError("limits, tool_speed and extra_margin are not offered for the look-ahead")
+            raise NotSupportedError(f"limits, tool_speed and extra_margin are not offered for {what}")
         trajectory = trajectory_from_message(request.trajectory, "trajectory")
         state = await self._replica.resolve(request.state)
         response.state = state.used
-        task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
-        limit = self.parameters["time_limit"]
-        report = await self._work(tasks.LOOK_AHEAD, state.scene, task, limit, pool=self._checks)
-        response.report = report_to_message(report)
+        return trajectory, state.scene
 
     async def _list_planners(self, request: Any, response: Any) -> None:
         response.default_planner = self.parameters["default_planner"]
