@@ -48,7 +48,8 @@ SWING = {"shoulder_pan_joint": 0.4, "wrist_3_joint": 0.8}  # [rad] from the star
 AWAY = {"shoulder_pan_joint": 1.2}
 GAP = 2.0  # periods; a longer interval is a gap
 SPEED = 0.3  # of the velocity limits: the simulation shares two cores with the planning and lags behind
-NICENESS = 5  # what planning has, by default of the planning node
+WARM_UP = 20  # plans, in which all workers have had a turn
+NICENESS = 10  # what planning has, by default of the planning node
 SEED = 1
 ROBOT_NODES = ("scene", "planning", "execution", "simulated_robot")
 PARAMETERS = {
@@ -168,7 +169,8 @@ def measure(results: Results, seconds: float, folder: Path) -> None:
         pids = {name: stack.enter_context(running(node(name))) for name in ROBOT_NODES}
         client = stack.enter_context(CellClient("benchmark", patience=120.0))
         client.ask(srv.GetState, "scene/get_state", srv.GetState.Request())
-        client.plan_motion(goal_of(joint_goals=[AWAY]))
+        for _ in range(WARM_UP):
+            client.plan_motion(goal_of(joint_goals=[AWAY]))
         stack.enter_context(helper("--keep-planning"))
         with helper("--listen", str(heard)):
             while client.node.count_subscribers("joint_commands") < 2:  # the simulated robot is the other one

@@ -48,7 +48,7 @@ from .motion_watch import MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
-from .scheduling import precede_others
+from .scheduling import precede_in_process
 from .servo import ServoServer
 from .streamed_motion import StreamDrive
 from .trajectory_actions import TrajectoryActions
@@ -56,8 +56,7 @@ from .trajectory_actions import TrajectoryActions
 Send = Callable[[Any], None]
 JOINT_STATES_DEPTH = 100
 WATCH_PERIOD = 0.02  # [s]
-SWITCH_INTERVAL = 5e-4  # [s]
-NICENESS = -15  # what else runs in the process has the interpreter when the stream needs it
+SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
 LOOKS_FOR_OTHERS = 10  # looks at what was measured to one for others who give commands
 STATES = {
@@ -141,6 +140,14 @@ class ExecutionNode(CellNode):
         return ServoServer(
             self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving
         )
+
+    def precede(self) -> None:
+        """Let the calling thread, which shares the interpreter with the stream, run soon after it; the threads of the
+        middleware keep their priority."""
+        priority = self.parameters["realtime_priority"]
+        if priority > 1:
+            with suppress(NotSupportedError):  # the stream says so
+                precede_in_process(priority - 1)
 
     def _offer(self) -> None:
         """Offer actions and services. What existing controllers offer themselves is left to them."""
@@ -314,8 +321,6 @@ def main() -> None:
     """Entry point of the executable."""
     # The stream is to have the interpreter soon when it needs it, and no long collection of what was imported.
     sys.setswitchinterval(SWITCH_INTERVAL)
-    with suppress(NotSupportedError):
-        precede_others(NICENESS)
     gc.freeze()
     sys.exit(run(_node_that_stops_first, "execution_node"))
 
@@ -323,6 +328,7 @@ def main() -> None:
 def _node_that_stops_first() -> ExecutionNode:
     """The node, in whose process a signal to end stops the robot before it ends anything else."""
     node = ExecutionNode()
+    node.precede()
     uninstall_signal_handlers()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: node.end())

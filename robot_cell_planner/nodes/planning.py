@@ -43,7 +43,7 @@ PRELOAD = ("robot_cell_planner.planning.preload",)  # imported by workers before
 PARAMETERS = (
     Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
     Parameter(
-        "worker_niceness", 5, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19
+        "worker_niceness", 10, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19
     ),
     Parameter(
         "default_planner", AUTOMATIC, "Planner of requests that name none.", choices=tuple(PLANNERS), running=True

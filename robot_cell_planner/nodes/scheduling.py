@@ -22,15 +22,3 @@ def precede_in_process(priority: int) -> None:
         raise NotSupportedError(f"real-time priority {priority} is not granted: {error}") from error
 
 
-def precede_others(niceness: int) -> None:
-    """Let this process have its turn before others of ordinary priority; threads that it has already keep theirs.
-
-    niceness: -20 to -1.
-
-    Raises:
-        NotSupportedError: the system does not grant it.
-    """
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, niceness)
-    except OSError as error:
-        raise NotSupportedError(f"niceness {niceness} is not granted: {error}") from error
