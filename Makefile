@@ -20,7 +20,10 @@ RUN := tools/with_environment
 
 CELL ?= config/demo/cell.yaml
 SEED ?= 1
-TESTS ?= test/core test/nodes test/quality test/test_cell_launch.py test/demo
+TESTS ?=
+# Tests of the core share the processor; those of nodes, which have to answer in time, have it to themselves.
+TESTS_AT_ONCE := test/core test/quality
+TESTS_ALONE := test/nodes test/test_cell_launch.py test/demo
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -32,7 +35,12 @@ demo: setup
 	@$(RUN) robot_cell --cell "$(CELL)" -- python examples/pick_and_place.py --seed $(SEED)
 
 test: check
+ifeq ($(TESTS),)
+	@$(RUN) pytest -n logical --dist loadfile $(TESTS_AT_ONCE)
+	@$(RUN) pytest $(TESTS_ALONE)
+else
 	@$(RUN) pytest $(TESTS)
+endif
 
 check: setup
 	@$(RUN) ruff check .

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import signal
 import sys
@@ -319,9 +318,8 @@ class ExecutionNode(CellNode):
 
 def main() -> None:
     """Entry point of the executable."""
-    # The stream is to have the interpreter soon when it needs it, and no long collection of what was imported.
+    # The stream is to have the interpreter soon when it needs it.
     sys.setswitchinterval(SWITCH_INTERVAL)
-    gc.freeze()
     sys.exit(run(_node_that_stops_first, "execution_node"))
 
 

@@ -160,6 +160,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
         return 1
     finally:
+        gc.unfreeze()  # what is frozen would outlive the libraries that it belongs to
         if node is not None:
             node.close()
             node.destroy_node()

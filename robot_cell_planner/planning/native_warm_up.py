@@ -14,7 +14,8 @@ from ..cell.things import RigidBody
 from ..collision.checker import CollisionChecker
 from ..collision.motions.certifier import MotionCertifier
 from ..collision.motions.curves import PolynomialMotion
-from ..collision.spheres.cover import cover
+from ..collision.spheres.cover import PROTRUSION, made_anew
+from ..collision.spheres.polytopes import polytope_around
 from .native import NativeOptions, NativePlanner
 from .space import joint_space
 from .subspace import subspace_of
@@ -22,7 +23,7 @@ from .subspace import subspace_of
 
 def warm_up() -> None:
     """Use every kernel once: a ball on a cross of slides plans around a post."""
-    cover(Box((0.1, 0.1, 0.1)))
+    made_anew(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
     cell, state = _cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +18,8 @@ RUN = (
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = RUN.format(script=str(ROOT / "examples" / "pick_and_place_library.py"))
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", ["demo", "ur10"])

@@ -585,7 +585,8 @@ class TestFollowJointTrajectory:
         begin = client.node.get_clock().now().nanoseconds + 500_000_000
         goal.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
         robot.taken()
-        assert follow(client, goal).wait().status == GoalStatus.STATUS_SUCCEEDED
+        sent = follow(client, goal).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result
         first = robot.taken()[0][1].header.stamp
         assert first.sec * 10**9 + first.nanosec >= begin
 
@@ -630,7 +631,8 @@ class TestFollowJointTrajectory:
             for kind, row in zip(("positions", "velocities", "accelerations"), rows[:kinds], strict=False):
                 setattr(point, kind, list(row[index]))
             goal.points.append(point)
-        assert follow(client, goal).wait().status == GoalStatus.STATUS_SUCCEEDED
+        sent = follow(client, goal).wait()
+        assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result
         robot.run_for(40)
         curve = Trajectory(ARM, [0.0, 0.8, 1.6], *(np.array(row) for row in rows[:kinds]))
         times = np.linspace(0.0, 1.6, 16001)

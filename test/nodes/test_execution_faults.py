@@ -119,11 +119,16 @@ def start_at(client, robot, configuration=HOME):
     """Put the robot somewhere by hand and let the nodes hear of it: a goal that does nothing succeeds."""
     for _ in range(200):
         robot.put(**dict(zip(ARM, configuration, strict=True)))
-        sent = execute(client, swing(ARM, configuration, configuration, duration=0.1, samples=3)).wait()
+        sent = stand(client, configuration)
         if sent.status == GoalStatus.STATUS_SUCCEEDED:
             robot.taken()
             return
     raise AssertionError(sent.result.error.message)
+
+
+def stand(client, configuration=HOME):
+    """The end of a goal that does nothing."""
+    return execute(client, swing(ARM, configuration, configuration, duration=0.1, samples=3)).wait()
 
 
 def to_and_fro(times=10, duration=2.2):
@@ -519,6 +524,9 @@ def test_a_killed_robot(client, robot, start_node):
     subscription = client.node.create_subscription(JointState, "joint_states", lambda _: came.set(), 10)
     assert came.wait(60.0)
     client.node.destroy_subscription(subscription)
+    # The execution node may find the new robot later than this process does.
+    assert any(stand(client).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
+    robot.taken()
     sent = execute(client, to_and_fro())
     wait_for(robot, sent, lambda command: command[PAN] < -1.7)
     node.kill()

@@ -88,7 +88,7 @@ def _polytope_cover(polytope: Polytope, protrusion: float) -> Cover:
         pieces = prove(polytope, balls, protrusion)
         if pieces is not None:
             return Cover(balls, protrusion, pieces)
-    balls, pieces = _made(polytope, protrusion)
+    balls, pieces = made_anew(polytope, protrusion)
     write_cached(digest, KIND, _packed(balls), np.empty((0, 3), dtype=np.int32))
     return Cover(balls, protrusion, pieces)
 
@@ -127,7 +127,8 @@ def _depths(polytope: Polytope, points: Floats) -> Floats:
     return kernels.depths(polytope.planes, np.ascontiguousarray(points))
 
 
-def _made(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
+def made_anew(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
+    """Balls (n, 4) of a cover and the pieces of its proof, whatever is kept of earlier ones; raises as `cover`."""
     spacing, points = _sample_points(polytope, protrusion)
     candidates = _candidates(polytope, protrusion, points)
     slack = 0.3 * spacing

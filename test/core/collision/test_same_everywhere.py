@@ -37,7 +37,7 @@ for engine in ("coal", "bullet"):
 
 def answers(seed):
     script = SCRIPT.format(folder=str(Path(__file__).parent))
-    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": seed}
     done = subprocess.run(
         [sys.executable, "-c", script, seed], capture_output=True, env=environment, check=False, timeout=240
     )

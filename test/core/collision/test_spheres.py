@@ -138,7 +138,7 @@ class TestCache:
     def test_it_is_read_back_to_the_last_bit(self, folder, monkeypatch):
         made = self.fresh()
         assert len(list(folder.iterdir())) == 1
-        monkeypatch.setattr(covers, "_made", None)
+        monkeypatch.setattr(covers, "made_anew", None)
         assert np.array_equal(self.fresh(), made)
 
     @pytest.mark.parametrize("damage", [lambda data: data[:-8], lambda data: b"", lambda data: data[:-1] + b"\x7f"])

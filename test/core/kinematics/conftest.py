@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-for folder in (ROOT, Path(__file__).parent):
+# At the end, so that the package is found where its compiled kernels belong to, and not in the root of the repository.
+for folder in (Path(__file__).parent, Path(__file__).resolve().parents[3]):
     if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+        sys.path.append(str(folder))

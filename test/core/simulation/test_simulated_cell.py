@@ -251,7 +251,7 @@ def fingerprint():
 
 
 def test_the_same_calls_give_the_same_bytes_in_another_process():
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "7"}
     script = SCRIPT.format(folder=str(Path(__file__).parent))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
     assert result.stdout.split()[-1] == fingerprint()
