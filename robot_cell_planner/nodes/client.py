@@ -107,9 +107,7 @@ class CellClient:
     def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
         """Call a service and return its reply; its error report is raised."""
         if name not in self._clients:
-            self._clients[name] = self.node.create_client(
-                kind, name, qos_profile=SERVICES, callback_group=self._group
-            )
+            self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
         if not client.wait_for_service(timeout_sec=self._patience):
             raise ServiceUnavailableError(
@@ -140,7 +138,7 @@ class CellClient:
                 subjects=(name,),
             )
         feedback = None if progress is None else lambda message: progress(message.feedback)
-        handle = self._wait(client.send_goal_async(goal, feedback_callback=feedback), timeout, name)
+        handle = self._wait(self.send_goal(client, goal, feedback), timeout, name)
         if not handle.accepted:
             raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
         try:
@@ -154,6 +152,14 @@ class CellClient:
     def _made(self, make: Callable[[], Any]) -> Any:
         """What `make` makes, in the executor's own thread: rclpy shows it an action client that is not whole yet."""
         return self._wait(self._executor.create_task(make), self._patience, "the thread of the client")
+
+    def send_goal(self, client: ActionClient, goal: Any, feedback: Progress | None = None) -> Any:
+        """Send a goal, in the executor's own thread; returns the future of its handle.
+
+        rclpy 9 notes two futures for a goal, one after the other; an answer that another thread takes between the two
+        resolves the one that nobody has.
+        """
+        return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback))
 
     def _wait(self, future: Any, timeout: float, name: str) -> Any:
         done = threading.Event()

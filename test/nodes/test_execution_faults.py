@@ -126,9 +126,9 @@ def start_at(client, robot, configuration=HOME):
     raise AssertionError(sent.result.error.message)
 
 
-def stand(client, configuration=HOME):
+def stand(client, configuration=HOME, **options):
     """The end of a goal that does nothing."""
-    return execute(client, swing(ARM, configuration, configuration, duration=0.1, samples=3)).wait()
+    return execute(client, swing(ARM, configuration, configuration, duration=0.1, samples=3), **options).wait()
 
 
 def to_and_fro(times=10, duration=2.2):
@@ -525,7 +525,8 @@ def test_a_killed_robot(client, robot, start_node):
     assert came.wait(60.0)
     client.node.destroy_subscription(subscription)
     # The execution node may find the new robot later than this process does.
-    assert any(stand(client).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
+    # Its arm sags a little, so that it never stands as exactly as the robot of this process does.
+    assert any(stand(client, goal_tolerance=1e-3).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
     robot.taken()
     sent = execute(client, to_and_fro())
     wait_for(robot, sent, lambda command: command[PAN] < -1.7)

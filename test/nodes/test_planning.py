@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from action_goals import action_client
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Vector3
@@ -473,13 +474,11 @@ def test_a_plan_file_is_read_below_allowed_folders(client, tmp_path):
 
 
 def test_a_cancelled_plan_is_answered(client):
-    from rclpy.action import ActionClient
 
     goal = motion(options=PlanningOptions(planner="RRTstar", improvement_states=-1, state_limit=10**9))
-    actions = ActionClient(client.node, action.PlanMotion, "planning/plan_motion")
+    actions = action_client(client, action.PlanMotion, "planning/plan_motion")
     assert actions.wait_for_server(60.0)
-    handle = client._wait(actions.send_goal_async(goal), 60.0, "goal")
+    handle = client._wait(client.send_goal(actions, goal), 60.0, "goal")
     client._wait(handle.cancel_goal_async(), 60.0, "cancel")
     result = client._wait(handle.get_result_async(), 60.0, "result").result
     assert result.error.name == CancelledError.__name__
-

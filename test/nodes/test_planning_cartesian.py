@@ -5,9 +5,9 @@ import threading
 
 import numpy as np
 import pytest
+from action_goals import action_client
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point, Vector3
-from rclpy.action import ActionClient
 from running import DEMO
 
 from robot_cell_planner import action
@@ -183,7 +183,7 @@ def test_it_tells_how_far_it_is(client, above):
 def test_it_can_be_cancelled(client, above):
     state, pose = above
     goal = goal_of(state, there_and_back(pose, 5000), max_step_distance=0.001)
-    actions = ActionClient(client.node, action.PlanCartesian, ACTION)
+    actions = action_client(client, action.PlanCartesian, ACTION)
     assert actions.wait_for_server(60.0)
     running, done, answer = threading.Event(), threading.Event(), []
 
@@ -200,7 +200,7 @@ def test_it_can_be_cancelled(client, above):
     def started(future):
         threading.Thread(target=accepted, args=(future,)).start()
 
-    actions.send_goal_async(goal, feedback_callback=lambda _: running.set()).add_done_callback(started)
+    client.send_goal(actions, goal, lambda _: running.set()).add_done_callback(started)
     assert done.wait(120.0)
     assert answer[0].status == GoalStatus.STATUS_CANCELED
     assert answer[0].result.error.code == CancelledError.code
