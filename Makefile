@@ -44,6 +44,7 @@ endif
 
 check: setup
 	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 
 bench: setup

@@ -10,8 +10,10 @@ SHARE = Path("share", PACKAGE)
 
 def data_files() -> list[tuple[str, list[str]]]:
     """The package's entry in the ament index, and the files that belong into its share folder."""
-    files = {str(Path("share", "ament_index", "resource_index", "packages")): [f"resource/{PACKAGE}"],
-             str(SHARE): ["package.xml"]}
+    files = {
+        str(Path("share", "ament_index", "resource_index", "packages")): [f"resource/{PACKAGE}"],
+        str(SHARE): ["package.xml"],
+    }
     for folder in ("launch", "config", "urdf"):
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

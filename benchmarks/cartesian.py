@@ -93,9 +93,7 @@ def plan(
 ) -> tuple[Plan | PlanningError, Took]:
     """The plan, or the error, and the time that it took."""
     at_start = state.with_configuration(dict(zip(maker.variables, start.tolist(), strict=True)))
-    request = CartesianRequest(
-        waypoints, group=group_of(cell), options=CartesianOptions(**options), timing=timing
-    )
+    request = CartesianRequest(waypoints, group=group_of(cell), options=CartesianOptions(**options), timing=timing)
     clock = Clock()
     try:
         found: Plan | PlanningError = plan_cartesian(cell, at_start, request)

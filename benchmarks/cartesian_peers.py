@@ -38,9 +38,7 @@ def compas_fab_follow(maker: WayMaker, cell: RobotCell) -> Callable[[Any, Any], 
     obstacles = peer.obstacles()
     for name, solid, _ in obstacles:
         mesh = as_mesh(solid)
-        peer_cell.rigid_body_models[name] = RigidBody.from_mesh(
-            Mesh.from_vertices_and_faces(mesh.vertices, mesh.faces)
-        )
+        peer_cell.rigid_body_models[name] = RigidBody.from_mesh(Mesh.from_vertices_and_faces(mesh.vertices, mesh.faces))
     client = PyBulletClient("direct")
     client.__enter__()
     planner = PyBulletPlanner(client)

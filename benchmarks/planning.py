@@ -117,9 +117,7 @@ def run_peer(problem: Problem, seed: int, planner: Planner, runs: Runs) -> float
     return elapsed
 
 
-def measure(
-    problems: Sequence[Problem], seeds: int, planner: str, peers: Sequence[str]
-) -> dict[tuple[str, str], Runs]:
+def measure(problems: Sequence[Problem], seeds: int, planner: str, peers: Sequence[str]) -> dict[tuple[str, str], Runs]:
     """Runs by planner and family."""
     found: dict[tuple[str, str], Runs] = defaultdict(Runs)
     warm_up(problems[0], planner)

@@ -1,6 +1,6 @@
 """Worker processes: how soon cancellations and time limits end a request, and what a killed worker costs.
 
-    tools/with_environment python -m benchmarks.planning_workers
+tools/with_environment python -m benchmarks.planning_workers
 """
 
 from __future__ import annotations

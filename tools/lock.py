@@ -19,8 +19,19 @@ def main() -> int:
     folder = ROOT / "requirements"
     constraints = folder / "constraints.txt"
     lists = sorted(str(path) for path in folder.glob("*.txt") if path != constraints)
-    command = ["uv", "pip", "compile", "--universal", "--python-version", "3.10", "--upgrade", "--quiet",
-               "--no-header", "--no-annotate", *lists]
+    command = [
+        "uv",
+        "pip",
+        "compile",
+        "--universal",
+        "--python-version",
+        "3.10",
+        "--upgrade",
+        "--quiet",
+        "--no-header",
+        "--no-annotate",
+        *lists,
+    ]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if result.returncode == 0:
         pins = [line for line in result.stdout.splitlines(keepends=True) if "sys_platform == 'win32'" not in line]

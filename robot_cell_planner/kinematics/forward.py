@@ -33,9 +33,7 @@ class _Route(NamedTuple):
         return self.chain.forward(self.model.values(state, self.chain.variables))
 
     def pose(self, state: RobotCellState) -> Pose:
-        x, y, z, qx, qy, qz, qw = kernels.tip_numbers(
-            self.chain.table, self.model.values(state, self.chain.variables)
-        )
+        x, y, z, qx, qy, qz, qw = kernels.tip_numbers(self.chain.table, self.model.values(state, self.chain.variables))
         return Pose((x, y, z), (qx, qy, qz, qw))
 
 

@@ -91,8 +91,7 @@ class Channel:
             defaults = [self.last.positions, np.zeros(len(self.joints)), np.zeros(len(self.joints))]
             order = [columns.get(joint, -1) for joint in self.joints]
             merged = [
-                np.where(np.array(order) >= 0, row[order], default)
-                for row, default in zip(rows, defaults, strict=True)
+                np.where(np.array(order) >= 0, row[order], default) for row, default in zip(rows, defaults, strict=True)
             ]
             self.history.append((stamp, PlaybackSample(0.0, *merged)))
 

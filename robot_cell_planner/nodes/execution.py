@@ -136,9 +136,7 @@ class ExecutionNode(CellNode):
         """Servo, which needs a stream of this node's own."""
         if drive is None or self._stream is None:
             return None
-        return ServoServer(
-            self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving
-        )
+        return ServoServer(self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving)
 
     def precede(self) -> None:
         """Let the calling thread, which shares the interpreter with the stream, run soon after it; the threads of the

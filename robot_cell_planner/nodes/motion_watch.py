@@ -168,5 +168,3 @@ def _blocked(found: Any, reached: float, revision: int) -> StoppedError:
             Value("revision", revision),
         ),
     )
-
-

@@ -97,9 +97,7 @@ class PathServices:
         state = await self._replica.resolve(request.state)
         response.state = state.used
         options = self._options()
-        verdict = await self._work(
-            tasks.VERIFY_PLAN, state.scene, tasks.PlanCheck(plan, options), options.time_limit
-        )
+        verdict = await self._work(tasks.VERIFY_PLAN, state.scene, tasks.PlanCheck(plan, options), options.time_limit)
         response.holds = verdict.holds
         response.violations = [error_to_message(violation) for violation in verdict.violations]
         response.certificate = certificate_to_message(verdict.record)

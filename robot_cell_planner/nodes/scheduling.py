@@ -20,5 +20,3 @@ def precede_in_process(priority: int) -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (AttributeError, OSError) as error:
         raise NotSupportedError(f"real-time priority {priority} is not granted: {error}") from error
-
-

@@ -133,4 +133,3 @@ def joint_velocities(message: JointVelocities, variables: tuple[str, ...], joint
         seen.add(columns[name])
         velocities[columns[name]] = value
     return velocities
-

@@ -24,9 +24,7 @@ SERVO_PARAMETERS = (
     ),
     Parameter("servo_stop_below", 0.02, "Smallest singular value at which it stops.", 0.0, 10.0),
     Parameter("servo_gain", 4.0, "Speed of a tracking frame per distance to its target [1/s].", 0.1, 50.0),
-    Parameter(
-        "servo_look_ahead", 0.25, "How far ahead servo has the way checked, beyond the stop [s].", 0.05, 5.0
-    ),
+    Parameter("servo_look_ahead", 0.25, "How far ahead servo has the way checked, beyond the stop [s].", 0.05, 5.0),
 )
 
 

@@ -110,7 +110,6 @@ class MotionGoal:
             )
         return replace(self, trajectory=faded(self.trajectory, away)) if away.any() else self
 
-
     def joining(self, present: Sequence[Array], after: float, scale: float) -> MotionGoal:
         """The same motion for a robot that is moving; arguments and errors as of `trajectory.joining.joined`."""
         trajectory = joined(self.trajectory, present, after, scale)

@@ -260,4 +260,3 @@ class Follower:
         poses = self.problem.chain.forward_many(between)
         distances, angles = self.route.distances(np.tile(edges.pieces, len(BETWEEN)), shares, poses)
         return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)
-

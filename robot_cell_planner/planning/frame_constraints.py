@@ -155,9 +155,7 @@ class FrameConstraints:
                 raise ConstraintMismatchError(text, stage="goals", subjects=(held.name,), values=values)
 
 
-def _held_frame(
-    cell: RobotCell, state: RobotCellState, space: JointSpace, constraint: FrameConstraint
-) -> HeldFrame:
+def _held_frame(cell: RobotCell, state: RobotCellState, space: JointSpace, constraint: FrameConstraint) -> HeldFrame:
     name = target_frame(cell, state, space.group, constraint.mode, constraint.frame)
     chain = chain_to(cell, state, name, space.variables)
     pose, axis = constraint.pose.matrix, np.array(constraint.axis) / np.linalg.norm(constraint.axis)

@@ -197,7 +197,6 @@ class _Finder:
         path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
         return replace(result, path=without_repeats(path))
 
-
     def _searched(self, problem: SearchProblem, seed: int) -> SearchResult:
         """What the planner, or the one that it stands for, comes to."""
         checks = self.job.checks

@@ -49,9 +49,7 @@ def _reach(follower: Follower, samples: Samples) -> Array:
     """Largest step (dof,) from rung to rung with which the limits on jumps can be kept, points being added down to
     the narrowest spacing."""
     options = follower.options
-    wide = max(
-        options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle
-    )
+    wide = max(options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle)
     stride = float(np.diff(samples.rungs, prepend=-1).max())
     reach = follower.max_jumps * 2.0 * wide * stride
     # Between values that are tried of what is free the steps are wide, and smoothing makes them narrow.

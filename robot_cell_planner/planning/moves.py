@@ -50,9 +50,7 @@ class StraightMover:
 class ProjectedMover:
     """Steps of `step` towards the end, each brought back onto the constraints."""
 
-    def __init__(
-        self, checks: CountedChecks, step: float, subspace: Subspace, constraints: FrameConstraints
-    ) -> None:
+    def __init__(self, checks: CountedChecks, step: float, subspace: Subspace, constraints: FrameConstraints) -> None:
         self.checks = checks
         self.step = step
         self.subspace = subspace

@@ -269,9 +269,7 @@ def _refuse_invalid(job: Job, path: Array, options: PlanningOptions) -> PathVeri
     return verifier
 
 
-def _findings(
-    job: Job, path: Array, options: PlanningOptions, find_all: bool, certificates: bool
-) -> PathFindings:
+def _findings(job: Job, path: Array, options: PlanningOptions, find_all: bool, certificates: bool) -> PathFindings:
     most = MAX_FAULTS if find_all else 1
     limits = [fault for index, q in enumerate(path) if (fault := _limit_fault(job, q, index)) is not None]
     faults = [*limits[:most], *_constraint_faults(job, path, most)]
@@ -319,16 +317,12 @@ def _constraint_faults(job: Job, path: Array, most: int) -> list[ConstraintMisma
     return faults[:most]
 
 
-def _collisions_on(
-    job: Job, path: Array, index: int, options: PlanningOptions, find_all: bool
-) -> list[PathCollision]:
+def _collisions_on(job: Job, path: Array, index: int, options: PlanningOptions, find_all: bool) -> list[PathCollision]:
     """Collisions on the motion that begins at a waypoint, their places counted along the whole path."""
     motion = path[index : index + 2]
     found = check_path(job.checks.checker, motion, find_all=find_all, resolution=options.resolution)
     job.checks.states += found.states_checked
-    return [
-        replace(entry, point=entry.point + index, place=entry.place + index) for entry in found.collisions
-    ]
+    return [replace(entry, point=entry.point + index, place=entry.place + index) for entry in found.collisions]
 
 
 def _collision_fault(found: PathCollision) -> PathInvalidError:
@@ -338,9 +332,7 @@ def _collision_fault(found: PathCollision) -> PathInvalidError:
     return PathInvalidError(text, stage="path", subjects=(pair.first, pair.second), values=values)
 
 
-def _recorded(
-    job: Job, path: Array, options: PlanningOptions, tool: str, verifier: PathVerifier | None
-) -> Plan:
+def _recorded(job: Job, path: Array, options: PlanningOptions, tool: str, verifier: PathVerifier | None) -> Plan:
     plan = bare_plan(job, path, Origin(tool, options.seed, options.resolution))
     with job.watch.stage("clearance"):
         clearance = path_clearance(job, path, CLEARANCE_STEP)

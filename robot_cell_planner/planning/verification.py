@@ -109,9 +109,7 @@ class PathVerifier:
         if checker is None:
             plain = self._checks.checker
             options = CollisionOptions(plain.options.extra_margin + ROOMS[level], plain.options.steps)
-            checker = CollisionChecker(
-                plain.cell, plain.state, plain.variables, engine=plain.engine, options=options
-            )
+            checker = CollisionChecker(plain.cell, plain.state, plain.variables, engine=plain.engine, options=options)
             self._roomy[level] = checker
         self._checks.states += 1
         return not checker.in_collision(q)

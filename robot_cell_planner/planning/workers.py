@@ -64,9 +64,7 @@ class WorkerPool:
     a cell; what it raises is left to the jobs to find. Callbacks of jobs run in threads of the pool.
     """
 
-    def __init__(
-        self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = ""
-    ) -> None:
+    def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = "") -> None:
         self._context: Any = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
         self._niceness = niceness

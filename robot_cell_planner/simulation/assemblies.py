@@ -253,9 +253,7 @@ def _joint_models(
             turns, axis = _elementary(joint, name.rpartition("/")[2])
             start = configuration[name]
             limits = JointLimits()
-            yield JointModel(
-                prefix + name, name, tool, turns, axis, limits, start, damping=damping, friction=friction
-            )
+            yield JointModel(prefix + name, name, tool, turns, axis, limits, start, damping=damping, friction=friction)
         return
     source, multiplier, offset = mechanism.mimic_source(joint.name)
     yield JointModel(

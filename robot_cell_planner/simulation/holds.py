@@ -112,9 +112,7 @@ class Holds:
         for key, steps in self._lasting.items():
             if steps >= self._steady:
                 grip = grips[key]
-                self._holds[grip.body] = Hold(
-                    self._engine, grip, self._assemblies.places[grip.body], self._friction
-                )
+                self._holds[grip.body] = Hold(self._engine, grip, self._assemblies.places[grip.body], self._friction)
 
     def _grips(self, contacts: Iterable[Contact]) -> Iterator[Grip]:
         pressing: dict[tuple[str, int], list[tuple[str, float, Vector3]]] = {}

@@ -71,9 +71,7 @@ def time_path(
     if options.method is Method.SMOOTH:
         blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.step)
         speeds = _speeds_of_stretches(path, options, model)
-        motion = smooth(
-            path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds
-        )
+        motion = smooth(path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds)
     elif moving:
         text = f"{options.method.value} begins and ends at rest; start and end velocities need the smooth method"
         raise NotSupportedError(text, stage="trajectory")
@@ -149,9 +147,7 @@ def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathMod
     return np.where(over > 1.0, over / (1.0 - RESERVE), 1.0)
 
 
-def _factors_of_efforts(
-    motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel
-) -> Array:
+def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel) -> Array:
     """With k times the time, what a motion adds to the torques at rest is 1 / k2 of what it was; that gives k."""
     if not options.limit_effort or model.efforts is None or model.effort_limits is None:
         return np.ones(len(motion.curve.parts))

@@ -56,9 +56,7 @@ class Approach:
         """Lowest and highest velocities (dof,) to command at positions (dof,)."""
         limits, gains = self.limits, self.gains
         below, above = np.maximum(positions - limits.lower, 0.0), np.maximum(limits.upper - positions, 0.0)
-        return VelocityBounds(
-            -np.minimum(limits.velocity, gains * below), np.minimum(limits.velocity, gains * above)
-        )
+        return VelocityBounds(-np.minimum(limits.velocity, gains * below), np.minimum(limits.velocity, gains * above))
 
 
 class VelocityFollower:

@@ -192,9 +192,7 @@ def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float
         Stretch(length, rate, speeds[index], speeds[index + 1])
         for index, (length, rate) in enumerate(zip(lengths, rates, strict=True))
     )
-    passed = sum(
-        2.0 * radius / speed for radius, speed in zip(around.tolist(), speeds, strict=True) if radius > 0.0
-    )
+    passed = sum(2.0 * radius / speed for radius, speed in zip(around.tolist(), speeds, strict=True) if radius > 0.0)
     profiles = solved(stretches)
     duration = passed + sum(profiles.independent_min_durations)
     return _Choice(line, around, blends.rises, np.array(speeds), stretches, profiles, duration)

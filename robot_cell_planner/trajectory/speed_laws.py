@@ -123,9 +123,7 @@ def change_within_limits(
     for candidate in tried:
         under_way = times[: np.searchsorted(times, candidate.settled_at) + 2]
         found = _rates(candidate, trajectory, under_way)
-        excess = max(
-            float((rates / bound).max(initial=0.0)) for rates, bound in zip(found, bounds, strict=True)
-        )
+        excess = max(float((rates / bound).max(initial=0.0)) for rates, bound in zip(found, bounds, strict=True))
         if excess <= 1.0 + ALLOWANCE:
             return candidate
         if excess < least:

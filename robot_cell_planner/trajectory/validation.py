@@ -110,9 +110,7 @@ class TrajectoryReport:
     def _limit_error(self, found: LimitViolation) -> RobotCellError:
         kind = TrajectoryStartError if found.quantity is Quantity.START else TrajectoryLimitError
         numbers = (Value(f"{found.quantity.value} of {found.variable}", found.value, found.limit),)
-        return kind(
-            str(found), stage="validate trajectory", subjects=(found.variable,), values=numbers, partial=self
-        )
+        return kind(str(found), stage="validate trajectory", subjects=(found.variable,), values=numbers, partial=self)
 
 
 CollisionCheck = Callable[[Array], NDArray[np.bool_]]

@@ -89,14 +89,25 @@ def fill(folder):
     add(library / "bomb.sdf", f'<!DOCTYPE r [<!ENTITY a0 "x">{bomb}]><sdf version="1.9">&a9;</sdf>', FileError)
     add(robots / "bomb.xacro", f'{head}<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/></robot>', FileError)
     add(robots / "reads.xacro", f'{head}<xacro:include filename="/etc/passwd"/></robot>', FileError)
-    add(cells / "bomb.yaml", "a: &a [x, x]\n" + "".join(f"{c}: &{c} [{', '.join(['*' + p] * 99)}]\n"
-                                                        for p, c in zip("abcdefgh", "bcdefghi", strict=True)),
-        LimitExceededError)
+    add(
+        cells / "bomb.yaml",
+        "a: &a [x, x]\n"
+        + "".join(f"{c}: &{c} [{', '.join(['*' + p] * 99)}]\n" for p, c in zip("abcdefgh", "bcdefghi", strict=True)),
+        LimitExceededError,
+    )
     add(cells / "deep.yaml", "[" * 5000, LimitExceededError)
     add(folder / "part.step", "ISO-10303-21;", FileError)
     add(folder / "bytes.yaml", bytes(range(256)), FileError)
-    for uri in ("none.yaml", "cells", "../cells/cell.yaml", "/etc/passwd", "file:///etc/passwd",
-                "package://none/x.yaml", "https://example.org/cell.yaml", "x" * 5000 + ".yaml"):
+    for uri in (
+        "none.yaml",
+        "cells",
+        "../cells/cell.yaml",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "package://none/x.yaml",
+        "https://example.org/cell.yaml",
+        "x" * 5000 + ".yaml",
+    ):
         found[uri] = ResourceError
     found["cells"] = FileError  # a folder
     return found
@@ -327,8 +338,11 @@ CHANGES = {
     "tool at NaN": (tool(collision=ONE, tcp=pose(x=NAN)), Invalid),
     "tool with two inertials": (tool(collision=ONE, inertial=[Inertial(mass=1.0)] * 2), Invalid),
     "second tool on the flange": (
-        C(operation=C.ADD, models=tool(collision=ONE).models,
-          states=states(tools=[ToolState(name="new_tool", attached_to="manipulator")]).states),
+        C(
+            operation=C.ADD,
+            models=tool(collision=ONE).models,
+            states=states(tools=[ToolState(name="new_tool", attached_to="manipulator")]).states,
+        ),
         StateError,
     ),
 }

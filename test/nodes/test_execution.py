@@ -590,7 +590,6 @@ class TestFollowJointTrajectory:
         first = robot.taken()[0][1].header.stamp
         assert first.sec * 10**9 + first.nanosec >= begin
 
-
     def test_a_newer_goal_takes_the_place_of_one_that_waits_for_its_time(self, client, robot):
         later = swing(ARM, here(robot), [1.0, 1.0])
         begin = client.node.get_clock().now().nanoseconds + 600 * 10**9

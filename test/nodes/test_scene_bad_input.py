@@ -76,8 +76,26 @@ def test_files(untouched, client, files):
 
 
 NUMBERS = [0.0, -1.0, 1.0, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf")]
-NAMES = ["", "world", "bin", "workpiece", "gripper", "gripper/tcp", "tool0", "place", "manipulator", "x" * 5000, "\x7f",
-         "elbow_joint", "ünïcode", "a/b", "../..", "%n%s", "NaN", "0"]
+NAMES = [
+    "",
+    "world",
+    "bin",
+    "workpiece",
+    "gripper",
+    "gripper/tcp",
+    "tool0",
+    "place",
+    "manipulator",
+    "x" * 5000,
+    "\x7f",
+    "elbow_joint",
+    "ünïcode",
+    "a/b",
+    "../..",
+    "%n%s",
+    "NaN",
+    "0",
+]
 
 
 def random_change(rng):
@@ -99,9 +117,7 @@ def random_change(rng):
             shape.geometry.dimensions = rng.choices(NUMBERS, k=rng.randrange(5))
         change.models.bodies = [body]
     if rng.random() < 0.4:
-        change.states.bodies = [
-            BodyState(name=rng.choice(NAMES), attached_to=rng.choice(NAMES), pose=random_pose(rng))
-        ]
+        change.states.bodies = [BodyState(name=rng.choice(NAMES), attached_to=rng.choice(NAMES), pose=random_pose(rng))]
     return change
 
 

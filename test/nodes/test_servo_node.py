@@ -224,9 +224,11 @@ def test_a_target_is_tracked_to_its_place(client, robot, statuses):
     target = Pose.from_matrix(here)
     with Sender(client, lambda: client.send_target(target)):
         statuses.wait_for(
-            lambda status: status.state == ServoStatus.FOLLOWING
-            and status.position_error < 1e-4
-            and status.orientation_error < 1e-3
+            lambda status: (
+                status.state == ServoStatus.FOLLOWING
+                and status.position_error < 1e-4
+                and status.orientation_error < 1e-3
+            )
         )
     client.stop_servo()
     end = rows(robot.taken())[-1]

@@ -75,8 +75,11 @@ def test_a_breach_is_found(tmp_path, monkeypatch):
         "    import numpy\n"
     )
     modules = [
-        "robot_cell_planner.kinematics.model.CellModel", "robot_cell_planner.planning", "rclpy.node",
-        "geometry_msgs.msg.Point", "robot_cell_planner.msg.Target",
+        "robot_cell_planner.kinematics.model.CellModel",
+        "robot_cell_planner.planning",
+        "rclpy.node",
+        "geometry_msgs.msg.Point",
+        "robot_cell_planner.msg.Target",
     ]
     assert [breach.module for breach in breaches(path)] == modules
     assert list(breaches(path))[1] == Import(path, 2, "robot_cell_planner.planning")
@@ -84,8 +87,11 @@ def test_a_breach_is_found(tmp_path, monkeypatch):
 
 def test_the_library_works_without_ros():
     """All of the core loads where no ROS package can be imported."""
-    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-               for path in layers() if layer_of(path) != "nodes"]
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in layers()
+        if layer_of(path) != "nodes"
+    ]
     code = f"""
 import importlib, importlib.abc, sys
 
@@ -104,6 +110,9 @@ for module in {modules!r}:
 
 
 def test_the_example_without_ros_imports_no_ros():
-    found = [str(found) for found in imports_of(ROOT / "examples" / "pick_and_place_library.py")
-             if is_ros(found.module) or found.module.startswith(f"{PACKAGE}.nodes")]
+    found = [
+        str(found)
+        for found in imports_of(ROOT / "examples" / "pick_and_place_library.py")
+        if is_ros(found.module) or found.module.startswith(f"{PACKAGE}.nodes")
+    ]
     assert not found

@@ -78,8 +78,13 @@ def test_executable_exists_and_is_installed(name):
     names = {
         name
         for node in ast.parse(path.read_text(encoding="utf-8")).body
-        for name in ([node.name] if isinstance(node, ast.FunctionDef)
-                     else [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else [])
+        for name in (
+            [node.name]
+            if isinstance(node, ast.FunctionDef)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
     }
     assert function in names
     assert (Path(get_package_prefix(PACKAGE)) / "lib" / PACKAGE / name).is_file()
@@ -88,18 +93,27 @@ def test_executable_exists_and_is_installed(name):
 @pytest.mark.parametrize("folder", ["launch", "config", "urdf"])
 def test_data_is_installed(folder):
     share = Path(get_package_share_directory(PACKAGE))
-    missing = [str(path) for path in sorted((ROOT / folder).rglob("*"))
-               if path.is_file() and "__pycache__" not in path.parts
-               and not (share / path.relative_to(ROOT)).is_file()]
+    missing = [
+        str(path)
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and not (share / path.relative_to(ROOT)).is_file()
+    ]
     assert not missing
 
 
 def test_data_inside_the_python_package_is_part_of_it():
     patterns = {package: value.split() for package, value in setup_cfg()["options.package_data"].items()}
-    data = [path for path in (ROOT / PACKAGE).rglob("*")
-            if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts]
-    covered = {path for package, globs in patterns.items() for glob in globs
-               for path in ROOT.joinpath(*package.split(".")).glob(glob)}
+    data = [
+        path
+        for path in (ROOT / PACKAGE).rglob("*")
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    ]
+    covered = {
+        path
+        for package, globs in patterns.items()
+        for glob in globs
+        for path in ROOT.joinpath(*package.split(".")).glob(glob)
+    }
     assert sorted(set(data) - covered) == []
 
 
@@ -172,11 +186,14 @@ def test_a_missing_library_is_one_line_with_its_remedy(capsys, monkeypatch):
     assert constraints.is_file()
 
 
-@pytest.mark.parametrize("module, expected", [
-    ("rclpy", "the ROS 2 package rclpy is missing"),
-    ("control_msgs", "the ROS 2 package control_msgs is missing"),
-    ("robot_cell_planner", "the interfaces of robot_cell_planner are missing"),
-])
+@pytest.mark.parametrize(
+    "module, expected",
+    [
+        ("rclpy", "the ROS 2 package rclpy is missing"),
+        ("control_msgs", "the ROS 2 package control_msgs is missing"),
+        ("robot_cell_planner", "the interfaces of robot_cell_planner are missing"),
+    ],
+)
 def test_other_missing_modules_have_their_own_remedies(module, expected):
     assert remedy(module).startswith(expected)
 

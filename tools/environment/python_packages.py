@@ -39,12 +39,35 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
     if stamp.is_current(key):
         return
     print(f"installing the packages of requirements/{{{','.join(names)}}}.txt", flush=True)
-    run([str(layout.python), "-m", "pip", "install", "-q", "--disable-pip-version-check",
-         "-c", str(layout.constraints), "uv"])
+    run(
+        [
+            str(layout.python),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "-c",
+            str(layout.constraints),
+            "uv",
+        ]
+    )
     listed = [argument for file in files for argument in ("-r", str(file))]
     # Byte code is compiled now, in parallel, and not by six nodes at their first start.
-    run([str(layout.venv / "bin" / "uv"), "pip", "install", "--python", str(layout.python), "--compile-bytecode",
-         "--constraints", str(layout.constraints), *_package_index(), *listed])
+    run(
+        [
+            str(layout.venv / "bin" / "uv"),
+            "pip",
+            "install",
+            "--python",
+            str(layout.python),
+            "--compile-bytecode",
+            "--constraints",
+            str(layout.constraints),
+            *_package_index(),
+            *listed,
+        ]
+    )
     if not with_ros:
         repair_cmake_exports(layout)
     stamp.write(key)

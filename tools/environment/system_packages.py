@@ -32,8 +32,10 @@ def require_system_packages() -> None:
         return
     command = _privileged_apt_get()
     if command is None:
-        raise SetupError(f"missing on this system: {' '.join(missing)}; on Debian or Ubuntu: "
-                         f"sudo apt-get install {' '.join(missing)}")
+        raise SetupError(
+            f"missing on this system: {' '.join(missing)}; on Debian or Ubuntu: "
+            f"sudo apt-get install {' '.join(missing)}"
+        )
     print(f"installing {' '.join(missing)} with apt-get", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for arguments in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *missing]):

@@ -35,21 +35,44 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
         shutil.rmtree(layout.workspace, ignore_errors=True)
     packages = {package.name: package for package in missing_underlay(layout, ros)} | {PACKAGE: layout.root}
     digests = {name: _digest(package) for name, package in packages.items()}
-    outdated = [name for name in packages
-                if not (everything.is_current(installed) and layout.stamp(f"build_{name}").is_current(digests[name]))]
+    outdated = [
+        name
+        for name in packages
+        if not (everything.is_current(installed) and layout.stamp(f"build_{name}").is_current(digests[name]))
+    ]
     if not outdated:
         return
     print(f"building {', '.join(outdated)}", flush=True)
     for name, package in packages.items():
         _lay_out(package, layout.workspace / "src" / name)
-    run([
-        str(layout.venv / "bin" / "colcon"), "--log-base", str(layout.workspace / "log"), "build",
-        "--base-paths", str(layout.workspace / "src"), "--packages-select", *outdated,
-        "--build-base", str(layout.workspace / "build"), "--install-base", str(layout.install),
-        "--merge-install", "--symlink-install",
-        "--event-handlers", "status-", "console_start_end-", "console_stderr+",
-        "--cmake-args", f"-DPython3_EXECUTABLE={layout.python}", "-DPYTHON_ONLY=ON", "-DBUILD_TESTING=OFF",
-    ], cwd=layout.venv, env=build_environment(layout, ros))
+    run(
+        [
+            str(layout.venv / "bin" / "colcon"),
+            "--log-base",
+            str(layout.workspace / "log"),
+            "build",
+            "--base-paths",
+            str(layout.workspace / "src"),
+            "--packages-select",
+            *outdated,
+            "--build-base",
+            str(layout.workspace / "build"),
+            "--install-base",
+            str(layout.install),
+            "--merge-install",
+            "--symlink-install",
+            "--event-handlers",
+            "status-",
+            "console_start_end-",
+            "console_stderr+",
+            "--cmake-args",
+            f"-DPython3_EXECUTABLE={layout.python}",
+            "-DPYTHON_ONLY=ON",
+            "-DBUILD_TESTING=OFF",
+        ],
+        cwd=layout.venv,
+        env=build_environment(layout, ros),
+    )
     everything.write(installed)
     for name in outdated:
         layout.stamp(f"build_{name}").write(digests[name])
@@ -91,8 +114,10 @@ def _copy_without_comments(source: Path, folder: Path) -> None:
     for path in sorted(source.glob(f"*.{source.name}")):
         lines = path.read_text(encoding="utf-8").splitlines()
         # A default value in quotes may hold a number sign: such a line keeps what follows it.
-        bare = [line if '"' in line.split("#")[0] or "'" in line.split("#")[0] else line.split("#")[0].rstrip()
-                for line in lines]
+        bare = [
+            line if '"' in line.split("#")[0] or "'" in line.split("#")[0] else line.split("#")[0].rstrip()
+            for line in lines
+        ]
         text = "\n".join(line for line in bare if line) + "\n"
         copy = folder / path.name
         if not copy.exists() or copy.read_text(encoding="utf-8") != text:

@@ -32,9 +32,7 @@ def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -
 
 
 @vectorised
-def look_along(
-    scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool
-) -> None:
+def look_along(scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool) -> None:
     """Look at LANES places of a motion from number `first` on, the last one again where there are fewer."""
     last = places.shape[0] - 1
     for lane in range(LANES):
@@ -68,9 +66,7 @@ def first_places(longest: float) -> Double:
 
 
 @vectorised
-def certify_straight(
-    scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double
-) -> int:
+def certify_straight(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> int:
     """Whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN; it ends at the first
     stretch that is not free.
 
@@ -110,9 +106,7 @@ def certify_straight(
 
 
 @vectorised
-def open_stretches(
-    scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double
-) -> Double:
+def open_stretches(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> Double:
     """All stretches (n, 2) of a straight motion that are not proven free, as middles and halves of their lengths, in
     order; one that is hit is not cut any further. Arguments as in `certify_straight`."""
     longest = fastest(scene, start, end)
@@ -151,9 +145,7 @@ def open_stretches(
 
 
 @vectorised
-def look_at_boxes(
-    scene: int, work: int, middles: Double, spreads: Double, facts: Double
-) -> Double:
+def look_at_boxes(scene: int, work: int, middles: Double, spreads: Double, facts: Double) -> Double:
     """Verdicts (n,) of boxes in joint space, 0: clear, 1: uncertain, 2: hit.
 
     middles: (n, variables). spreads: (n, variables) how far configurations of each differ from its middle at most;

@@ -45,9 +45,7 @@ class CoverReport:
         return max((owner.protrusion for owner in self.owners), default=0.0)
 
 
-def cover_cell(
-    cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None
-) -> CoverReport:
+def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None) -> CoverReport:
     """Cover all links, tool links and bodies of a cell that have collision shapes, so that no request waits for it.
 
     bodies: those to cover; None: all. Bodies that nothing carries are obstacles, which need no cover, and large ones

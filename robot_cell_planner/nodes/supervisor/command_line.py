@@ -44,8 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "ROS_AUTOMATIC_DISCOVERY_RANGE": os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
         "RCUTILS_COLORIZED_OUTPUT": os.environ.get("RCUTILS_COLORIZED_OUTPUT", str(int(sys.stderr.isatty()))),
     }
-    print(f"ROS_DOMAIN_ID={domain.number} "
-          f"ROS_AUTOMATIC_DISCOVERY_RANGE={environment['ROS_AUTOMATIC_DISCOVERY_RANGE']}", file=sys.stderr, flush=True)
+    print(
+        f"ROS_DOMAIN_ID={domain.number} ROS_AUTOMATIC_DISCOVERY_RANGE={environment['ROS_AUTOMATIC_DISCOVERY_RANGE']}",
+        file=sys.stderr,
+        flush=True,
+    )
     try:
         return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
     finally:
@@ -54,8 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def node_command(node: str, cell: Path | None, parameters: Path, namespace: str, use_sim_time: bool) -> list[str]:
     """The command that starts one of NODES."""
-    command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")),
-               "--ros-args", "--params-file", str(parameters)]
+    command = [
+        str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")),
+        "--ros-args",
+        "--params-file",
+        str(parameters),
+    ]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
     if use_sim_time:
@@ -75,24 +82,53 @@ def _partition(words: list[str]) -> tuple[list[str], str, list[str]]:
 def _parser() -> argparse.ArgumentParser:
     share = Path(get_package_share_directory(PACKAGE))
     parser = argparse.ArgumentParser(
-        prog="robot_cell", description="Start the nodes of a robot cell, and end them together.", epilog=EPILOG,
+        prog="robot_cell",
+        description="Start the nodes of a robot cell, and end them together.",
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="robot_cell [options] [-- client [argument ...]]",
     )
-    parser.add_argument("--cell", type=Path, metavar="FILE", default=share / "config" / "demo" / "cell.yaml",
-                        help='cell file (default: the demo cell); "" starts without one')
-    parser.add_argument("--params", type=Path, metavar="FILE", default=share / "config" / "parameters.yaml",
-                        help="parameters of the nodes, in ROS's YAML format (default: config/parameters.yaml)")
+    parser.add_argument(
+        "--cell",
+        type=Path,
+        metavar="FILE",
+        default=share / "config" / "demo" / "cell.yaml",
+        help='cell file (default: the demo cell); "" starts without one',
+    )
+    parser.add_argument(
+        "--params",
+        type=Path,
+        metavar="FILE",
+        default=share / "config" / "parameters.yaml",
+        help="parameters of the nodes, in ROS's YAML format (default: config/parameters.yaml)",
+    )
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--only", nargs="+", choices=NODES, metavar="NODE", default=NODES,
-                        help=f"start these nodes alone, of: {', '.join(NODES)}")
-    chosen.add_argument("--without", nargs="+", choices=NODES, metavar="NODE", default=(),
-                        help="start all nodes but these; simulated_robot, say, where there is a real one")
-    parser.add_argument("--respawn", nargs="+", choices=NODES, metavar="NODE", default=(),
-                        help="start these nodes again when they end")
+    chosen.add_argument(
+        "--only",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=NODES,
+        help=f"start these nodes alone, of: {', '.join(NODES)}",
+    )
+    chosen.add_argument(
+        "--without",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=(),
+        help="start all nodes but these; simulated_robot, say, where there is a real one",
+    )
+    parser.add_argument(
+        "--respawn", nargs="+", choices=NODES, metavar="NODE", default=(), help="start these nodes again when they end"
+    )
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
-    parser.add_argument("--domain-id", type=int, metavar="N",
-                        help="ROS_DOMAIN_ID (default: the variable's value, else one that is free on this machine)")
+    parser.add_argument(
+        "--domain-id",
+        type=int,
+        metavar="N",
+        help="ROS_DOMAIN_ID (default: the variable's value, else one that is free on this machine)",
+    )
     parser.add_argument("--use-sim-time", action="store_true", help="nodes take their time from /clock")
     return parser
 
@@ -116,8 +152,12 @@ def _programs(options: argparse.Namespace) -> list[Program]:
         raise ValueError(f"{options.namespace!r} is no ROS namespace")
     namespace = "/" + options.namespace.lstrip("/") if options.namespace else ""
     return [
-        Program(node, node_command(node, cell, parameters, namespace, options.use_sim_time),
-                respawn=node in options.respawn, holds_interrupt=True)
+        Program(
+            node,
+            node_command(node, cell, parameters, namespace, options.use_sim_time),
+            respawn=node in options.respawn,
+            holds_interrupt=True,
+        )
         for node in NODES
         if node in options.only and node not in options.without
     ]

@@ -148,8 +148,11 @@ class Session:
     def _end(self, names: Sequence[str]) -> bool:
         """End processes by SIGINT, then SIGTERM, then SIGKILL; whether SIGINT was enough, and no failure followed."""
         clean = True
-        steps = ((signal.SIGINT, self._patience.interrupt), (signal.SIGTERM, self._patience.terminate),
-                 (signal.SIGKILL, float("inf")))
+        steps = (
+            (signal.SIGINT, self._patience.interrupt),
+            (signal.SIGTERM, self._patience.terminate),
+            (signal.SIGKILL, float("inf")),
+        )
         for more_stops, (number, wait) in enumerate(steps, self._stops_at_end + 1):
             running = [name for name in names if name in self._members]
             if running and number != signal.SIGINT:

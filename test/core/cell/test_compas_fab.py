@@ -74,8 +74,6 @@ def test_a_mode_that_the_state_cannot_offer(robot):
 
 def test_a_second_tool_is_refused_where_compas_fab_detaches_the_first(robot):
     cell = cell_with(robot, Pose())
-    scene = apply_changes(
-        Scene(cell, cell.default_state()), [Attach("tool", "manipulator", Pose())], world_pose
-    )
+    scene = apply_changes(Scene(cell, cell.default_state()), [Attach("tool", "manipulator", Pose())], world_pose)
     with pytest.raises(StateError, match=r"tool and spare|spare and tool"):
         apply_changes(scene, [Attach("spare", "manipulator", Pose())], world_pose)

@@ -89,7 +89,6 @@ def test_margins_count():
         TargetChecker(cell, state, "hand")
 
 
-
 def outcome(report):
     """What a report says, to a nanometre."""
     return [(pair.step, pair.first, pair.second, round(pair.distance, 9)) for pair in report.pairs]

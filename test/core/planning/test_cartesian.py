@@ -119,9 +119,7 @@ def test_a_jump_limit_halves_the_steps(above):
     plain = plan_cartesian(cell, state, wide)
     largest = np.abs(np.diff(plain.path, axis=0)).max()
     limit = 0.6 * largest
-    finer = plan_cartesian(
-        cell, state, lines(moved(pose, z=-0.1), max_step_distance=0.05, max_jump_revolute=limit)
-    )
+    finer = plan_cartesian(cell, state, lines(moved(pose, z=-0.1), max_step_distance=0.05, max_jump_revolute=limit))
     assert len(finer.path) > len(plain.path)
     assert np.abs(np.diff(finer.path, axis=0)).max() <= limit
     free = plan_cartesian(cell, state, lines(moved(pose, z=-0.1), max_step_distance=0.05, max_jump_revolute=0.0))

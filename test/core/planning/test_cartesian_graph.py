@@ -71,9 +71,7 @@ def any_arm(request):
 def test_lines_that_are_feasible_are_followed(any_arm, strategy):
     for q, end in any_arm.known_lines(8, seed=3):
         options = {"strategy": strategy, "max_deviation": TOLERANCE, "max_deviation_angle": TOLERANCE}
-        plan = follow(
-            any_arm.cell, any_arm.at(q), frames(Pose.from_matrix(end), mode=TargetMode.ROBOT), **options
-        )
+        plan = follow(any_arm.cell, any_arm.at(q), frames(Pose.from_matrix(end), mode=TargetMode.ROBOT), **options)
         report = plan.cartesian
         assert report.fraction == report.parameter_of_point[-1] == 1.0
         assert (plan.path >= any_arm.lower - 0.02).all()

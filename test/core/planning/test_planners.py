@@ -24,9 +24,7 @@ def plan(planner, gap=0.3, cancelled=None, **options):
 def test_the_binding_has_no_other_planners():
     from ompl import geometric
 
-    offered = {
-        name for name in dir(geometric) if hasattr(getattr(geometric, name), "solve") and name != "SimpleSetup"
-    }
+    offered = {name for name in dir(geometric) if hasattr(getattr(geometric, name), "solve") and name != "SimpleSetup"}
     assert offered == set(OMPL)
 
 

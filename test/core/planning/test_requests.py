@@ -176,9 +176,7 @@ def test_clearance_is_sought_where_it_is_asked_for():
     cell, state = gantry((("post", (0.0, 0.0), (0.2, 0.2)),))
     state = state.with_configuration({"x": -0.8, "y": 0.0})
     near = plan_motion(cell, state, to({"x": 0.8}, seed=1))
-    wide = plan_motion(
-        cell, state, to({"x": 0.8}, seed=1, objective=Objective.CLEARANCE, improvement_states=20_000)
-    )
+    wide = plan_motion(cell, state, to({"x": 0.8}, seed=1, objective=Objective.CLEARANCE, improvement_states=20_000))
     assert wide.clearance.closest.distance > near.clearance.closest.distance + 0.03
     assert wide.path_length > near.path_length
 
@@ -201,9 +199,7 @@ def test_the_way_of_the_tool_can_be_made_short(demo):
     start = state.with_configuration({"shoulder_pan_joint": -0.6, "shoulder_lift_joint": -1.2, "elbow_joint": 1.9})
     goal = {**start.configuration, "shoulder_pan_joint": 0.9}
     joints = plan_motion(cell, start, to(goal, seed=3))
-    tool = plan_motion(
-        cell, start, to(goal, seed=3, objective=Objective.CARTESIAN_LENGTH, improvement_states=30_000)
-    )
+    tool = plan_motion(cell, start, to(goal, seed=3, objective=Objective.CARTESIAN_LENGTH, improvement_states=30_000))
     assert tool.tool_path_length < joints.tool_path_length
 
 

@@ -61,6 +61,7 @@ def test_a_stream_within_the_limits_is_followed(rate, with_velocity, tolerance):
 
 def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
     for shift in (-0.004, 0.004):
+
         def command(point, time, shift=shift):
             if round(time / STEP) % 2 == 0:
                 point.command_position(sine(time + shift), sine(time + shift, 1), time + shift)

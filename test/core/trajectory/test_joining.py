@@ -18,9 +18,7 @@ DENSE = Trajectory(
     (30 * SHARE**2 - 60 * SHARE**3 + 30 * SHARE**4) / 2.0 * ENDS,
     (60 * SHARE - 180 * SHARE**2 + 120 * SHARE**3) / 4.0 * ENDS,
 )
-SPARSE = Trajectory(
-    ("a", "b"), np.array([1.0, 2.0]), np.array([[0.5, 0.5], ENDS]), np.zeros((2, 2)), np.zeros((2, 2))
-)
+SPARSE = Trajectory(("a", "b"), np.array([1.0, 2.0]), np.array([[0.5, 0.5], ENDS]), np.zeros((2, 2)), np.zeros((2, 2)))
 small = st.floats(-0.1, 0.1).map(lambda value: round(value, 6))
 vectors = st.tuples(small, small).map(np.array)
 

@@ -29,9 +29,7 @@ LIMITS = MotionLimits(
     np.array([8.0, 4.0]),
     np.array([90.0, 300.0]),
 )
-commands = st.lists(
-    st.tuples(st.floats(-9.0, 9.0), st.floats(-9.0, 9.0), st.integers(1, 120)), min_size=1, max_size=12
-)
+commands = st.lists(st.tuples(st.floats(-9.0, 9.0), st.floats(-9.0, 9.0), st.integers(1, 120)), min_size=1, max_size=12)
 
 
 @settings(max_examples=60, deadline=None)

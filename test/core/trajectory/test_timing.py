@@ -54,9 +54,7 @@ def test_stopping_obeys_limits_and_stays_on_the_polyline(points, seed, period):
     assert not trajectory.accelerations[[0, -1]].any()
     passed = motion.curve.evaluate(motion.passing_times)
     assert np.abs(passed - path).max() < 1e-9
-    for begin, end, first, last in zip(
-        motion.passing_times, motion.passing_times[1:], path, path[1:], strict=False
-    ):
+    for begin, end, first, last in zip(motion.passing_times, motion.passing_times[1:], path, path[1:], strict=False):
         between = motion.curve.evaluate(np.linspace(begin, end, 20))
         step = last - first
         share = (between - first) @ step / max(step @ step, 1e-300)
