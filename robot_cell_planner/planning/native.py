@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ..collision.motions.certifier import COARSE, MotionCertifier
@@ -100,7 +99,7 @@ class NativePlanner:
                 limit = min(limit, options.state_limit - self._leads.states)
                 found = kernels.grow(
                     *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
-                    trees.nodes, trees.parents, trees.strides, trees.squares, trees.counts,
+                    trees.nodes, trees.rough, trees.parents, trees.strides, trees.squares, trees.counts,
                     options.seed, options.longest, COARSE, int(limit), self._facts,
                 )  # fmt: skip
             limit = self._facts[0] + SLICE
@@ -144,17 +143,22 @@ class NativePlanner:
         return np.ascontiguousarray(np.stack((lower, upper), axis=1).reshape(-1, z.shape[1]) * self._weights)
 
 
-def _memory(size: int) -> tuple[Array, NDArray[np.int64], Array, Array]:
-    """Arrays of trees of `size` coordinates, which a thread uses again and again: to get fresh pages from the system
-    takes as long as a short search."""
-    kept: dict[int, tuple[Array, NDArray[np.int64], Array, Array]] = _of_thread.__dict__.setdefault("kept", {})
+class _Memory:
+    """Arrays of trees of `size` coordinates."""
+
+    def __init__(self, size: int) -> None:
+        self.nodes = np.empty((2, size, kernels.CAPACITY))
+        self.rough = np.empty((2, size, kernels.CAPACITY), dtype=np.float32)
+        self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
+        self.strides = np.empty((2, kernels.CAPACITY))
+        self.squares = np.empty(kernels.CAPACITY, dtype=np.float32)
+
+
+def _memory(size: int) -> _Memory:
+    """What a thread uses again and again: to get fresh pages from the system takes as long as a short search."""
+    kept: dict[int, _Memory] = _of_thread.__dict__.setdefault("kept", {})
     if size not in kept:
-        kept[size] = (
-            np.empty((2, size, kernels.CAPACITY)),
-            np.empty((2, kernels.CAPACITY), dtype=np.int64),
-            np.empty((2, kernels.CAPACITY)),
-            np.empty(kernels.CAPACITY),
-        )
+        kept[size] = _Memory(size)
     return kept[size]
 
 
@@ -168,7 +172,9 @@ class _Trees:
         self._space = space
         self._weights = weights
         self._longest = longest
-        self.nodes, self.parents, self.strides, self.squares = _memory(space.size)
+        memory = _memory(space.size)
+        self.nodes, self.rough, self.parents = memory.nodes, memory.rough, memory.parents
+        self.strides, self.squares = memory.strides, memory.squares
         self.counts = np.zeros(5, dtype=np.int64)
         self._leads: dict[tuple[int, int], Array] = {}
 
@@ -178,6 +184,7 @@ class _Trees:
             at = int(self.counts[tree])
             if at + 1 < kernels.CAPACITY:
                 self.nodes[tree, :, at] = self._space.to_reduced(lead[-1]) * self._weights
+                self.rough[tree, :, at] = self.nodes[tree, :, at]
                 self.parents[tree, at], self.strides[tree, at] = -1, self._longest
                 self._leads[tree, at] = lead
                 self.counts[tree] += 1

@@ -15,8 +15,10 @@ from ..collision.motions.schedule import FREE, certify_straight
 from ..collision.motions.simd import rounded
 
 Array = NDArray[np.float64]
+Single = NDArray[np.float32]
 
-CAPACITY = 40_000  # configurations in a tree
+CAPACITY = 40_000  # configurations in a tree, a multiple of:
+PADDING = 32
 FOUND, GOING_ON, FULL = 1, 0, 2
 # A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
 # next may be longer again.
@@ -32,17 +34,23 @@ START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
 
 @rounded
 def motion_free(
-    scene: int, work: int, origin: Array, basis: Array, first: Array, second: Array, resolution: float, facts: Array
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    first: Array,
+    second: Array,
+    resolution: float,
+    facts: Array,
+    ends: Array,
 ) -> bool:
-    """Whether the straight motion between two points of the subspace is proven free."""
-    dof, size = basis.shape
-    start, end = np.empty(dof), np.empty(dof)
-    for i in range(dof):
-        start[i] = end[i] = origin[i]
-        for k in range(size):
-            start[i] += basis[i, k] * first[k]
-            end[i] += basis[i, k] * second[k]
-    return bool(certify_straight(scene, work, start, end, resolution, facts) == FREE)
+    """Whether the straight motion between two points of the subspace is proven free. ends: (2, dof) to work in."""
+    for i in range(basis.shape[0]):
+        ends[0, i] = ends[1, i] = origin[i]
+        for k in range(basis.shape[1]):
+            ends[0, i] += basis[i, k] * first[k]
+            ends[1, i] += basis[i, k] * second[k]
+    return bool(certify_straight(scene, work, ends[0], ends[1], resolution, facts) == FREE)
 
 
 @rounded
@@ -69,19 +77,29 @@ def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) ->
 
 
 @rounded
-def nearest(nodes: Array, count: int, point: Array, squares: Array) -> tuple[int, float]:
-    """The nearest of the first nodes, columns of (k, capacity), to a point, and its distance. squares: (capacity,) to
-    work in."""
-    squares[:count] = 0.0
+def nearest(rough: Single, nodes: Array, count: int, point: Array, squares: Single) -> tuple[int, float]:
+    """The nearest of the first nodes, columns of (k, capacity), to a point, and its distance. rough: the nodes in
+    single precision, in which they are compared, as that takes half the time. squares: (capacity,) to work in."""
+    # Whole vectors, also of what lies behind the last node, which is not looked at.
+    padded = (count + PADDING - 1) // PADDING * PADDING
+    squares[:padded] = np.float32(0.0)
     for k in range(point.shape[0]):
-        value = point[k]
-        for i in range(count):
-            squares[i] += (nodes[k, i] - value) ** 2
-    best, least = 0, math.inf
+        value = np.float32(point[k])
+        for i in range(padded):
+            apart = rough[k, i] - value
+            squares[i] += apart * apart
+    # Numbers that are not negative are ordered as their bits are, whose least is found several at a time.
+    bits = squares[:count].view(np.int32)
+    least = bits[0]
     for i in range(count):
-        if squares[i] < least:
-            best, least = i, squares[i]
-    return best, math.sqrt(least)
+        least = min(least, bits[i])
+    best = 0
+    while bits[best] != least:
+        best += 1
+    square = 0.0
+    for k in range(point.shape[0]):
+        square += (nodes[k, best] - point[k]) ** 2
+    return best, math.sqrt(square)
 
 
 @rounded
@@ -116,9 +134,10 @@ def grow(
     limits: Array,
     bounds: Array,
     nodes: Array,
+    rough: Single,
     parents: NDArray[np.int64],
     strides: Array,
-    squares: Array,
+    squares: Single,
     counts: NDArray[np.int64],
     seed: int,
     longest: float,
@@ -128,12 +147,13 @@ def grow(
 ) -> int:
     """Grow both trees until they meet, are full, or facts[0] reaches `states`; called again it goes on.
 
-    nodes: (2, k, capacity) of the trees from start and goals. parents, strides: (2, capacity) of each node, the latter
-    how far it tries to grow. squares: (capacity,) to work in. counts: (5,). bounds: (2 b, k) of samples, which are
-    taken from b boxes in turn.
+    nodes: (2, k, capacity) of the trees from start and goals; rough: the same in single precision. parents, strides:
+    (2, capacity) of each node, the latter how far it tries to grow. squares: (capacity,) to work in. counts: (5,).
+    bounds: (2 b, k) of samples, which are taken from b boxes in turn.
     """
     size = basis.shape[1]
     point, new, step, root = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    ends = np.empty((2, basis.shape[0]))
     refused = 0
     while facts[0] < states:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
@@ -144,8 +164,9 @@ def grow(
         sample(seed, counts[SAMPLES], bounds[box], bounds[box + 1], point)
         counts[SAMPLES] += 1
         facts[0] += 1e-3  # so that samples alone come to an end
-        at, distance = nearest(nodes[tree], counts[tree], point, squares)
-        if distance == 0.0 or not within(origin, basis, limits, point):
+        at, distance = nearest(rough[tree], nodes[tree], counts[tree], point, squares)
+        # A sample of the whole space is within its bounds, which are those of the joints.
+        if distance == 0.0 or (size < basis.shape[0] and not within(origin, basis, limits, point)):
             continue
         stride = strides[tree, at]
         if stride < longest and distance > DOMAIN * stride and refused < PATIENCE:
@@ -154,25 +175,25 @@ def grow(
         refused = 0
         root[:] = nodes[tree, :, at]
         towards(root, point, distance, stride, new)
-        if not motion_free(scene, work, origin, basis, root, new, resolution, facts):
+        if not motion_free(scene, work, origin, basis, root, new, resolution, facts, ends):
             strides[tree, at] = max(SHORTER * stride, SHORTEST * longest)
             continue
         stride = strides[tree, at] = min(LONGER * stride, longest)
-        tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
-        near, distance = nearest(nodes[other], counts[other], new, squares)
+        tip = add_node(nodes[tree], rough[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
+        near, distance = nearest(rough[other], nodes[other], counts[other], new, squares)
         root[:] = new
         parts = max(math.ceil(distance / longest), 1)
         for part in range(1, parts + 1):
             for k in range(size):
                 step[k] = new[k] + part / parts * (nodes[other, k, near] - new[k])
-            if not motion_free(scene, work, origin, basis, root, step, resolution, facts):
+            if not motion_free(scene, work, origin, basis, root, step, resolution, facts, ends):
                 break
             if part == parts:
                 counts[START_MEETING + tree], counts[START_MEETING + other] = tip, near
                 return FOUND
             if counts[tree] + 1 >= nodes.shape[2]:
                 return FULL
-            tip = add_node(nodes[tree], parents[tree], strides[tree], counts, tree, step, tip, longest)
+            tip = add_node(nodes[tree], rough[tree], parents[tree], strides[tree], counts, tree, step, tip, longest)
             root[:] = step
     return GOING_ON
 
@@ -180,6 +201,7 @@ def grow(
 @rounded
 def add_node(
     nodes: Array,
+    rough: Single,
     parents: NDArray[np.int64],
     strides: Array,
     counts: NDArray[np.int64],
@@ -190,7 +212,9 @@ def add_node(
 ) -> int:
     """Add a point to a tree; returns its number."""
     number = counts[tree]
-    nodes[:, number] = point
+    for k in range(point.shape[0]):
+        nodes[k, number] = point[k]
+        rough[k, number] = np.float32(point[k])
     parents[number] = parent
     strides[number] = stride
     counts[tree] = number + 1
@@ -255,7 +279,7 @@ def shorten(
     points = np.empty((count + 2 * tries, size))
     points[:count] = path
     count = drop_points(scene, work, origin, basis, points, count, resolution, facts)
-    first, second = np.empty(size), np.empty(size)
+    first, second, ends = np.empty(size), np.empty(size), np.empty((2, basis.shape[0]))
     idle, length = 0, length_of(points, count)
     for attempt in range(tries):
         if count <= 2 or idle >= fruitless:
@@ -269,7 +293,7 @@ def shorten(
         idle += 1
         if before >= after or gain <= least_gain * length:
             continue
-        if not motion_free(scene, work, origin, basis, first, second, resolution, facts):
+        if not motion_free(scene, work, origin, basis, first, second, resolution, facts, ends):
             continue
         idle = 0
         rest = points[after:count].copy()
@@ -287,9 +311,9 @@ def drop_points(
 ) -> int:
     """Leave out points whose neighbours connect directly, the first points of an array in place; returns how many are
     left."""
-    index = 1
+    index, ends = 1, np.empty((2, basis.shape[0]))
     while index < count - 1:
-        if motion_free(scene, work, origin, basis, points[index - 1], points[index + 1], resolution, facts):
+        if motion_free(scene, work, origin, basis, points[index - 1], points[index + 1], resolution, facts, ends):
             for i in range(index, count - 1):
                 points[i] = points[i + 1]
             count -= 1

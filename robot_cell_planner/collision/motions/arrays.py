@@ -66,11 +66,11 @@ class WorkSpace(NamedTuple):
     """What the kernels write while they work; one for each thread.
 
     q: (variables, LANES) configurations. poses: (12 j, LANES) of the joints, as in `frames`. places: (3 n, LANES)
-    centres of balls, `placed` (n,) where known. speeds: (j,) displacements of the joints. bits: (2,) lanes that are
-    uncertain, and hit. near: (o + 2, k) lists of obstacles near each owner, and near a cluster and a leaf of it;
-    `nearby` (o,) how many are near an owner. stack: (256,) nodes of a mesh. hits: (RECENT, 4) what was hit last, the
-    latest first: 1 for an obstacle, 2 for a pair, 0 for nothing; the number of the owner or of the pair; the ball and
-    the obstacle, or both balls.
+    centres of balls, `placed` (n,) by which look they are known. speeds: (j,) displacements of the joints. bits: (3,)
+    lanes that are uncertain, and hit, and the number of the look. near: (o + 2, k) lists of obstacles near each owner,
+    and near a cluster and a leaf of it; `nearby` (o,) how many are near an owner. stack: (256,) nodes of a mesh. hits:
+    (RECENT, 4) what was hit last, the latest first: 1 for an obstacle, 2 for a pair, 0 for nothing; the number of the
+    owner or of the pair; the ball and the obstacle, or both balls. along: (1, LANES) places along a motion.
     """
 
     q: Double
@@ -83,6 +83,7 @@ class WorkSpace(NamedTuple):
     nearby: Whole
     stack: Whole
     hits: Whole
+    along: Double
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
@@ -95,11 +96,12 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((3 * balls, LANES), dtype=np.float32),
         np.zeros(balls, dtype=np.int64),
         np.zeros(max(joints, 1), dtype=np.float32),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
         np.zeros((owners + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(owners, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
         np.zeros((RECENT, 4), dtype=np.int64),
+        np.zeros((1, LANES)),
     )
 
 
@@ -120,4 +122,5 @@ class Packed:
 # Numbers of the arrays in their tables.
 (JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
  MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
-Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS = range(10)
+Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG = range(11)
+UNCERTAIN, HIT, LOOK = 0, 1, 2  # places in the bits of the work space

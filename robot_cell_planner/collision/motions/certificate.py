@@ -19,6 +19,7 @@ from .arrays import (
     BITS,
     CARRIERS,
     CHILDREN,
+    HIT,
     JOINTS,
     MARGINS,
     NEAR,
@@ -28,12 +29,11 @@ from .arrays import (
     REACH,
     SIDES,
     SPEEDS,
+    UNCERTAIN,
 )
 from .hits import (
     A_PAIR,
     AN_OBSTACLE,
-    HIT,
-    UNCERTAIN,
     core_hits,
     hit_again,
     note,

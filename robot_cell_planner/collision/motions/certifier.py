@@ -28,7 +28,7 @@ from .schedule import FREE, MOST_OPEN, SPACING, certify_straight, look_at_boxes,
 
 Floats = NDArray[np.float64]
 STAGE = "certificate"
-COARSE = 1.0 / 256.0  # [rad or m] at which balls give up
+COARSE = 1.0 / 1024.0  # [rad or m] at which balls give up
 FINE = 1e-5  # [rad or m] at which exact distances do
 KEPT = 8  # arrays for different margins, certifiers for different arrangements
 MAX_LEVELS = 12

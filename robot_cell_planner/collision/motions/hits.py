@@ -15,6 +15,7 @@ from .arrays import (
     CARRIERS,
     CHILDREN,
     CORES,
+    HIT,
     HITS,
     MARGINS,
     NEAR,
@@ -25,11 +26,11 @@ from .arrays import (
     RECENT,
     ROUNDING,
     SHAPES,
+    UNCERTAIN,
 )
 from .lanes import obstacle_gaps, place_ball, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
-UNCERTAIN, HIT = 0, 1  # places in the bits of the work space
 AN_OBSTACLE, A_PAIR = 1, 2  # kinds of hits that are remembered
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .arrays import (
     BALLS,
+    BITS,
     BOX,
     CAPSULE,
     CONE,
@@ -21,6 +22,7 @@ from .arrays import (
     FRAMES,
     JOINTS,
     LINKS,
+    LOOK,
     NODES,
     OBSTACLES,
     PLACED,
@@ -102,16 +104,16 @@ def place_joints(scene: int, work: int) -> None:
             store(work, POSES, f + 3 * row + 1, y)
             store(work, POSES, f + 3 * row + 2, z)
             store(work, POSES, f + 9 + row, p)
-    for n in range(rows(work, PLACED)):
-        set_number(work, PLACED, n, 0)
+    set_number(work, BITS, LOOK, number(work, BITS, LOOK) + 1)
 
 
 @vectorised
 def place_ball(scene: int, work: int, n: int, joint: int) -> None:
     """The centre of a ball for all lanes."""
-    if number(work, PLACED, n) != 0:
+    now = number(work, BITS, LOOK)
+    if number(work, PLACED, n) == now:
         return
-    set_number(work, PLACED, n, 1)
+    set_number(work, PLACED, n, now)
     x, y, z = real(scene, BALLS, 4 * n), real(scene, BALLS, 4 * n + 1), real(scene, BALLS, 4 * n + 2)
     for row in range(3):
         f = 12 * joint + 3 * row

@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from .arrays import BITS, DRIVES, JOINTS, LANES, SPEEDS, Double, Q
+from .arrays import ALONG, BITS, DRIVES, HIT, JOINTS, LANES, SPEEDS, UNCERTAIN, Double, Q
 from .certificate import look
-from .hits import HIT, UNCERTAIN
-from .simd import double, number, rows, set_double, set_real, vectorised
+from .simd import double, load_double, number, rows, set_double, set_real, store_double, vectorised
 
 SPACING = 0.125  # [rad or m] that the fastest joint makes between places at first
 MOST_OPEN = 512  # stretches that may wait
@@ -36,10 +35,10 @@ def look_along(scene: int, work: int, start: Double, end: Double, places: Double
     """Look at LANES places of a motion from number `first` on, the last one again where there are fewer."""
     last = places.shape[0] - 1
     for lane in range(LANES):
-        place = places[min(first + lane, last)]
-        for variable in range(start.shape[0]):
-            value = start[variable] + place * (end[variable] - start[variable])
-            set_double(work, Q, variable * LANES + lane, value)
+        set_double(work, ALONG, lane, places[min(first + lane, last)])
+    along = load_double(work, ALONG, 0)
+    for variable in range(start.shape[0]):
+        store_double(work, Q, variable, along * (end[variable] - start[variable]) + start[variable])
     look(scene, work, stop)
 
 
@@ -81,7 +80,7 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
         places, half = np.full(1, 0.5), 0.5
     while True:
         set_speeds(scene, work, start, end, half)
-        open_places = np.empty(MOST_OPEN)
+        open_places = places  # most motions of a search are blocked before another array is needed
         count = 0
         for first in range(0, places.shape[0], LANES):
             look_along(scene, work, start, end, places, first, True)
@@ -97,6 +96,8 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
                     return BLOCKED
                 if count + 2 > MOST_OPEN or half * longest <= resolution:
                     return OPEN
+                if count == 0:
+                    open_places = np.empty(MOST_OPEN)
                 open_places[count] = places[first + lane] - 0.5 * half
                 open_places[count + 1] = places[first + lane] + 0.5 * half
                 count += 2

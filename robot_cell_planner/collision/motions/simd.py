@@ -190,6 +190,7 @@ set_number = intrinsic(_writer(types.int64, ir.IntType(64), 8))
 set_real = intrinsic(_writer(types.float32, ir.FloatType(), 4))
 set_double = intrinsic(_writer(types.float64, ir.DoubleType(), 8))
 store = intrinsic(_writer(SINGLE, _vector_type(SINGLE), 4))
+store_double = intrinsic(_writer(DOUBLE, _vector_type(DOUBLE), 8))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
