@@ -18,7 +18,7 @@ from .goals import GoalSet, configuration
 from .improve import improve
 from .job import Job, check_start, start_job
 from .moves import Mover, ProjectedMover, StraightMover
-from .native import native_search, natively_shortened, why_not_native
+from .native import native_search, natively_shortened, natively_tightened, why_not_native
 from .objective import Objective
 from .ompl_search import search
 from .path_timing import leaves_path, time_in_job
@@ -261,10 +261,13 @@ def _improved(job: Job, found: SearchResult, options: PlanningOptions, planner: 
         with watch.stage("simplify"):
             # Of a path that balls prove they prove shorter ways, too, which takes a hundredth of the time.
             proven = job.checks.proven(path)
-            if proven and not shortened and options.simplify and options.tighten and isinstance(mover, StraightMover):
-                path, shortened = natively_shortened(path, job.checks, job.subspace, options.seed), True
-            with job.checks.balls_alone(job.checks.state_limit if proven else 0):
-                path = _simplified(path, mover, options, shortened)
+            if proven and options.simplify and options.tighten and isinstance(mover, StraightMover):
+                if not shortened:
+                    path = natively_shortened(path, job.checks, job.subspace, options.seed)
+                path = natively_tightened(path, job.checks, job.subspace)
+            else:
+                with job.checks.balls_alone(job.checks.state_limit if proven else 0):
+                    path = _simplified(path, mover, options, shortened)
             watch.best_cost = cost.of(path)
     if options.improvement_states and not _native(options, planner):
         with watch.stage("improve"):

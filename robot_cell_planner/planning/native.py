@@ -17,6 +17,7 @@ from ..trajectory.limits import Array
 from . import native_kernels as kernels
 from .checks import CountedChecks
 from .native_leads import Leads
+from .path_tools import PULLS, SWEEPS
 from .planners import NATIVE
 from .search import SearchProblem, SearchResult
 from .subspace import Subspace
@@ -129,6 +130,16 @@ class NativePlanner:
         proven as well; its ends are the same."""
         found = self._space.to_full(self._shorter(np.ascontiguousarray(self._space.to_reduced(path)), seed))
         return np.concatenate((path[:1], found[1:-1], path[-1:]))
+
+    def tightened(self, path: Array) -> Array:
+        """A path (n, dof), all of which balls prove free, with each waypoint pulled towards the straight way between
+        its neighbours as far as that can be proven, again and again; its ends are the same."""
+        points = np.ascontiguousarray(self._space.to_reduced(path).copy())
+        pulls = np.array(PULLS)
+        kernels.tighten(
+            *self._addresses, self._origin, self._basis, points, pulls, SWEEPS, LEAST_GAIN, COARSE, self._facts
+        )
+        return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
     def _shorter(self, path: Array, seed: int) -> Array:
         return kernels.shorten(
@@ -261,6 +272,15 @@ def native_search(
     result = planner.solve(problem.start, problem.goals, options, check, problem.more_goals)
     checks.states = before + planner.states
     return result
+
+
+def natively_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -> Array:
+    """A path (n, dof), all of which balls prove free, pulled tight."""
+    assert checks.certifier is not None
+    planner = NativePlanner(checks.certifier, subspace)
+    tight = planner.tightened(path)
+    checks.states += planner.states
+    return tight
 
 
 def natively_shortened(path: Array, checks: CountedChecks, subspace: Subspace, seed: int) -> Array:

@@ -26,6 +26,7 @@ SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.4
 # Towards samples beyond its domain, so many times the length that it tries, it is left alone (dynamic domains; Yershova
 # and others, 2005), unless so many samples in a row were given up for that: together they take as long as a motion.
 DOMAIN, PATIENCE = 4.0, 8
+SAME_LENGTH = 1e-9  # [rad or m]
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
 # Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
@@ -321,3 +322,64 @@ def drop_points(
         else:
             index += 1
     return count
+
+
+@rounded
+def tighten(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    points: Array,
+    pulls: Array,
+    sweeps: int,
+    least_gain: float,
+    resolution: float,
+    facts: Array,
+) -> None:
+    """Pull each point of a path (n, k) but its ends, in place, towards the straight way between its neighbours, the
+    first of the shares `pulls` of the way there at which the motions to them are free; again and again, `sweeps` times
+    at most, until a sweep gains no more than a share `least_gain` of the length."""
+    count, size = points.shape
+    moved, ends = np.empty(size), np.empty((2, basis.shape[0]))
+    for _ in range(sweeps):
+        before = length_of(points, count)
+        for index in range(1, count - 1):
+            pull(scene, work, origin, basis, points[index - 1 : index + 2], pulls, moved, resolution, facts, ends)
+        if before - length_of(points, count) <= least_gain * before:
+            break
+
+
+@rounded
+def pull(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    points: Array,
+    pulls: Array,
+    moved: Array,
+    resolution: float,
+    facts: Array,
+    ends: Array,
+) -> bool:
+    """Pull the middle one of three points; False if it stays. moved: (k,) to work in."""
+    size, square, along = points.shape[1], 0.0, 0.0
+    for k in range(size):
+        way = points[2, k] - points[0, k]
+        square += way * way
+        along += way * (points[1, k] - points[0, k])
+    share = min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
+    length = distance_of(points[0], points[1]) + distance_of(points[1], points[2])
+    for part in pulls:
+        for k in range(size):
+            aim = points[0, k] + share * (points[2, k] - points[0, k])
+            moved[k] = points[1, k] + part * (aim - points[1, k])
+        if distance_of(points[0], moved) + distance_of(moved, points[2]) >= length - SAME_LENGTH:
+            continue
+        if motion_free(scene, work, origin, basis, points[0], moved, resolution, facts, ends) and motion_free(
+            scene, work, origin, basis, moved, points[2], resolution, facts, ends
+        ):
+            points[1] = moved
+            return True
+    return False

@@ -31,7 +31,9 @@ def warm_up() -> None:
     certifier.certify(start, end)
     certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
     planner = NativePlanner(certifier, subspace_of(joint_space(cell, state), ()))
-    planner.solve(start, [end], NativeOptions())
+    found = planner.solve(start, [end], NativeOptions())
+    assert found.path is not None
+    planner.tightened(planner.shortened(found.path, 0))
 
 
 def _cell() -> tuple[RobotCell, RobotCellState]:

@@ -95,9 +95,11 @@ class _States(ob.StateValidityChecker):  # type: ignore[misc]
         checks = self.end.checks
         if checks is None:
             return False
+        by_balls = checks.by_balls  # which look at the ends of motions, too
+        if by_balls and self.space.subspace.whole:
+            return True
         q = self.space.configuration(state)
-        # Balls look at the ends of motions, too.
-        return self.space.within_limits(q) and (checks.by_balls or checks.state_free(q))
+        return self.space.within_limits(q) and (by_balls or checks.state_free(q))
 
 
 class _Motions(ob.MotionValidator):  # type: ignore[misc]

@@ -24,10 +24,11 @@ class SearchSpace:
             bounds.setHigh(index, high)
         box.setBounds(bounds)
         self.information: Any = ob.SpaceInformation(box)
+        self._all = slice(0, self.size)
 
     def configuration(self, state: Any) -> Array:
         """The configuration (dof,) of a state."""
-        return self.subspace.to_full(np.array([state[index] for index in range(self.size)]))
+        return self.subspace.to_full(np.array(state[self._all]))
 
     def within_limits(self, q: Array) -> bool:
         """Whether a configuration (dof,) of a state is within the limits of the joints; bounds of the space see to that

@@ -86,6 +86,7 @@ class MotionCertifier:
         self.exact = ExactCertifier(self.scene)
         self.states = 0
         self.open_place = 0.5  # share of the motion last asked about where balls could not tell
+        self._facts = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
         slides = [joint for joint in self.scene.tree.joints if not joint.turns]
@@ -125,8 +126,9 @@ class MotionCertifier:
         scene, work = self.packed(margin)
         # What was hit before is no matter to verdicts, but to where a motion is said to be open.
         work.arrays[HITS][:] = 0
-        facts = np.zeros(3)
-        start, end = (np.ascontiguousarray(q, dtype=np.float64) for q in (start, end))
+        facts = self._facts
+        facts[0] = 0.0
+        start, end = np.ascontiguousarray(start, dtype=np.float64), np.ascontiguousarray(end, dtype=np.float64)
         found = certify_straight(scene.address, work.address, start, end, COARSE, facts)
         self.states += int(facts[0])
         self.open_place = float(facts[1])

@@ -9,13 +9,20 @@ from planning_cells import gantry, is_free, spinner, wall_with_gap
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions.certifier import MotionCertifier
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
+from robot_cell_planner.planning.checks import CountedChecks
 from robot_cell_planner.planning.constraints import JointCombination
 from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.native_kernels import random_share, sample
-from robot_cell_planner.planning.path_tools import densify
+from robot_cell_planner.planning.moves import StraightMover
+from robot_cell_planner.planning.native import natively_tightened
+from robot_cell_planner.planning.native_kernels import nearest, random_share, sample
+from robot_cell_planner.planning.path_tools import densify, tighten
+from robot_cell_planner.planning.plan import path_length
 from robot_cell_planner.planning.plan_check import verify_plan
 from robot_cell_planner.planning.plan_file import plan_to_json
 from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.space import joint_space
+from robot_cell_planner.planning.subspace import subspace_of
+from robot_cell_planner.planning.watch import Watch
 
 ACROSS = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
 
@@ -43,6 +50,39 @@ def test_shortening_saves_way():
     assert short.path_length < long.path_length
     # The shortest way goes over both corners of the gap: 0.7 across and 0.55 up, 0.2 along, and back.
     assert 2.0 * np.hypot(0.7, 0.55) + 0.2 <= short.path_length < 2.6
+
+
+def test_pulling_tight_does_what_the_path_tool_does():
+    """The compiled one and the path tool, both by balls alone, on a way around the wall with corners to spare."""
+    cell, state = wall_with_gap()
+    checker = CollisionChecker(cell, state)
+    space = joint_space(cell, state)
+    subspace = subspace_of(space, ())
+    path = np.array([[-0.8, 0.0], [-0.6, 0.7], [-0.3, 0.65], [0.3, 0.65], [0.5, 0.8], [0.8, 0.0]])
+    checks = CountedChecks(checker, Watch(), 100_000)
+    assert checks.proven(path)
+    with checks.balls_alone(100_000):
+        expected = tighten(path, StraightMover(checks, 0.01, subspace))
+    found = natively_tightened(path, checks, subspace)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert path_length(found) < path_length(path) - 0.1
+    assert found[0].tolist() == path[0].tolist()
+    assert found[-1].tolist() == path[-1].tolist()
+    assert all(is_free(q) for q in densify(found, 0.001)[0])
+
+
+@pytest.mark.parametrize("count", [1, 7, 32, 33, 500])
+def test_the_nearest_node_is_found(count):
+    """As by all distances in double precision; what lies in the arrays behind the last node does not count."""
+    rng = np.random.default_rng(count)
+    nodes = rng.uniform(-3.0, 3.0, (7, 640))
+    rough, squares = nodes.astype(np.float32), np.empty(640, dtype=np.float32)
+    for point in rng.uniform(-3.0, 3.0, (50, 7)):
+        found, distance = nearest(rough, nodes, count, point, squares)
+        distances = np.linalg.norm(nodes[:, :count] - point[:, None], axis=0)
+        assert found < count
+        assert distance == pytest.approx(distances[found])
+        assert distance <= distances.min() + 1e-5
 
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not():
