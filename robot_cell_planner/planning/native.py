@@ -23,7 +23,8 @@ from .search import SearchProblem, SearchResult
 from .subspace import Subspace
 
 SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
-TRIES, FRUITLESS, LEAST_GAIN = 100, 10, 0.003
+TRIES, FRUITLESS, SHORTCUT_GAIN = 100, 10, 0.01  # of cutting corners
+LEAST_GAIN = 0.003  # of a sweep that pulls tight
 FIRST_SLICE = 20_000  # states after which it is looked whether a tree grew
 # [rad or m] around start and goals from which samples are taken in turn.
 ROOMS = np.array((0.6, 1.5, math.inf))[:, None]
@@ -143,7 +144,16 @@ class NativePlanner:
 
     def _shorter(self, path: Array, seed: int) -> Array:
         return kernels.shorten(
-            *self._addresses, self._origin, self._basis, path, seed, TRIES, FRUITLESS, LEAST_GAIN, COARSE, self._facts
+            *self._addresses,
+            self._origin,
+            self._basis,
+            path,
+            seed,
+            TRIES,
+            FRUITLESS,
+            SHORTCUT_GAIN,
+            COARSE,
+            self._facts,
         )
 
     def _sample_bounds(self, ends: Array) -> Array:
