@@ -155,7 +155,7 @@ class MotionCertifier:
         left = np.array(((0.5, 0.5),))
         if self.balls_serve(margin):
             scene, work = self.packed(margin)
-            left = open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts)
+            left = _joined(open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts))
         return self._decided(motion, left, margin, resolution, int(facts[0]), enough)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
@@ -249,6 +249,17 @@ class MotionCertifier:
             if beyond is not None:
                 text = f"a motion takes joint {beyond.name} beyond its limits"
                 raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
+
+
+def _joined(stretches: Floats) -> Floats:
+    """Stretches (n, 2), middles and halves of their lengths, in order, with those made one that touch: one exact distance
+    mostly reaches farther than balls can tell."""
+    if len(stretches) < 2:
+        return stretches
+    begins, ends = stretches[:, 0] - stretches[:, 1], stretches[:, 0] + stretches[:, 1]
+    apart = np.flatnonzero(begins[1:] > ends[:-1] + 1e-12) + 1
+    begins, ends = begins[np.concatenate(([0], apart))], ends[np.concatenate((apart - 1, [-1]))]
+    return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins)))
 
 
 def _check_numbers(margin: float, resolution: float) -> None:
