@@ -186,10 +186,11 @@ def densify(path: Array, spacing: float) -> tuple[Array, Array]:
     if counts.sum() > MAX_POINTS:
         text = f"a path filled in every {spacing:g} has too many points"
         raise InvalidRequestError(text, stage="path", values=(Value("points", float(counts.sum()), MAX_POINTS),))
-    points, places = [path[:1]], [np.zeros(1)]
-    for index, (step, count) in enumerate(zip(steps, counts.astype(int).tolist(), strict=True)):
-        shares = np.arange(1, count + 1) / count
-        points.append(path[index] + shares[:, None] * step)
-        points[-1][-1] = path[index + 1]
-        places.append(index + shares)
-    return np.concatenate(points), np.concatenate(places)
+    counts = counts.astype(np.intp)
+    motion = np.repeat(np.arange(len(steps)), counts)
+    number = np.arange(1, len(motion) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+    shares = number / counts[motion]
+    points = path[motion] + shares[:, None] * steps[motion]
+    ends = number == counts[motion]
+    points[ends] = path[1:]
+    return np.concatenate((path[:1], points)), np.concatenate(([0.0], motion + shares))

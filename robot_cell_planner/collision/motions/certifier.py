@@ -252,8 +252,8 @@ class MotionCertifier:
 
 
 def _joined(stretches: Floats) -> Floats:
-    """Stretches (n, 2), middles and halves of their lengths, in order, with those made one that touch: one exact distance
-    mostly reaches farther than balls can tell."""
+    """Stretches (n, 2), middles and halves of their lengths, in order; those that touch are made one, since an exact
+    distance mostly reaches farther than balls can tell."""
     if len(stretches) < 2:
         return stretches
     begins, ends = stretches[:, 0] - stretches[:, 1], stretches[:, 0] + stretches[:, 1]
