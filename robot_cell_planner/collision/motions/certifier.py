@@ -155,8 +155,9 @@ class MotionCertifier:
         left = np.array(((0.5, 0.5),))
         if self.balls_serve(margin):
             scene, work = self.packed(margin)
-            left = _joined(open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts))
-        return self._decided(motion, left, margin, resolution, int(facts[0]), enough)
+            left = open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts)
+        left, counts = _joined(left)
+        return self._decided(motion, left, margin, resolution, int(facts[0]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
         """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters."""
@@ -171,7 +172,7 @@ class MotionCertifier:
         left = np.column_stack((middles, halves))
         if self.balls_serve(margin):
             left, states = self._open_boxes(curve, left, margin)
-        return self._decided(curve, left, margin, resolution, states)
+        return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
 
     def _open_boxes(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
         """Stretches (n, 2) of a curve that balls do not prove free, and how many configurations they looked at."""
@@ -195,16 +196,23 @@ class MotionCertifier:
         return rows[np.argsort(rows[:, 0], kind="stable")], int(facts[0])
 
     def _decided(
-        self, curve: JointCurve, left: Floats, margin: float, resolution: float, states: int, enough: int = ENOUGH
+        self,
+        curve: JointCurve,
+        left: Floats,
+        margin: float,
+        resolution: float,
+        states: int,
+        enough: NDArray[np.intp],
     ) -> MotionCertificate:
-        """The certificate of a curve of which the stretches `left` (n, 2) are still open."""
+        """The certificate of a curve of which the stretches `left` (n, 2) are still open. enough: configurations (n,)
+        that each may cost."""
         before = self.exact.states
         self.states += states
         span = float(curve.pieces[-1] - curve.pieces[0])
         share = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
         undecided: MotionCertificate | None = None
-        for middle, half in left.tolist():
-            found = self.exact.certify(curve, middle, half, margin, resolution, enough)
+        for (middle, half), most in zip(left.tolist(), enough.tolist(), strict=True):
+            found = self.exact.certify(curve, middle, half, margin, resolution, most)
             if found.free:
                 continue
             verdict = MotionCertificate(
@@ -251,15 +259,16 @@ class MotionCertifier:
                 raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
 
 
-def _joined(stretches: Floats) -> Floats:
+def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Stretches (n, 2), middles and halves of their lengths, in order; those that touch are made one, since an exact
-    distance mostly reaches farther than balls can tell."""
-    if len(stretches) < 2:
-        return stretches
+    distance mostly reaches farther than balls can tell. And how many became each."""
+    if not len(stretches):
+        return stretches, np.zeros(0, dtype=np.intp)
     begins, ends = stretches[:, 0] - stretches[:, 1], stretches[:, 0] + stretches[:, 1]
-    apart = np.flatnonzero(begins[1:] > ends[:-1] + 1e-12) + 1
-    begins, ends = begins[np.concatenate(([0], apart))], ends[np.concatenate((apart - 1, [-1]))]
-    return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins)))
+    firsts = np.concatenate(([0], np.flatnonzero(begins[1:] > ends[:-1] + 1e-12) + 1))
+    counts = np.diff(np.append(firsts, len(stretches)))
+    begins, ends = begins[firsts], ends[firsts + counts - 1]
+    return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins))), counts
 
 
 def _check_numbers(margin: float, resolution: float) -> None:
