@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from . import kernels
+from . import chain_kernels
 from .cache import IdentityCache
 from .model import CellModel
 
@@ -33,7 +33,7 @@ class ChainJoint(NamedTuple):
 class Chain:
     """A chain whose variables are q (n,), as the array that the kernels take.
 
-    table: (m + 1, 16), see kernels.py; not to be changed. variables: names of q. used: whether each moves the tip.
+    table: (m + 1, 16), as `chain_kernels` says; constant. variables: names of q. used: whether each moves the tip.
     """
 
     table: Array
@@ -46,15 +46,15 @@ class Chain:
 
     def forward(self, q: Array) -> Array:
         """base_T_tip (4, 4) for a configuration (n,): C contiguous float64, writable."""
-        return kernels.forward(self.table, q)
+        return chain_kernels.forward(self.table, q)
 
     def forward_many(self, configurations: Array) -> Array:
         """base_T_tip (k, 4, 4) for configurations (k, n): C contiguous float64, writable."""
-        return kernels.forward_many(self.table, configurations)
+        return chain_kernels.forward_many(self.table, configurations)
 
     def jacobian(self, q: Array) -> Array:
         """Jacobian (6, n), linear rows first, of the tip's origin in the axes of the base."""
-        return kernels.jacobian_of(self.table, q)
+        return chain_kernels.jacobian_of(self.table, q)
 
 
 class Way:

@@ -8,7 +8,7 @@ import numpy as np
 from eaik.pybindings.EAIK import Robot as EaikRobot
 from numpy.typing import NDArray
 
-from . import kernels
+from . import chain_kernels, ik_kernels
 from .chain import Chain
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ class LockedSeven:
 
     def __init__(self, table: Array) -> None:
         self._table = table
-        slides = [row for row in range(7) if table[row, kernels.KIND] != 0.0]
+        slides = [row for row in range(7) if table[row, chain_kernels.KIND] != 0.0]
         if len(slides) > 1:
             raise ValueError("no closed form")
         self._six_at = lru_cache(maxsize=ROBOTS_KEPT)(self._six)
@@ -76,7 +76,7 @@ class LockedSeven:
         the values (c,) [rad or m]."""
         if self.lock in (0, 6):
             table = self._table
-            targets = kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
+            targets = ik_kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
             solve = self._six_at(GENERIC).solutions
             found = [solve(target) for target in targets]
         else:
@@ -103,7 +103,7 @@ class ClosedForm:
 
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
         self._solver = solver
-        self._columns = chain.table[:-1, kernels.VARIABLE].astype(np.intp)
+        self._columns = chain.table[:-1, chain_kernels.VARIABLE].astype(np.intp)
         self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
         self.locked = int(self._columns[solver.lock]) if isinstance(solver, LockedSeven) else None
         self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
@@ -138,12 +138,12 @@ def closed_form(chain: Chain) -> ClosedForm | None:
 @lru_cache(maxsize=512)
 def _found(chain: Chain) -> ClosedForm | None:
     joints = chain.table[:-1]
-    columns = joints[:, kernels.VARIABLE]
-    plain = (joints[:, kernels.MULTIPLIER] == 1.0) & (joints[:, kernels.OFFSET] == 0.0)
+    columns = joints[:, chain_kernels.VARIABLE]
+    plain = (joints[:, chain_kernels.MULTIPLIER] == 1.0) & (joints[:, chain_kernels.OFFSET] == 0.0)
     if not plain.all() or len(set(columns)) != len(columns):
         return None
     try:
-        if len(joints) == 6 and not joints[:, kernels.KIND].any():
+        if len(joints) == 6 and not joints[:, chain_kernels.KIND].any():
             return ClosedForm(chain, SixRevolute(chain.table))
         if len(joints) == 7:
             return ClosedForm(chain, LockedSeven(chain.table))
@@ -157,7 +157,7 @@ def folded(table: Array, row: int, value: float) -> Array:
     combined = _transform(table[row]) @ _motion(table[row], value) @ _transform(table[row + 1])
     result = np.delete(table, row, axis=0)
     result[row, :9], result[row, 9:12] = combined[:3, :3].ravel(), combined[:3, 3]
-    result[:, kernels.VARIABLE] = np.arange(len(result))
+    result[:, chain_kernels.VARIABLE] = np.arange(len(result))
     return result
 
 
@@ -169,7 +169,7 @@ def _transform(row: Array) -> Array:
 
 def _motion(row: Array, value: float) -> Array:
     result = np.eye(4)
-    if row[kernels.KIND] == 0.0:
+    if row[chain_kernels.KIND] == 0.0:
         cosine, sine = np.cos(value), np.sin(value)
         result[:2, :2] = ((cosine, -sine), (sine, cosine))
     else:
@@ -181,7 +181,7 @@ def _axes_and_offsets(table: Array) -> tuple[Array, Array, Array]:
     """Axes (3, m) and offsets from origin to origin (3, m + 1) with all joints at zero, and the tip's rotation."""
     rows = len(table)
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
-    kernels.walk(table, np.zeros(rows), origins, axes, pose)
+    chain_kernels.walk(table, np.zeros(rows), origins, axes, pose)
     origins[-1] = pose[:3, 3]
     offsets = np.diff(origins, axis=0, prepend=np.zeros((1, 3)))
     return axes[:-1].T.copy(), offsets.T.copy(), pose[:3, :3].copy()

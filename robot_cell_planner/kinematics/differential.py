@@ -13,7 +13,7 @@ from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..cell.value import Vector3, vector3
 from ..errors import InvalidRequestError
-from . import kernels
+from . import chain_kernels
 from .chain import Chain
 from .forward import chain_to, checked_configurations, frame_matrix
 from .model import cell_model
@@ -89,7 +89,7 @@ def jacobians(
         if len(given) not in (1, len(rows)):
             raise InvalidRequestError(f"there are {len(given)} velocities for {len(rows)} configurations")
         rates[:] = given
-    jacobian, derivative, poses = kernels.jacobians_and_rates(chain.table, rows, rates)
+    jacobian, derivative, poses = chain_kernels.jacobians_and_rates(chain.table, rows, rates)
     if axes is Axes.BASE:
         base = cell.group(group).base_link or cell.robot_of_group(group).mechanism.root
         rotation = frame_matrix(cell, state, base)[:3, :3].T

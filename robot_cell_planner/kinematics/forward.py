@@ -13,7 +13,7 @@ from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD, Vector3, positive
 from ..errors import InvalidRequestError
-from . import kernels
+from . import chain_kernels
 from .cache import IdentityCache
 from .chain import Chain, chain_of, way_to
 from .model import CellModel, cell_model
@@ -33,7 +33,9 @@ class _Route(NamedTuple):
         return self.chain.forward(self.model.values(state, self.chain.variables))
 
     def pose(self, state: RobotCellState) -> Pose:
-        x, y, z, qx, qy, qz, qw = kernels.tip_numbers(self.chain.table, self.model.values(state, self.chain.variables))
+        x, y, z, qx, qy, qz, qw = chain_kernels.tip_numbers(
+            self.chain.table, self.model.values(state, self.chain.variables)
+        )
         return Pose((x, y, z), (qx, qy, qz, qw))
 
 

@@ -17,7 +17,7 @@ from ..errors import (
     TimedOutError,
     Value,
 )
-from . import kernels
+from . import ik_kernels, turn_kernels
 from .ik_options import ClosestConfiguration, limit_distances, manipulability
 from .ik_problem import IkProblem, unlimited
 from .numeric import random_starts
@@ -73,7 +73,7 @@ class Traces:
     def note_beyond(self, solutions: Array, problem: IkProblem) -> None:
         """Solutions (k, n) found without regard to limits."""
         for q in solutions.copy():
-            excess = kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
+            excess = turn_kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
             if 0.0 < excess < self.beyond_excess:
                 self.beyond, self.beyond_excess = q, excess
 
@@ -184,15 +184,15 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     if traces.beyond is None:
         free = unlimited(joints).limits
-        found, _, _, _ = kernels.search(
+        found, _, _, _ = ik_kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, free, joints.angular, problem.tolerance,
-            ITERATIONS, 8, kernels.PATIENCE,
+            ITERATIONS, 8, ik_kernels.PATIENCE,
         )  # fmt: skip
         traces.note_beyond(found, problem)
     if traces.closest is None:
-        _, _, closest, facts = kernels.search(
+        _, _, closest, facts = ik_kernels.search(
             problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,
-            problem.tolerance, ITERATIONS, 1, kernels.LONG_PATIENCE,
+            problem.tolerance, ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
         )  # fmt: skip
         traces.note_closest(closest, float(facts[0]), float(facts[1]))
 
@@ -202,9 +202,9 @@ def _distance_of_point(problem: IkProblem) -> float:
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     free = unlimited(joints).limits
-    _, _, _, facts = kernels.search(
-        problem.chain.table, problem.target, kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
-        ITERATIONS, 1, kernels.LONG_PATIENCE,
+    _, _, _, facts = ik_kernels.search(
+        problem.chain.table, problem.target, ik_kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
+        ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
     )  # fmt: skip
     return float(facts[0])
 
@@ -220,5 +220,5 @@ def _closest(problem: IkProblem, traces: Traces) -> ClosestConfiguration | None:
 
 def _residual(problem: IkProblem, q: Array) -> tuple[float, float]:
     error = np.empty(6)
-    distance, angle = kernels.fill_error(problem.target, problem.chain.forward(q.copy()), problem.freedom, error)
+    distance, angle = ik_kernels.fill_error(problem.target, problem.chain.forward(q.copy()), problem.freedom, error)
     return float(distance), float(angle)

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels
+from . import chain_kernels
 from .chain import Chain
 
 Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ def limit_distances(solutions: Array, limits: Array) -> Array:
 
 def manipulabilities(chain: Chain, solutions: Array) -> Array:
     """sqrt(det(J J^T)), or of J^T J where there are fewer than six variables (k,), for solutions (k, n)."""
-    found = kernels.jacobians_and_rates(chain.table, solutions.copy(), np.zeros_like(solutions))[0]
+    found = chain_kernels.jacobians_and_rates(chain.table, solutions.copy(), np.zeros_like(solutions))[0]
     return np.asarray(np.linalg.svd(found, compute_uv=False).prod(axis=1))
 
 

@@ -14,7 +14,7 @@ from ..cell.state import RobotCellState
 from ..cell.suggestions import unknown_name
 from ..cell.value import WORLD
 from ..errors import InvalidRequestError, UnknownNameError
-from . import kernels
+from . import ik_kernels
 from .cache import IdentityCache
 from .chain import Chain, way_to
 from .forward import frame_matrix, held_chain
@@ -42,7 +42,7 @@ def unlimited(joints: Joints) -> Joints:
 
 
 class IkProblem(msgspec.Struct, frozen=True, eq=False):
-    """frame: what has to be at the target, a transform (4, 4) in the world. freedom: of its rotation, see kernels.py.
+    """frame: what has to be at the target, a transform (4, 4) in the world. freedom: see ik_kernels.py.
 
     tolerance: (2,) [m, rad]. start: (n,), the values of the state. All arrays are C contiguous and writable, and not to
     be changed.
@@ -95,7 +95,7 @@ def ik_problem(
     tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
     free = isinstance(target, PointAxisTarget)
     matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
-    freedom = kernels.ABOUT_Z if free else kernels.NO_FREEDOM
+    freedom = ik_kernels.ABOUT_Z if free else ik_kernels.NO_FREEDOM
     return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
 
 

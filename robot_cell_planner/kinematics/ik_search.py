@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ..errors import NotSupportedError, RobotCellError
-from . import kernels
+from . import ik_kernels, turn_kernels
 from .closed_form import ClosedForm, closed_form, spread
 from .ik_failure import Traces, failure_of, timed_out
 from .ik_options import IkOptions, IkSolver
@@ -63,7 +63,7 @@ class IkSearch:
             names = ", ".join(problem.joints.variables)
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
-        self.closed = form is not None and form.locked is None and problem.freedom == kernels.NO_FREEDOM
+        self.closed = form is not None and form.locked is None and problem.freedom == ik_kernels.NO_FREEDOM
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """The error that says why nothing was found. pairs: what is wrong with the solution that was refused first."""
@@ -93,7 +93,7 @@ class IkSearch:
             return batch
         known = np.concatenate(seen)
         angular = self.problem.joints.angular
-        rows = [row for row, q in enumerate(batch.solutions) if kernels.is_new(known, len(known), q, angular)]
+        rows = [row for row, q in enumerate(batch.solutions) if turn_kernels.is_new(known, len(known), q, angular)]
         return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
 
     def _raw_batches(self) -> Iterator[Batch]:
@@ -144,7 +144,7 @@ class IkSearch:
             index = self.form.locked
             low, high = problem.joints.limits[:2, index]
             values = spread(low, high, problem.start[index], sweep)
-        if problem.freedom == kernels.NO_FREEDOM:
+        if problem.freedom == ik_kernels.NO_FREEDOM:
             return np.repeat(problem.target[None], len(values), axis=0), values
         spins = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
         targets = np.array([_spun(problem.target, spin) for spin in spins])
@@ -156,7 +156,7 @@ class IkSearch:
         problem = self.problem
         joints = problem.joints
         rough = self.form.rough(targets, values, problem.start)
-        found, left = kernels.finish(
+        found, left = ik_kernels.finish(
             problem.chain.table, problem.target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
             problem.tolerance,
         )  # fmt: skip
@@ -182,14 +182,14 @@ class IkSearch:
         begin = 0
         while begin < len(starts):
             self.check_clock()
-            found, left, closest, facts = kernels.search(
+            found, left, closest, facts = ik_kernels.search(
                 problem.chain.table, problem.target, problem.freedom, starts[begin:], joints.limits, joints.angular,
-                problem.tolerance, ITERATIONS, 1, kernels.PATIENCE,
+                problem.tolerance, ITERATIONS, 1, ik_kernels.PATIENCE,
             )  # fmt: skip
             self.traces.note_closest(closest, float(facts[0]), float(facts[1]))
             begin += int(facts[2])
             if len(found):
-                kernels.unwind(found[0], problem.start, joints.limits, joints.angular)
+                turn_kernels.unwind(found[0], problem.start, joints.limits, joints.angular)
                 yield Batch(found, left, NUMERIC)
 
 

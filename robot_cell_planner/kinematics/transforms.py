@@ -12,7 +12,7 @@ from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD
-from .kernels import pose_numbers
+from .chain_kernels import pose_numbers
 from .model import cell_model
 
 Array = NDArray[np.float64]

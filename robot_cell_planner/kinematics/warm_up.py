@@ -10,7 +10,7 @@ from ..cell.pose import Pose
 from ..cell.robot import PlanningGroup, Robot
 from ..cell.state import RobotCellState
 from ..errors import InverseKinematicsError
-from . import kernels
+from . import chain_kernels
 from .differential import jacobians
 from .forward import forward_batch, forward_kinematics
 from .ik_failure import Traces
@@ -46,7 +46,7 @@ def warm_up() -> None:
         pose = forward_kinematics(cell, state)
         variables = cell.robot.group().variables
         rows = cell_model(cell, state).configuration(state)[None, :]
-        kernels.positions_and_quaternions(forward_batch(cell, state, cell.tip_link(), variables, rows))
+        chain_kernels.positions_and_quaternions(forward_batch(cell, state, cell.tip_link(), variables, rows))
         point = PointAxisTarget(point=pose.position, axis=(0.0, 0.0, 1.0))
         for target in (FrameTarget(pose=pose), point, FrameTarget(pose=Pose((0.4, 0.0, 3.0)))):
             for solver in (IkSolver.AUTO, IkSolver.NUMERIC):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PlanningError, TimedOutError, Value
-from ..kinematics import kernels
+from ..kinematics import ik_kernels
 from ..kinematics.ik_problem import IkProblem
 from ..trajectory.limits import Array
 from .cartesian_options import CartesianOptions
@@ -103,7 +103,7 @@ class Follower:
         """Configurations (k, dof) brought from starts (k, dof) to targets (k, 4, 4), and whether each got there."""
         problem, found = self.problem, np.array(starts, order="C")
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-        left = kernels.approach_many(
+        left = ik_kernels.approach_many(
             problem.chain.table, targets, problem.freedom, found, lower, upper, self.tolerance, ITERATIONS, PATIENCE
         )
         return found, self.within(left)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PlanningError
-from ..kinematics import kernels
+from ..kinematics import ik_kernels
 from ..trajectory.limits import Array
 from .endings import joint_jump, solution_at
 from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Follower
@@ -58,7 +58,7 @@ class GreedyFollower(Follower):
             self.check_limits()
             part = slice(done, done + POINTS_AT_ONCE)
             targets = self.route.poses(pieces[part], shares[part])
-            found, left = kernels.approach_in_turn(
+            found, left = ik_kernels.approach_in_turn(
                 problem.chain.table, targets, problem.freedom, q, lower, upper, self.tolerance, ITERATIONS, PATIENCE
             )
             steps = np.abs(np.diff(found, axis=0, prepend=q[None]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kinematics import kernels
+from ..kinematics import turn_kernels
 from ..kinematics.ik_problem import Joints
 from ..trajectory.limits import Array
 from .ladder_kernels import climb
@@ -139,7 +139,7 @@ class Ladder:
     def add(self, rung: int, q: Array, manipulability: float) -> bool:
         """Add a solution (n,) to a rung; whether it is new there."""
         known = self.nodes[rung]
-        if not kernels.is_new(known, len(known), q, self._joints.angular):
+        if not turn_kernels.is_new(known, len(known), q, self._joints.angular):
             return False
         self.extend(rung, q[None], np.array([manipulability]))
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kinematics import kernels
+from ..kinematics import ik_kernels, turn_kernels
 from ..trajectory.limits import Array
 from .follower import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, Follower
 from .ladder import Ladder
@@ -34,7 +34,7 @@ def ladder_of(follower: Follower, samples: Samples, starts: Array) -> Ladder:
         for index, sample in enumerate(samples.rungs.tolist()):
             if sample < len(followed):
                 known, q = rungs[index], followed[sample]
-                if kernels.is_new(known, len(known), q, problem.joints.angular):
+                if turn_kernels.is_new(known, len(known), q, problem.joints.angular):
                     rungs[index] = np.ascontiguousarray(np.vstack((known, q)))
         counts = [len(rung) for rung in rungs]
         values = manipulabilities(problem, np.concatenate(rungs)) if sum(counts) else np.empty(0)
@@ -62,7 +62,7 @@ def _followed(follower: Follower, samples: Samples, start: Array) -> Array:
     """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
     problem = follower.problem
     lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-    found, left = kernels.approach_in_turn(
+    found, left = ik_kernels.approach_in_turn(
         problem.chain.table, samples.poses, problem.freedom, start, lower, upper, follower.tolerance, ITERATIONS,
         PATIENCE,
     )  # fmt: skip

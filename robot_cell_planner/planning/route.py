@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ..errors import InvalidRequestError, Value
-from ..kinematics import kernels
+from ..kinematics import ik_kernels
 from ..trajectory.limits import Array
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 from .ways import NO_WAY, Arc, Corner, Line, Part, Way, measure_of, off_the_way, tangents
@@ -45,7 +45,7 @@ class Piece:
 class Route:
     """The pieces of a way through waypoints.
 
-    pieces: those that lead anywhere. freedom: of the rotation, as in kinematics.kernels; where the rotation about z is
+    pieces: those that lead anywhere. freedom: of the rotation, as in kinematics.ik_kernels; where that about z is
     free, poses have one that turns least. starts (p + 1,): path parameter at which each piece starts, metres travelled,
     or rad where a piece only turns.
     """
@@ -58,7 +58,7 @@ class Route:
         """
         self.waypoints = waypoints
         self.start = start
-        self.freedom = kernels.NO_FREEDOM if isinstance(waypoints, FrameWaypoints) else kernels.ABOUT_Z
+        self.freedom = ik_kernels.NO_FREEDOM if isinstance(waypoints, FrameWaypoints) else ik_kernels.ABOUT_Z
         self.targets = _targets(start, waypoints, world_T_reference)
         self.pieces = _pieces(self._segments(world_T_reference), waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([piece.measure for piece in self.pieces])))
@@ -66,7 +66,7 @@ class Route:
 
     @property
     def axis_only(self) -> bool:
-        return self.freedom != kernels.NO_FREEDOM
+        return self.freedom != ik_kernels.NO_FREEDOM
 
     def _segments(self, world_T_reference: Array) -> list[Way]:
         """The ways from waypoint to waypoint, met exactly; each begins exactly where the one before ends."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..kinematics import kernels
+from ..kinematics import ik_kernels, turn_kernels
 from ..kinematics.closed_form import ClosedForm, closed_form
 from ..kinematics.ik_problem import IkProblem
 from ..kinematics.numeric import random_starts
@@ -44,30 +44,30 @@ def solutions_along(problem: IkProblem, targets: Array, seed: int, look: Look) -
 
 def redundancy(problem: IkProblem) -> int:
     """How many joints more there are than the task prescribes directions."""
-    prescribed = 6 if problem.freedom == kernels.NO_FREEDOM else 5
+    prescribed = 6 if problem.freedom == ik_kernels.NO_FREEDOM else 5
     return max(0, sum(problem.chain.used) - prescribed)
 
 
 def sweep_step(problem: IkProblem) -> float:
     """Widest step [rad] between neighbouring values that are tried of what is free."""
     form = closed_form(problem.chain)
-    both = form is not None and form.locked is not None and problem.freedom != kernels.NO_FREEDOM
+    both = form is not None and form.locked is not None and problem.freedom != ik_kernels.NO_FREEDOM
     return 2.0 * np.pi / (SWEEP_OF_BOTH if both else SWEEP)
 
 
 def _closed(problem: IkProblem, form: ClosedForm, target: Array) -> Array:
     """What the closed form gives at a pose (4, 4), at all values of what is free."""
-    both = form.locked is not None and problem.freedom != kernels.NO_FREEDOM
+    both = form.locked is not None and problem.freedom != ik_kernels.NO_FREEDOM
     count = SWEEP_OF_BOTH if both else SWEEP
     values = np.zeros(1)
     if form.locked is not None:
         values = _around(problem, form.locked, count)
     targets = target[None]
-    if problem.freedom != kernels.NO_FREEDOM:
+    if problem.freedom != ik_kernels.NO_FREEDOM:
         targets = _spun(target, 2.0 * np.pi * np.arange(count) / count)
     rough = form.rough(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
     joints = problem.joints
-    found, _ = kernels.finish(
+    found, _ = ik_kernels.finish(
         problem.chain.table, target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
         problem.tolerance,
     )  # fmt: skip
@@ -114,28 +114,28 @@ def _searched(problem: IkProblem, target: Array, seed: int, first: int) -> Array
     joints = problem.joints
     starts = random_starts(RANDOM_STARTS, joints.limits, problem.start, seed, first)
     starts = np.concatenate((problem.start[None], starts))
-    found, _, _, _ = kernels.search(
+    found, _, _, _ = ik_kernels.search(
         problem.chain.table, target, problem.freedom, starts, joints.limits, joints.angular, problem.tolerance,
-        ITERATIONS, len(starts), kernels.PATIENCE,
+        ITERATIONS, len(starts), ik_kernels.PATIENCE,
     )  # fmt: skip
     found = np.ascontiguousarray(found)
     for row in found:
-        kernels.unwind(row, problem.start, joints.limits, joints.angular)
+        turn_kernels.unwind(row, problem.start, joints.limits, joints.angular)
     return found
 
 
 def _with_followed(problem: IkProblem, target: Array, known: Array, neighbours: Array) -> Array:
     """Those known at a pose, and those that are reached from the neighbour's and are new."""
     joints, reached = problem.joints, neighbours[:MOST_TRACKED].copy()
-    left = kernels.approach_many(
+    left = ik_kernels.approach_many(
         problem.chain.table, np.repeat(target[None], len(reached), axis=0), problem.freedom, reached,
-        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, ITERATIONS, kernels.PATIENCE,
+        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, ITERATIONS, ik_kernels.PATIENCE,
     )  # fmt: skip
     within = (left[:, 0] <= problem.tolerance[0]) & (left[:, 1] <= problem.tolerance[1])
     rows, count = np.empty((len(known) + len(reached), len(problem.start))), len(known)
     rows[:count] = known
     for q in reached[within]:
-        if kernels.is_new(rows, count, q, joints.angular):
+        if turn_kernels.is_new(rows, count, q, joints.angular):
             rows[count] = q
             count += 1
     return rows[:count]

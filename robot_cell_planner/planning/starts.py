@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import MPStartStateInCollisionError
-from ..kinematics import kernels
+from ..kinematics import turn_kernels
 from ..trajectory.limits import Array
 from .follower import Follower
 from .job import start_in_collision
@@ -22,7 +22,7 @@ def start_configurations(follower: Follower) -> Array:
     problem, job, options = follower.problem, follower.job, follower.options
     start = follower.route.start
     found = solutions_along(problem, start[None], options.seed, follower.check_limits)[0]
-    if kernels.is_new(found, len(found), job.space.start, problem.joints.angular):
+    if turn_kernels.is_new(found, len(found), job.space.start, problem.joints.angular):
         found = np.vstack((job.space.start, found))
     found = found[np.argsort(np.linalg.norm(found - job.space.start, axis=1), kind="stable")]
     if not options.check_collision:

@@ -12,7 +12,7 @@ import pinocchio as pin
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import InvalidRequestError, Value
-from ..kinematics import kernels
+from ..kinematics import chain_kernels
 from ..kinematics.forward import chain_to
 from ..kinematics.velocity import solve_velocity
 from .limits import Array, MotionLimits
@@ -74,7 +74,7 @@ class FrameServo:
         self._options = options
 
     def _jacobians(self, rows: Array) -> tuple[Array, Array]:
-        jacobians, _, poses = kernels.jacobians_and_rates(self._table, rows, np.zeros_like(rows))
+        jacobians, _, poses = chain_kernels.jacobians_and_rates(self._table, rows, np.zeros_like(rows))
         return jacobians, poses
 
     def pose(self, positions: Array) -> Array:

@@ -7,10 +7,8 @@ Arrays are read and written by the address of a `Packed` table, the number of th
 
 from __future__ import annotations
 
-import hashlib
 import operator
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,6 +17,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core.typing import templates
 
+from ...kinematics.compiled import kept
 from .arrays import LANES
 
 # What numba says of its own types does not fit those of compiled code.
@@ -55,20 +54,8 @@ def rounded(function: F) -> F:
 
 
 def _kernel(function: F, arithmetic: dict[str, Any]) -> F:
-    options = {"nogil": True, "error_model": "numpy", **arithmetic}
-    try:
-        dispatcher = njit(function, cache=True, **options)
-    except RuntimeError:  # no folder that numba may keep its copy in
-        return cast(F, njit(function, **options))
-    dispatcher._cache._cache_file._source_stamp = _stamp(function.__code__.co_filename)
-    return cast(F, dispatcher)
-
-
-@cache
-def _stamp(file: str) -> str:
-    """Digest of a file and all modules of this package."""
-    files = [Path(file), *sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    files = (Path(function.__code__.co_filename), *sorted(Path(__file__).parent.glob("*.py")))
+    return kept(function, files, **arithmetic)
 
 
 def inlined(function: F) -> F:

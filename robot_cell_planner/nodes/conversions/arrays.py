@@ -15,7 +15,7 @@ from ...cell.state import RobotCellState
 from ...cell.suggestions import unknown_name
 from ...cell.value import WORLD, positive
 from ...errors import InvalidRequestError, LimitExceededError, UnknownNameError, Value
-from ...kinematics import kernels
+from ...kinematics import chain_kernels
 from ...kinematics.model import cell_model
 from .basic import configuration_from_message, position_from_message, vector_to_message
 
@@ -107,7 +107,7 @@ def poses_to_messages(transforms: Rows, native_scale: float) -> list[Pose]:
         positive(native_scale, "native_scale")
     except ValueError as error:
         raise InvalidRequestError(str(error), subjects=("native_scale",)) from error
-    numbers = kernels.positions_and_quaternions(np.ascontiguousarray(transforms))
+    numbers = chain_kernels.positions_and_quaternions(np.ascontiguousarray(transforms))
     numbers[:, :3] /= native_scale
     messages = []
     for row in numbers.tolist():

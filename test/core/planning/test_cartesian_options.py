@@ -25,7 +25,7 @@ from robot_cell_planner.errors import (
     MPStartStateInCollisionError,
     TimedOutError,
 )
-from robot_cell_planner.kinematics import kernels
+from robot_cell_planner.kinematics import ik_kernels
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.ik_problem import ik_problem
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
@@ -159,7 +159,7 @@ def test_self_motion_is_traced_in_steps():
     def project(configurations):
         found = np.array(configurations, order="C")
         targets = np.repeat(pose.matrix[None], len(found), axis=0)
-        left = kernels.approach_many(
+        left = ik_kernels.approach_many(
             problem.chain.table, targets, problem.freedom, found, lower, upper, 1e-3 * problem.tolerance, 40, 0.99
         )
         return found, (left <= problem.tolerance).all(axis=1)
