@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.time import Time
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import JointState
 
@@ -279,9 +280,9 @@ class CommandStream:
                     due, before = time.monotonic(), math.nan
                 if not self._running:
                     return
-                now = self._clock()
+                now, stamp = self._moment()
                 ended = self._hand_over(now)
-                self._fill(now)
+                self._fill(now, stamp)
                 ended += self._just_ended(now)
                 self._count(time.monotonic(), before)
             before = time.monotonic()
@@ -289,6 +290,13 @@ class CommandStream:
             for channel in ended:
                 channel.on_end()
             due = self._rest_until(due + self._period)
+
+    def _moment(self) -> tuple[float, Time]:
+        """Now, on the clock of trajectories [s] and as messages have it; a gap between the two would go unnoticed."""
+        while True:
+            now, stamp = self._clock(), self._node.get_clock().now()
+            if self._clock() - now <= self._longest_gap:
+                return now, stamp
 
     def _precede(self) -> None:
         """Take precedence over other threads, if that is wanted and granted."""
@@ -317,10 +325,9 @@ class CommandStream:
             channel.ended_at = time.monotonic()
         return ended
 
-    def _fill(self, now: float) -> None:
+    def _fill(self, now: float, stamp: Time) -> None:
         """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
-        stamp = self._node.get_clock().now()
         for channel in self._channels:
             channel.play(now, stamp.nanoseconds, self._longest_gap)
             sample = channel.last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
@@ -27,6 +28,7 @@ ActionHandler = Callable[[Any, Any], Awaitable[None]]
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+ENDING = 1.0  # [s] that a context may take to end
 
 # Deep enough for many clients that call at once. With rmw_fastrtps every client hears all replies of a service, and
 # passes over those of others: in a shallow queue these push out its own.
@@ -135,6 +137,14 @@ class CellNode(Node):
         """Let go of what the node holds; called once when it ends."""
 
 
+def _ends() -> bool:
+    """Whether the context has ended, or is just about to."""
+    until = time.monotonic() + ENDING
+    while rclpy.ok() and time.monotonic() < until:
+        time.sleep(0.01)
+    return not rclpy.ok()
+
+
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
     """Run a node until it is told to stop (SIGINT, SIGTERM, shutdown of the context).
 
@@ -153,8 +163,8 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         pass
     except RuntimeError:
         # A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy
-        # cannot convert that, another RuntimeError; that is no fault.
-        if rclpy.ok():
+        # cannot convert that, another RuntimeError; that is no fault. What the context is made of ends before itself.
+        if not _ends():
             raise
     except RobotCellError as error:
         print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
