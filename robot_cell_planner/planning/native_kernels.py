@@ -362,8 +362,8 @@ def pull(
     resolution: float,
     facts: Array,
     ends: Array,
-) -> bool:
-    """Pull the middle one of three points; False if it stays. moved: (k,) to work in."""
+) -> None:
+    """Pull the middle one of three points, or leave it. moved: (k,) to work in."""
     size, square, along = points.shape[1], 0.0, 0.0
     for k in range(size):
         way = points[2, k] - points[0, k]
@@ -381,5 +381,4 @@ def pull(
             scene, work, origin, basis, moved, points[2], resolution, facts, ends
         ):
             points[1] = moved
-            return True
-    return False
+            return

@@ -1,5 +1,7 @@
 """Kinematics, collision and planning nodes through their services and actions, against the core in this process."""
 
+import threading
+
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
@@ -38,6 +40,19 @@ def random_configurations(count, seed=1):
     rng = np.random.default_rng(seed)
     centre = np.array([STATE.configuration[joint] for joint in JOINTS])
     return centre + rng.uniform(-0.6, 0.6, (count, len(JOINTS)))
+
+
+def test_goals_are_sent_in_the_thread_that_takes_their_answers(client):
+    """rclpy can lose the answer to a goal that another thread sends."""
+    senders = []
+
+    class Actions:
+        def send_goal_async(self, goal, feedback_callback):
+            senders.append(threading.current_thread())
+            return goal
+
+    assert client.send_goal(Actions(), "goal") == "goal"
+    assert senders == [client._thread]
 
 
 def test_forward_kinematics_of_a_batch(client):
