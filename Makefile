@@ -21,9 +21,7 @@ RUN := tools/with_environment
 CELL ?= config/demo/cell.yaml
 SEED ?= 1
 TESTS ?=
-# Tests of the core share the processor; those of nodes, which have to answer in time, have it to themselves.
-TESTS_AT_ONCE := test/core test/quality
-TESTS_ALONE := test/nodes test/test_cell_launch.py test/demo
+# Tests share the processors; those in which robots move have them to themselves.
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -36,8 +34,8 @@ demo: setup
 
 test: check
 ifeq ($(TESTS),)
-	@$(RUN) pytest -n logical --dist loadfile $(TESTS_AT_ONCE)
-	@$(RUN) pytest $(TESTS_ALONE)
+	@$(RUN) pytest -m "not alone" -n logical --dist loadfile
+	@$(RUN) pytest -m alone test/nodes test/demo
 else
 	@$(RUN) pytest $(TESTS)
 endif

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
 
 from ..cell.cell import RobotCell
@@ -57,6 +56,8 @@ def solids(geometry: Geometry) -> tuple[Solid, ...]:
 
 
 def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
+    import trimesh  # slow to import, and needed for exact meshes alone
+
     name = geometry.uri if isinstance(geometry, Mesh) else "a mesh of triangles"
     mesh = trimesh.Trimesh(data.vertices, data.faces)
     if not (mesh.area_faces > 0.0).any():

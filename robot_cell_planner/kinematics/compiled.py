@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,9 @@ def kept(function: F, files: Iterable[Path], **options: Any) -> F:
     """The function as machine code, whose copy on disk is renewed when one of some files changes. options: of
     `numba.njit`."""
     options = {"nogil": True, "error_model": "numpy", **options}
+    # Numba keeps copies by the folder: one for the package, whichever link it was found through.
+    code = function.__code__
+    function.__code__ = code.replace(co_filename=os.path.realpath(code.co_filename))
     try:
         dispatcher = numba.njit(function, cache=True, **options)
     except RuntimeError:  # no folder that numba may keep its copy in

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import scipy.interpolate  # noqa: F401 (what is imported late elsewhere, as it is slow)
+
 from ..kinematics import warm_up as kinematics
 from . import cartesian_warm_up, native_warm_up, tasks
 

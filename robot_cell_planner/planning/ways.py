@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 from ..errors import InvalidRequestError, Value
@@ -159,6 +158,8 @@ class Corner:
 
     def __init__(self, before: Way, first: float, after: Way, last: float) -> None:
         """before: the way that comes in, left at its share `first`; after: the one that is joined at `last`."""
+        from scipy.interpolate import CubicSpline  # slow to import, and needed for rounded corners alone
+
         self._before, self._first, self._after, self._last = before, first, after, last
         u = np.linspace(0.0, 1.0, BLEND_SAMPLES + 1)
         steps = np.linalg.norm(np.diff(self._positions(u), axis=0), axis=1)

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 from frozendict import frozendict
-from scipy.interpolate import CubicSpline
 
 from ..cell.mechanism import JointLimits
 from ..errors import InvalidRequestError, JointLimitError, Value
@@ -252,6 +251,8 @@ def _curved(samples: Array, places: Array, limits: MotionLimits, options: Timing
     """The spline through samples, traversed from rest to rest; None if they are all one point."""
     if float(np.ptp(samples, axis=0).max()) <= SAME_POINT:
         return None
+    from scipy.interpolate import CubicSpline  # slow to import, and needed for curves alone
+
     spline = CubicSpline(places - places[0], samples, axis=0, bc_type="not-a-knot" if len(places) > 3 else "natural")
     path = PolynomialCurve(np.asarray(spline.x), np.ascontiguousarray(spline.c[::-1].transpose(1, 0, 2)))
     first, second, third = (path.largest_derivatives(order).max(axis=0) for order in (1, 2, 3))

@@ -36,6 +36,8 @@ from robot_cell_planner.nodes.conversions.basic import configuration_to_message,
 from robot_cell_planner.nodes.node import LATCHED
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
+pytestmark = pytest.mark.alone
+
 ARM = JOINTS[:2]
 
 

@@ -13,8 +13,11 @@ from robot_cell_planner.errors import CancelledError, NotSupportedError, Trackin
 from robot_cell_planner.msg import ExecutionOptions
 from robot_cell_planner.nodes.conversions.basic import duration_from_message
 
+pytestmark = pytest.mark.alone
+
 ARM = ("shoulder", "elbow")
 ACTION = "arm_controller/follow_joint_trajectory"
+SETTLING = 10  # moments from the end of a motion to its result, in which others read where the joints are
 
 
 class FakeController:
@@ -50,6 +53,8 @@ class FakeController:
             goal.abort()
             return result
         self.robot.put(**dict(zip(trajectory.joint_names, trajectory.points[-1].positions, strict=True)))
+        for _ in range(SETTLING):
+            await self._moment()
         goal.succeed()
         return result
 

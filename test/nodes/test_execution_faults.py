@@ -28,6 +28,8 @@ from robot_cell_planner.msg import BodyModel, Geometry, MotionRequest, SceneChan
 from robot_cell_planner.nodes.client import goal_of
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, duration_to_message
 
+pytestmark = pytest.mark.alone
+
 CELL, STATE = load_cell(DEMO)
 ARM = CELL.group().variables
 FINGER = "finger_joint"

@@ -39,6 +39,8 @@ from robot_cell_planner.nodes.conversions.basic import error_from_message, pose_
 from robot_cell_planner.nodes.node import LATCHED, reliable
 from robot_cell_planner.trajectory.limits import MotionLimits
 
+pytestmark = pytest.mark.alone
+
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables
 LIMITS = MotionLimits.of([CELL.variables[name] for name in JOINTS])

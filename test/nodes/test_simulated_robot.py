@@ -19,6 +19,8 @@ from robot_cell_planner.msg import SimulationState
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, time_from_message, time_to_message
 from robot_cell_planner.nodes.node import reliable, sensor
 
+pytestmark = pytest.mark.alone
+
 RATE = 200.0
 PATIENCE = 60.0
 ARM = (
