@@ -105,13 +105,28 @@ class BoxSearch:
         if not self._blocks:
             return listed
         parts = [listed, *(self._near_block(block, reach + ROUNDING) for block in self._blocks)]
-        return Candidates(
-            np.concatenate([part.first for part in parts]),
-            np.concatenate([part.second for part in parts]),
-            np.concatenate([part.margins for part in parts]),
-            np.concatenate([part.gaps for part in parts]),
-            near,
-        )
+        return _all_of(parts, near)
+
+    def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
+        """As `candidates`, for n arrangements at once: poses (n, m, 4, 4). Before the pairs, the index of the
+        arrangement of each."""
+        if self._blocks:
+            parts = [self.candidates(each, reach) for each in poses]
+            states = np.repeat(np.arange(len(parts)), [len(part.first) for part in parts])
+            return states, _all_of(parts, NOT_LISTED)
+        room = ROOM
+        while True:
+            states, rows = np.empty((2, room), dtype=np.intp)
+            gaps = np.empty(room)
+            count = near_along(
+                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, states,
+                rows, gaps,
+            )  # fmt: skip
+            if count <= room:
+                near = rows[:count]
+                first, second = self._pairs[near].T
+                return states[:count], Candidates(first, second, self._margins[near], gaps[:count], NOT_LISTED)
+            room = count
 
     def _near_block(self, block: StaticBlock, reach: float) -> Candidates:
         while True:
@@ -126,6 +141,17 @@ class BoxSearch:
                 found = block.moving[rows], block.static[columns], block.margins[rows], gaps[:count]
                 return Candidates(*found, listed=NOT_LISTED)
             self._room = 2 * count
+
+
+def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
+    """The candidates of several searches."""
+    return Candidates(
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.second for part in parts]),
+        np.concatenate([part.margins for part in parts]),
+        np.concatenate([part.gaps for part in parts]),
+        listed,
+    )
 
 
 @compiled
@@ -203,6 +229,32 @@ def near_listed(
             if gap <= limit:
                 found[count], gaps[count] = index, gap
                 count += 1
+    return count
+
+
+@compiled
+def near_along(
+    moving: Floats,
+    boxes: Floats,
+    poses: Floats,
+    bounds: Floats,
+    pairs: Indices,
+    margins: Floats,
+    reach: float,
+    states: Indices,
+    found: Indices,
+    gaps: Floats,
+) -> int:
+    """As `near_listed`, for each of n arrangements (n, m, 4, 4), whose index goes to `states`, as far as there is
+    room."""
+    rows, distances = np.empty(pairs.shape[0], dtype=np.intp), np.empty(pairs.shape[0])
+    count, room = 0, gaps.shape[0]
+    for state in range(moving.shape[0]):
+        near = near_listed(moving[state], boxes, poses, bounds, pairs, margins, reach, rows, distances)
+        for k in range(near):
+            if count < room:
+                states[count], found[count], gaps[count] = state, rows[k], distances[k]
+            count += 1
     return count
 
 

@@ -93,6 +93,9 @@ class BulletEngine:
         self.place_at(poses)
         return poses
 
+    def poses(self, configurations: Floats) -> Floats:
+        return self._poses.along(configurations)
+
     def place_at(self, poses: Floats) -> None:
         # A body goes where its solid is when it is asked about. Most are near nothing, and never are.
         self._numbers: list[list[float] | None] = [None] * len(self._bodies)
@@ -126,6 +129,9 @@ class BulletEngine:
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
         point = self._closest(first, second, margin)
         return None if point is None else _witness(point)
+
+    def separation(self, first: int, second: int) -> float:
+        return self.distance(first, second).distance
 
     def distance(self, first: int, second: int) -> Witness:
         points = self._points(first, second, FAR)

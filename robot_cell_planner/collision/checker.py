@@ -14,7 +14,7 @@ from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import InvalidRequestError, NotSupportedError
 from .arrangement import arrangement
-from .clearance import closest_pairs
+from .clearance import closest_of, closest_pairs
 from .findings import colliding_pairs
 from .report import Clearance, CollisionPair, CollisionReport
 from .rules import DEFAULT_OPTIONS, CollisionOptions
@@ -22,6 +22,7 @@ from .rules import DEFAULT_OPTIONS, CollisionOptions
 Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000
 MAX_SAMPLES = 10_000_000
+STATES_AT_ONCE = 256
 
 
 class CollisionChecker:
@@ -172,6 +173,24 @@ class CollisionChecker:
         """
         found = self.clearances(q, 1, max_distance=max_distance)
         return found[0] if found else Clearance(math.inf)
+
+    def closest_of(self, configurations: Floats, max_distance: float = math.inf) -> tuple[int, Clearance] | None:
+        """Which of n configurations (n, dof) brings any two things closest that are checked, and how close they come.
+
+        Where several are equal to a nanometre it is the first. None: nothing comes within max_distance [m], or there
+        is nothing to check.
+
+        Raises:
+            InvalidRequestError: another shape, or not finite.
+        """
+        found: tuple[int, Clearance] | None = None
+        for first in range(0, len(configurations), STATES_AT_ONCE):
+            part = self._expand_batch(configurations[first : first + STATES_AT_ONCE])
+            nearer = closest_of(self._table, self._engine, part, max_distance)
+            if nearer is not None and (found is None or nearer[1].distance < found[1].distance):
+                found = first + nearer[0], nearer[1]
+                max_distance = nearer[1].distance
+        return found
 
     def clearances(
         self,

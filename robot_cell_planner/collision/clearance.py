@@ -17,6 +17,7 @@ from .shape_table import ShapeTable
 FIRST_REACH = 0.25  # [m]
 GROWTH = 4.0
 LAST_REACH = 100.0  # [m], after which the search has no limit
+SAME = 1e-9  # [m]
 
 
 def closest_pairs(
@@ -37,6 +38,59 @@ def closest_pairs(
         if len(found) == count or limit == max_distance:
             return found
         reach = reach * GROWTH if reach < LAST_REACH else math.inf
+
+
+def closest_of(
+    table: ShapeTable, engine: CollisionEngine, configurations: Floats, max_distance: float
+) -> tuple[int, Clearance] | None:
+    """Index of the configuration (n, nq) that brings any two things closest, and how close; None if nothing comes
+    within max_distance [m]. Where several are equal to a nanometre it is the first."""
+    first = closest_pairs(table, engine, configurations[0], 1, (), max_distance)
+    if first:
+        max_distance = min(max_distance, first[0].distance + SAME)
+    poses = engine.poses(configurations)
+    reach = FIRST_REACH
+    while True:
+        limit = min(reach, max_distance)
+        found = _closest_within(table, engine, poses, limit)
+        if found is not None:
+            index, i, j, margin = found
+            engine.place(configurations[index])
+            owners = int(table.owners[i]), int(table.owners[j])
+            return index, _clearance(table, owners, margin, engine.distance(i, j))
+        if limit == max_distance:
+            return None
+        reach = reach * GROWTH if reach < LAST_REACH else math.inf
+
+
+def _closest_within(
+    table: ShapeTable, engine: CollisionEngine, poses: Floats, limit: float
+) -> tuple[int, int, int, float] | None:
+    """Of arrangements (n, m, 4, 4) the index of that with the closest pair within the limit, the solids of the pair in
+    the order of their owners, and its margin."""
+    states, near = table.candidates_along(poses, max(limit, 0.0))
+    order = np.argsort(near.gaps, kind="stable")
+    first, second = near.first[order], near.second[order]
+    swapped = table.owners[first] > table.owners[second]
+    first, second = np.where(swapped, second, first), np.where(swapped, first, second)
+    columns = [column.tolist() for column in (near.gaps[order], states[order], first, second)]
+    met: list[tuple[float, int, int]] = []
+    bound, placed = limit, -1
+    for place, (gap, state, i, j) in enumerate(zip(*columns, strict=True)):
+        # Boxes that overlap say nothing about how deep their solids do.
+        if gap > max(bound, 0.0) + SAME:
+            break
+        if state != placed:
+            engine.place_at(poses[state])
+            placed = state
+        distance = engine.separation(i, j)
+        if distance <= min(bound + SAME, limit):
+            met.append((distance, state, place))
+            bound = min(bound, distance)
+    if not met:
+        return None
+    _, state, place = min((entry for entry in met if entry[0] <= bound + SAME), key=lambda entry: entry[1:])
+    return state, int(first[place]), int(second[place]), float(near.margins[order[place]])
 
 
 def _owners_named(book: RuleBook, names: tuple[str, ...]) -> frozenset[int]:

@@ -41,6 +41,7 @@ class CoalEngine:
         self._distance_request = coal.DistanceRequest()
         self._distance_request.enable_signed_distance = True
         self._placed_at: Floats | None = None
+        self._given: Floats | None = None  # poses of the moving solids, where these decide
         self._always = self._rigid_pairs_collide()
 
     def _rigid_pairs_collide(self) -> bool:
@@ -74,15 +75,23 @@ class CoalEngine:
             self._trees.place(q)
             self._placed_at = q
         self._transforms[: self._table.moving_count] = self._nowhere
+        self._given = None
         return self._poses.at(q)
 
+    def poses(self, configurations: Floats) -> Floats:
+        return self._poses.along(configurations)
+
     def place_at(self, poses: Floats) -> None:
-        self._transforms[: self._table.moving_count] = [coal_transform(pose) for pose in poses]
+        self._transforms[: self._table.moving_count] = self._nowhere
+        self._given = poses
 
     def _transform(self, solid: int) -> Any:
         found = self._transforms[solid]
         if found is None:
-            found = self._transforms[solid] = self._trees.moving.objects[solid].getTransform()
+            # Made when it is asked for: most solids are near nothing.
+            given = self._given
+            found = self._trees.moving.objects[solid].getTransform() if given is None else coal_transform(given[solid])
+            self._transforms[solid] = found
         return found
 
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
@@ -116,21 +125,32 @@ class CoalEngine:
         self._checks[first, second, margin] = check, request, surface
         return check, request, surface
 
+    def separation(self, first: int, second: int) -> float:
+        distance = self._measured(first, second)
+        contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
+        return distance if contact is None else contact.distance
+
     def distance(self, first: int, second: int) -> Witness:
+        distance = self._measured(first, second)
+        contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
+        return _witness(distance, self._nearest) if contact is None else contact
+
+    def _measured(self, first: int, second: int) -> float:
+        """The distance as coal has it, with the rest in `_nearest`."""
         measure = self._measures.get((first, second))
         if measure is None:
             measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
             if len(self._measures) >= MAX_KEPT:
                 self._measures.clear()
             self._measures[first, second] = measure
-        result = self._nearest
-        result.clear()
-        distance = measure(self._transform(first), self._transform(second), self._distance_request, result)
-        if distance <= 0.0 and (self._is_surface[first] or self._is_surface[second]):
-            contact = self.contact(first, second, 2.0 * TOUCHING)
-            if contact is not None:
-                return contact
-        return _witness(distance, result)
+        self._nearest.clear()
+        return float(measure(self._transform(first), self._transform(second), self._distance_request, self._nearest))
+
+    def _touch_of_surfaces(self, first: int, second: int) -> Witness | None:
+        """The deepest contact where one of two is a surface of triangles, of which a distance does not tell depths."""
+        if not (self._is_surface[first] or self._is_surface[second]):
+            return None
+        return self.contact(first, second, 2.0 * TOUCHING)
 
 
 def _witness(distance: float, found: Any) -> Witness:

@@ -50,6 +50,10 @@ class CollisionEngine(Protocol):
         solids."""
         ...
 
+    def poses(self, configurations: Floats) -> Floats:
+        """Poses (n, m, 4, 4) of the moving solids at n configurations (n, nq); nothing is placed there."""
+        ...
+
     def place_at(self, poses: Floats) -> None:
         """Put the moving solids at poses (m, 4, 4), whatever the joints say."""
         ...
@@ -57,6 +61,10 @@ class CollisionEngine(Protocol):
     def contact(self, first: int, second: int, margin: float) -> Witness | None:
         """The deepest contact of two solids whose gap is below the margin [m] by more than `TOUCHING`, else
         None."""
+        ...
+
+    def separation(self, first: int, second: int) -> float:
+        """Distance of two solids [m], as `distance` gives it."""
         ...
 
     def distance(self, first: int, second: int) -> Witness:

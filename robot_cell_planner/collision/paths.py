@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, LimitExceededError, Value
-from .checker import CollisionChecker, halving_order, segments
+from .checker import STATES_AT_ONCE, CollisionChecker, halving_order, segments
 from .report import Clearance, CollisionPair
 
 Floats = NDArray[np.float64]
@@ -125,11 +125,14 @@ def smallest_clearance(
 
 def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: Floats) -> PathClearance:
     best = PathClearance(Clearance(math.inf), 0.0, 0.0)
-    for place in places.tolist():
+    for first in range(0, len(places), STATES_AT_ONCE):
+        part = places[first : first + STATES_AT_ONCE].tolist()
+        configurations = np.array([path_at(path, place) for place in part])
         # Only what is closer than the best so far is searched.
-        found = checker.distance(path_at(path, place), max_distance=best.clearance.distance)
-        if found.distance < best.clearance.distance:
-            best = PathClearance(found, place, _time(stamps, place))
+        found = checker.closest_of(configurations, best.clearance.distance)
+        if found is not None and found[1].distance < best.clearance.distance:
+            place = part[found[0]]
+            best = PathClearance(found[1], place, _time(stamps, place))
     return best
 
 

@@ -170,6 +170,10 @@ class ShapeTable:
         at poses (m, 4, 4)."""
         return self._search.candidates(poses, reach)
 
+    def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
+        """As `candidates`, for n arrangements at once, poses (n, m, 4, 4); before the pairs, that of each."""
+        return self._search.candidates_along(poses, reach)
+
 
 def _columns(pairs: list[tuple[int, int, float]]) -> tuple[Indices, Floats]:
     indices = np.array([pair[:2] for pair in pairs], dtype=np.intp).reshape(-1, 2)

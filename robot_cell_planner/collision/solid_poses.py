@@ -40,6 +40,10 @@ class SolidPoses:
         """Poses (m, 4, 4) in the world at a configuration (nq,) of the model, C contiguous as the result is."""
         return poses_of_solids(q, self._joints, self._solids)
 
+    def along(self, configurations: Floats) -> Floats:
+        """Poses (n, m, 4, 4) at each of n configurations (n, nq)."""
+        return poses_along(configurations, self._joints, self._solids)
+
 
 @compiled
 def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
@@ -66,6 +70,15 @@ def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
     poses = np.empty((solids.shape[0], 4, 4))
     for i in range(solids.shape[0]):
         multiply(world[int(solids[i, JOINT])], solids[i, IN_JOINT:], poses[i])
+    return poses
+
+
+@compiled
+def poses_along(configurations: Floats, joints: Floats, solids: Floats) -> Floats:
+    """As `poses_of_solids`, for each of n configurations (n, nq)."""
+    poses = np.empty((configurations.shape[0], solids.shape[0], 4, 4))
+    for k in range(configurations.shape[0]):
+        poses[k] = poses_of_solids(configurations[k], joints, solids)
     return poses
 
 

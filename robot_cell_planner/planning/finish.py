@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from ..trajectory.limits import Array
 from ..trajectory.timing import TimedMotion
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, validate
+from .checks import CHUNK
 from .job import Job
 from .motion_samples import free_along
 from .path_tools import densify
@@ -145,14 +147,13 @@ def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathC
 
 def _closest(job: Job, points: Array, places: Array, found: PathClearance | None) -> PathClearance | None:
     """The closest approach at configurations (n, dof), if it is closer than one that was found already."""
-    for q, place in zip(points, places.tolist(), strict=True):
+    for first in range(0, len(points), CHUNK):
         job.watch.check(job.checks.states)
-        checker = job.checks.checker
-        here = checker.distance(q) if found is None else checker.distance(q, found.closest.distance)
-        if here.first and (found is None or here.distance < found.closest.distance):
-            found = PathClearance(place, tuple(q.tolist()), here)
-        elif found is None:
-            return None
+        part = points[first : first + CHUNK]
+        nearest = job.checks.checker.closest_of(part, math.inf if found is None else found.closest.distance)
+        if nearest is not None and (found is None or nearest[1].distance < found.closest.distance):
+            index, closest = nearest
+            found = PathClearance(float(places[first + index]), tuple(part[index].tolist()), closest)
     return found
 
 

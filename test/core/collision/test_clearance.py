@@ -88,6 +88,40 @@ def test_a_search_can_be_limited():
     assert list(named) == wanted
 
 
+@pytest.mark.parametrize(("engine", "count"), [("coal", 20), ("bullet", 20), ("coal", 700)])
+def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
+    """700 obstacles are more than are listed pair by pair."""
+    cell, state = crowded(6, count)
+    checker = CollisionChecker(cell, state, engine=engine)
+    rng = np.random.default_rng(4)
+    depths = []
+    for _ in range(4 if count > 20 else 12):
+        configurations = rng.uniform(-2.5, 2.5, (9, 6))
+        each = [checker.distance(q) for q in configurations]
+        best = min(range(9), key=lambda index: each[index].distance)
+        assert checker.closest_of(configurations) == (best, each[best])
+        apart = [index for index in range(9) if each[index].distance > 0.0]
+        if apart:
+            free = configurations[apart]
+            best = min(apart, key=lambda index: each[index].distance)
+            assert checker.closest_of(free) == (apart.index(best), each[best])
+            assert checker.closest_of(free, each[best].distance - 1e-6) is None
+            assert checker.closest_of(free, each[best].distance + 1e-6) == (apart.index(best), each[best])
+        depths.append(each[best].distance)
+    assert min(depths) < 0.0 or count == 20
+
+
+def test_of_states_that_are_equally_close_it_is_the_first():
+    cell, state = working_cell((body("far", Shape(bracket())),))
+    checker = CollisionChecker(cell, place(state, "far", at(3.0)))
+    turned = np.zeros((600, 6))
+    turned[:, 5] = np.linspace(0.0, 1.0, 600)
+    same = np.tile(turned[0], (600, 1))
+    assert checker.closest_of(same) == (0, checker.distance(same[0]))
+    closest = min(checker.distance(q).distance for q in turned)
+    assert checker.closest_of(turned)[1].distance == pytest.approx(closest, abs=1e-9)
+
+
 def test_far_things_are_found_too():
     cell, state = working_cell((body("far", Shape(bracket())),))
     state = place(state, "far", at(500.0))
@@ -107,6 +141,7 @@ def test_bad_arguments_are_refused():
 def test_nothing_to_check_is_infinitely_far():
     cell = make_cell()
     empty = CollisionChecker(cell, cell.default_state())
+    assert empty.closest_of(np.zeros((2, 0))) is None
     assert empty.distance().distance == math.inf
     assert not empty.in_collision(np.zeros(0))
     assert not empty.report().in_collision
