@@ -45,9 +45,11 @@ def closest_of(
 ) -> tuple[int, Clearance] | None:
     """Index of the configuration (n, nq) that brings any two things closest, and how close; None if nothing comes
     within max_distance [m]. Where several are equal to a nanometre it is the first."""
-    first = closest_pairs(table, engine, configurations[0], 1, (), max_distance)
-    if first:
-        max_distance = min(max_distance, first[0].distance + SAME)
+    if max_distance > FIRST_REACH:
+        # How close the first one comes bounds the search among the rest.
+        first = closest_pairs(table, engine, configurations[0], 1, (), max_distance)
+        if first:
+            max_distance = min(max_distance, first[0].distance + SAME)
     poses = engine.poses(configurations)
     reach = FIRST_REACH
     while True:

@@ -21,7 +21,8 @@ from .path_tools import densify
 from .plan import CartesianReport, PathClearance, Plan, path_length
 
 CLEARANCE_STEP = 0.05  # [rad or m]
-HALVINGS = 4  # of that step around the closest state
+FINER = (0.25, 0.0625)  # shares of that step, around the closest state
+AROUND = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
 TOOL_PATH_STEP = 0.02  # [rad or m]
 
 
@@ -124,24 +125,23 @@ def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[st
 
 def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
     """The closest approach at states along a path, no joint moving by more than `step` [rad or m] from one to the next,
-    and around the closest of them, by halving, sixteen times as finely; None if nothing could be approached."""
+    and around the closest of them four and then sixteen times as finely; None if nothing could be approached."""
     kept = _spaced(path, step)
     points, places = densify(path[kept], step) if len(path) > 1 else (path, np.zeros(1))
     places = np.interp(places, np.arange(len(kept)), kept)
     found = _closest(job, points, places, None)
     if found is None or len(points) == 1:
         return found
-    centre = int(np.argmin(np.abs(places - found.place)))
     numbers = np.arange(len(points), dtype=np.float64)
-    middle, width = float(centre), 1.0
-    for _ in range(HALVINGS):
-        width *= 0.5
-        around = np.clip((middle - width, middle + width), 0.0, numbers[-1])
+    middle = float(np.argmin(np.abs(places - found.place)))
+    for width in FINER:
+        around = np.clip(middle + width * AROUND, 0.0, numbers[-1])
         near = np.column_stack([np.interp(around, numbers, column) for column in points.T])
-        nearer = _closest(job, near, np.interp(around, numbers, places), found)
+        near_places = np.interp(around, numbers, places)
+        nearer = _closest(job, near, near_places, found)
         if nearer is not None and nearer is not found:
             found = nearer
-            middle = float(around[int(np.argmin(np.abs(np.interp(around, numbers, places) - found.place)))])
+            middle = float(around[np.argmin(np.abs(near_places - found.place))])
     return found
 
 
