@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from itertools import repeat
+from operator import is_
+from typing import Any, TypeVar
 
 import msgspec
 from frozendict import frozendict
@@ -15,6 +17,8 @@ from .state import RobotCellState
 from .things import CollisionSettings
 
 T = TypeVar("T")
+NOTHING: frozendict[str, Any] = frozendict()
+MISSING = object()
 
 
 class SceneDifference(msgspec.Struct, frozen=True):
@@ -87,15 +91,12 @@ def apply_difference(scene: Scene, change: SceneDifference) -> Scene:
 
 def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
     if old is new:
-        return frozendict()
-    missing = object()
-    return frozendict(
-        {
-            name: value
-            for name, value in new.items()
-            if (before := old.get(name, missing)) is not value and not same_to_the_last_bit(before, value)
-        }
-    )
+        return NOTHING
+    # Nearly all are the very same objects, which are passed over without a step in Python for each.
+    before = map(old.get, new, repeat(MISSING))
+    others = [name for name, same in zip(new, map(is_, before, new.values()), strict=True) if not same]
+    changed = {name: new[name] for name in others if not same_to_the_last_bit(old.get(name, MISSING), new[name])}
+    return frozendict(changed) if changed else NOTHING
 
 
 def _merged(old: frozendict[str, T], new: Mapping[str, T], gone: frozenset[str]) -> frozendict[str, T]:

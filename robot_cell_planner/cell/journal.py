@@ -22,7 +22,7 @@ from .revisions import AcceptedChange
 from .scene import Scene
 from .serialisation import from_json, to_json
 
-FORMAT = "robot_cell_journal/1"
+FORMAT = "robot_cell_journal/2"
 
 
 class WholeScene(msgspec.Struct, frozen=True, tag="scene", tag_field="record"):

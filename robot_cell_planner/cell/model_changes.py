@@ -118,11 +118,11 @@ class Remove(msgspec.Struct, frozen=True):
         raise UnknownNameError(unknown_name(f"{name!r}", name, things), subjects=(name,))
 
 
-def _merged(old: Mapping[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:
+def _merged(old: frozendict[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:
     for name in new:
         if name in old:
             raise DuplicateNameError(f"{what} {name} is in the cell already", subjects=(name,))
-    return frozendict({**old, **new})
+    return frozendict({**old, **new}) if new else old
 
 
 def _replaced(old: Mapping[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:

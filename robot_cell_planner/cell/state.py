@@ -9,7 +9,7 @@ from functools import cached_property
 import msgspec
 from frozendict import frozendict
 
-from .digest import canonical, digest_of
+from .digest import digest_of
 from .pose import IDENTITY, Pose
 from .value import with_item
 
@@ -41,9 +41,9 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         _names(self.touch_bodies)
 
     @cached_property
-    def canonical(self) -> msgspec.Raw:
-        """Canonical JSON, kept because states share the entries that have not changed."""
-        return canonical(self)
+    def _digest(self) -> str:
+        """Kept because states share the entries that have not changed."""
+        return digest_of(self)
 
     def with_configuration(self, values: Mapping[str, float]) -> ToolState:
         """The state with some of the tool's joint values replaced."""
@@ -69,9 +69,9 @@ class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         _names(self.touch_bodies)
 
     @cached_property
-    def canonical(self) -> msgspec.Raw:
-        """Canonical JSON, kept because states share the entries that have not changed."""
-        return canonical(self)
+    def _digest(self) -> str:
+        """Kept because states share the entries that have not changed."""
+        return digest_of(self)
 
 
 class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
@@ -110,7 +110,7 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         parts = {
             "base_poses": self.base_poses,
             "configuration": self.configuration,
-            "tools": {name: tool.canonical for name, tool in self.tools.items()},
-            "bodies": {name: body.canonical for name, body in self.bodies.items()},
+            "tools": {name: tool._digest for name, tool in self.tools.items()},
+            "bodies": {name: body._digest for name, body in self.bodies.items()},
         }
         return digest_of(parts)
