@@ -130,7 +130,9 @@ class JointFeedback:
         infinite if one never came."""
         measured = [self._joints.get(name) for name in names]
         since = [now - found.arrival + found.paused if found else math.inf for found in measured]
-        return max(since, default=math.inf) - self._paused
+        # A pause may have begun after the last look, and none have come since.
+        unlooked = now - self._looked
+        return max(since, default=math.inf) - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
 
     def arrival(self, names: Sequence[str]) -> float:
         """When the oldest among the latest measurements of joints came, on the steady clock [s]; of measured ones."""

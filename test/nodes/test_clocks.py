@@ -71,6 +71,27 @@ def test_what_waited_while_nobody_looked_is_no_clock_that_was_set(kept):
     assert len(joint.faults) == 1
 
 
+def test_silence_is_counted_while_somebody_looked():
+    """A process that stood still has not listened, whether or not it has looked again since."""
+    joint = Joint()
+
+    def age(passed):
+        joint.now += passed
+        return joint.feedback.age(["joint"], joint.now)
+
+    def look():
+        joint.feedback.look(joint.now)
+
+    assert age(0.04) == pytest.approx(0.04)
+    assert age(4.0) == pytest.approx(0.0)
+    look()
+    assert age(0.01) == pytest.approx(0.01)
+    for _ in range(100):
+        look()
+        silence = age(0.02)
+    assert silence == pytest.approx(2.01)
+
+
 class TestClockOfTheNode:
     def test_time_that_goes_on_at_any_speed_and_stands(self):
         watch = ClockWatch()
