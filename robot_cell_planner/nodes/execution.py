@@ -170,7 +170,9 @@ class ExecutionNode(CellNode):
         for message in self._joint_states.take():
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
             values = message.position, message.velocity, message.effort
-            self._feedback.update(message.name, *values, stamp, time.monotonic())
+            now = time.monotonic()
+            self._feedback.look(now)  # a pause may fall between any two messages
+            self._feedback.update(message.name, *values, stamp, now)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
                 if self._servo is not None:

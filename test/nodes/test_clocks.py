@@ -71,6 +71,15 @@ def test_what_waited_while_nobody_looked_is_no_clock_that_was_set(kept):
     assert len(joint.faults) == 1
 
 
+def test_a_pause_may_fall_between_two_messages_that_waited():
+    """The first of them was sent before the pause, the second after it; both are taken at once."""
+    joint = Joint()
+    joint.receive(PERIOD, PERIOD)
+    joint.receive(3.5, PERIOD)
+    joint.receive(0.0, 3.5)
+    assert joint.faults == []
+
+
 def test_silence_is_counted_while_somebody_looked():
     """A process that stood still has not listened, whether or not it has looked again since."""
     joint = Joint()

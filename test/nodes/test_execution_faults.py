@@ -169,10 +169,10 @@ def check_stop(robot, ended_early=True, lowest=FAR[0]):
     commands = robot.taken()
     assert np.array_equal(positions(commands, ARM[1:]), np.tile(HOME[1:], (len(commands), 1)))
     assert not velocities(commands, ARM[1:]).any()
-    p, v = check_limits(commands, PAN, LIMITS)
+    p, _ = check_limits(commands, PAN, LIMITS)
     assert lowest - 1e-9 <= p.min() <= p.max() <= HOME[0] + 1e-9
     if ended_early:
-        check_rest(v)
+        check_rest(commands, PAN)
     return p
 
 
