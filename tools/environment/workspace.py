@@ -70,6 +70,7 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
             f"-DPython3_EXECUTABLE={layout.python}",
             "-DPYTHON_ONLY=ON",
             "-DIN_PLACE=ON",
+            "--no-warn-unused-cli",  # the underlay has nothing to link
             "-DBUILD_TESTING=OFF",
         ],
         cwd=layout.venv,
