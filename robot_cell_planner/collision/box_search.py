@@ -77,7 +77,7 @@ class BoxSearch:
         self._pairs = np.ascontiguousarray(pairs)
         self._margins = margins
         self._blocks = blocks
-        self._found, self._gaps = np.empty(len(pairs), dtype=np.intp), np.empty(len(pairs))
+        self._found = _room_for(len(pairs))
         self._room = ROOM
 
     def listed(self, poses: Floats) -> list[int] | None:
@@ -85,20 +85,26 @@ class BoxSearch:
         blocks too, so that these alone would not be all."""
         if self._blocks:
             return None
-        rows: list[int] = self._near_listed(poses, 0.0)[0].tolist()
+        rows: list[int] = self._near_listed(poses[None], 0.0)[1].tolist()
         return rows
 
-    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Floats]:
-        found, gaps = self._found, self._gaps
-        count = near_listed(
-            poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, found, gaps
-        )
-        return found[:count], gaps[:count]
+    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Indices, Floats]:
+        """Arrangement, row and gap of each listed pair that is near in arrangements (n, m, 4, 4), until the next
+        search."""
+        while True:
+            states, found, gaps = self._found
+            count = near_listed(
+                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, states,
+                found, gaps,
+            )  # fmt: skip
+            if count <= len(gaps):
+                return states[:count], found[:count], gaps[:count]
+            self._found = _room_for(2 * count)
 
     def candidates(self, poses: Floats, reach: float) -> Candidates:
         """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
         poses (m, 4, 4), C contiguous. A micrometre is added, so that rounding loses none."""
-        found, gaps = self._near_listed(poses, reach)
+        _, found, gaps = self._near_listed(poses[None], reach)
         near = found.copy()
         first, second = self._pairs[near].T
         listed = Candidates(first, second, self._margins[near], gaps.copy(), near)
@@ -114,19 +120,10 @@ class BoxSearch:
             parts = [self.candidates(each, reach) for each in poses]
             states = np.repeat(np.arange(len(parts)), [len(part.first) for part in parts])
             return states, _all_of(parts, NOT_LISTED)
-        room = ROOM
-        while True:
-            states, rows = np.empty((2, room), dtype=np.intp)
-            gaps = np.empty(room)
-            count = near_along(
-                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, states,
-                rows, gaps,
-            )  # fmt: skip
-            if count <= room:
-                near = rows[:count]
-                first, second = self._pairs[near].T
-                return states[:count], Candidates(first, second, self._margins[near], gaps[:count], NOT_LISTED)
-            room = count
+        states, found, gaps = self._near_listed(poses, reach)
+        near = found.copy()
+        first, second = self._pairs[near].T
+        return states.copy(), Candidates(first, second, self._margins[near], gaps.copy(), NOT_LISTED)
 
     def _near_block(self, block: StaticBlock, reach: float) -> Candidates:
         while True:
@@ -141,6 +138,10 @@ class BoxSearch:
                 found = block.moving[rows], block.static[columns], block.margins[rows], gaps[:count]
                 return Candidates(*found, listed=NOT_LISTED)
             self._room = 2 * count
+
+
+def _room_for(count: int) -> tuple[Indices, Indices, Floats]:
+    return np.empty(count, dtype=np.intp), np.empty(count, dtype=np.intp), np.empty(count)
 
 
 def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
@@ -215,46 +216,24 @@ def near_listed(
     pairs: Indices,
     margins: Floats,
     reach: float,
-    found: Indices,
-    gaps: Floats,
-) -> int:
-    """Place the boxes of what moves; fill in which of the listed pairs are near, and their gaps; how many there are."""
-    place_boxes(moving, boxes, poses, bounds)
-    count = 0
-    for index in range(pairs.shape[0]):
-        i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
-        gap = gap_of_bounds(bounds[i], bounds[j], limit)
-        if gap <= limit:
-            gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
-            if gap <= limit:
-                found[count], gaps[count] = index, gap
-                count += 1
-    return count
-
-
-@compiled
-def near_along(
-    moving: Floats,
-    boxes: Floats,
-    poses: Floats,
-    bounds: Floats,
-    pairs: Indices,
-    margins: Floats,
-    reach: float,
     states: Indices,
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """As `near_listed`, for each of n arrangements (n, m, 4, 4), whose index goes to `states`, as far as there is
-    room."""
-    rows, distances = np.empty(pairs.shape[0], dtype=np.intp), np.empty(pairs.shape[0])
+    """For each of n arrangements (n, m, 4, 4) of what moves, place its boxes; fill in which of the listed pairs are
+    near, in which arrangement and with what gaps, as far as there is room; how many there are."""
     count, room = 0, gaps.shape[0]
     for state in range(moving.shape[0]):
-        near = near_listed(moving[state], boxes, poses, bounds, pairs, margins, reach, rows, distances)
-        for k in range(near):
-            if count < room:
-                states[count], found[count], gaps[count] = state, rows[k], distances[k]
-            count += 1
+        place_boxes(moving[state], boxes, poses, bounds)
+        for index in range(pairs.shape[0]):
+            i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
+            gap = gap_of_bounds(bounds[i], bounds[j], limit)
+            if gap <= limit:
+                gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                if gap <= limit:
+                    if count < room:
+                        states[count], found[count], gaps[count] = state, index, gap
+                    count += 1
     return count
 
 

@@ -13,7 +13,7 @@ from control_msgs.action import FollowJointTrajectory
 from fake_robot import PERIOD, FakeRobot, swing
 from geometry_msgs.msg import Point, Pose
 from rclpy.duration import Duration
-from recorded import check_limits, check_rest, positions, stamps, velocities
+from recorded import TORN, check_limits, check_rest, positions, stamps, velocities
 from rosgraph_msgs.msg import Clock
 from running import DEMO, wait_until_answered
 from sensor_msgs.msg import JointState
@@ -37,7 +37,6 @@ PAN = ARM[0]
 HOME = [STATE.configuration[joint] for joint in ARM]
 FAR = [-2.6, *HOME[1:]]  # the first joint turned away from the table
 LIMITS = [getattr(CELL.variables[PAN].limits, name) for name in ("velocity", "acceleration", "jerk")]
-LONGEST_GAP = 0.1  # [s] of the stream; after longer ones it goes on from rest
 EXECUTION = {
     "joints": f"[{', '.join(ARM)}]",
     "command_fields": "[position, velocity, effort]",
@@ -273,13 +272,13 @@ def test_a_gap_in_the_stream(client, robot, world, cycles):
     assert sent.result.record.longest_interval > 0.9 * cycles * PERIOD
     robot.wait_for_rest(ARM)
     commands = robot.taken()
-    gaps = np.flatnonzero(np.diff(stamps(commands)) > LONGEST_GAP)
+    gaps = np.flatnonzero(np.diff(stamps(commands)) > TORN)
     p, v = check_limits(commands, PAN, LIMITS)
     assert len(gaps) >= 1
     assert np.array_equal(p[gaps + 1], p[gaps])
     assert not v[gaps + 1].any()
     steps = np.delete(np.abs(np.diff(p)), gaps)
-    assert steps.max() <= LIMITS[0] * LONGEST_GAP
+    assert steps.max() <= LIMITS[0] * TORN
     assert p[-1] == pytest.approx(HOME[0])
 
 
@@ -491,7 +490,7 @@ def test_a_move_plans_a_way_around_if_asked(client, robot, box):
     assert not checker.in_collision_batch(positions(commands, ARM)[::10]).any()
     # Neither the stop nor the new beginning is a jump.
     fastest = max(CELL.variables[joint].limits.velocity for joint in ARM)
-    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < LONGEST_GAP * SPEED * fastest * 1.01
+    assert np.abs(np.diff(positions(commands, ARM), axis=0)).max() < TORN * SPEED * fastest * 1.01
     assert np.abs(velocities(commands, ARM)).max() < SPEED * fastest * 1.01
 
 

@@ -3,11 +3,12 @@
 import os
 import random
 import signal
+import zlib
 
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.journal import Journal
+from robot_cell_planner.cell.journal import FORMAT, Journal
 from robot_cell_planner.cell.model_changes import Remove
 from robot_cell_planner.cell.revisions import RevisionedScene
 from robot_cell_planner.cell.state_changes import Move
@@ -73,6 +74,18 @@ def test_damage_before_the_end_is_named(tmp_path):
             Journal(path)
     path.write_bytes(lines[0] + lines[2])
     with pytest.raises(JournalError, match="line 2: revision 3 follows 2, but the file has revision 1"):
+        Journal(path)
+
+
+def test_a_journal_of_another_format_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "scene.journal"
+    owned(path)[1].close()
+    _, _, text = path.read_bytes().rstrip(b"\n").partition(b" ")
+    text = text.replace(FORMAT.encode(), b"robot_cell_journal/1")
+    path.write_bytes(b"%08x %s\n" % (zlib.crc32(text), text))
+    with pytest.raises(
+        JournalError, match=r"line 1: format is 'robot_cell_journal/1', expected 'robot_cell_journal/2'"
+    ):
         Journal(path)
 
 
