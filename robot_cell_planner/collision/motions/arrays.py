@@ -27,16 +27,18 @@ class MotionArrays(NamedTuple):
 
     balls: (n, 4) centres in the frame of their joint, and radii: first one for each moving owner, which holds all of
     it; then clusters; then leaves. children: (n, 2) first and end of what a ball holds. carriers: (o,) joint of each
-    owner. cores: (n,) of a cluster the largest leaf that it holds. reach: (n, j) bounds on how fast a joint moves the
-    centres below a ball [m per rad or m].
+    owner. cores: (n,) of a cluster the largest leaf that it holds. reach: (n, w) bounds on how fast a joint moves the
+    centres below a ball [m per rad or m]; w is j, filled up with zeros to a multiple of LANES.
 
-    pairs: (p, 2) owners. pair_margins: (p,). sides: (p, j) 1 where a joint moves the first
-    owner alone, 2 where the second.
+    pairs: (p, 2) owners. pair_margins: (p,). sides: (2 p, w) for each pair a row with 1 where a joint moves the first
+    owner alone, and one where the second.
 
     obstacles: (k, 5) kind, row of margins, first node of a mesh, first and end of its planes. shapes: (k, 20) local
-    frame (12), sizes (3), bounding ball (4), allowance for rounding [m]. margins: (rows, o) of obstacle and owner.
-    nodes: (m, 4) balls around triangles; links: (m, 3) left child, right child (-1: a leaf), triangle. triangles:
-    (t, 33) corners, edges, inner normals of the edges, normal, inverse squares of the edges. planes: (q, 4).
+    frame (12), sizes (3), bounding ball (4), allowance for rounding [m], which for a capsule holds its radius as well:
+    what is kept is the segment in it. margins: (rows, o) of obstacle and owner. nodes: (m, 4) balls around triangles;
+    links: (m, 3) left child, right child (-1: a leaf), triangle. triangles: (t, 33) corners, edges, inner normals of
+    the edges, normal, inverse squares of the edges. planes: (q, 4), of each convex mesh first some that look in all
+    directions.
 
     rounding: (1,) allowance between balls [m].
     """
@@ -51,7 +53,7 @@ class MotionArrays(NamedTuple):
     reach: Single
     pairs: Whole
     pair_margins: Single
-    sides: Whole
+    sides: Single
     obstacles: Whole
     shapes: Single
     margins: Single
@@ -66,11 +68,12 @@ class WorkSpace(NamedTuple):
     """What the kernels write while they work; one for each thread.
 
     q: (variables, LANES) configurations. poses: (12 j, LANES) of the joints, as in `frames`. places: (3 n, LANES)
-    centres of balls, `placed` (n,) by which look they are known. speeds: (j,) displacements of the joints. bits: (3,)
+    centres of balls, `placed` (n,) by which look they are known. speeds: (w,) displacements of the joints. bits: (3,)
     lanes that are uncertain, and hit, and the number of the look. near: (o + 2, k) lists of obstacles near each owner,
     and near a cluster and a leaf of it; `nearby` (o,) how many are near an owner. stack: (256,) nodes of a mesh. hits:
     (RECENT, 4) what was hit last, the latest first: 1 for an obstacle, 2 for a pair, 0 for nothing; the number of the
-    owner or of the pair; the ball and the obstacle, or both balls. along: (1, LANES) places along a motion.
+    owner or of the pair; the ball and the obstacle, or both balls. along: (1, LANES) places along a motion. parting:
+    (n,) the plane of a convex mesh beyond which a ball was last.
     """
 
     q: Double
@@ -84,6 +87,7 @@ class WorkSpace(NamedTuple):
     stack: Whole
     hits: Whole
     along: Double
+    parting: Whole
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
@@ -95,13 +99,14 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((12 * joints, LANES), dtype=np.float32),
         np.zeros((3 * balls, LANES), dtype=np.float32),
         np.zeros(balls, dtype=np.int64),
-        np.zeros(max(joints, 1), dtype=np.float32),
+        np.zeros(max(arrays.reach.shape[1], LANES), dtype=np.float32),
         np.zeros(3, dtype=np.int64),
         np.zeros((owners + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(owners, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
         np.zeros((RECENT, 4), dtype=np.int64),
         np.zeros((1, LANES)),
+        np.full(balls, -1, dtype=np.int64),
     )
 
 
@@ -122,5 +127,5 @@ class Packed:
 # Numbers of the arrays in their tables.
 (JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
  MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
-Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG = range(11)
+Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG, PARTING = range(12)
 UNCERTAIN, HIT, LOOK = 0, 1, 2  # places in the bits of the work space

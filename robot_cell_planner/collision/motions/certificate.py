@@ -21,6 +21,7 @@ from .arrays import (
     CHILDREN,
     HIT,
     JOINTS,
+    LANES,
     MARGINS,
     NEAR,
     NEARBY,
@@ -41,8 +42,8 @@ from .hits import (
     touch_between,
     touch_of,
 )
-from .lanes import obstacle_gaps, place_ball, place_joints, square_between
-from .simd import below, inlined, number, real, rows, set_number, vectorised
+from .lanes import obstacle_squares, place_ball, place_joints, square_between
+from .simd import below, inlined, load, number, real, rows, set_number, spread, total, vectorised
 
 LEAF = -1  # in place of a list
 NIL = np.float32(0.0)
@@ -78,10 +79,16 @@ def look(scene: int, work: int, stop_at_hit: bool) -> None:
 @inlined
 def sway(scene: int, work: int, n: int) -> Any:
     """How far the centres below a ball can move."""
-    total, joints = NIL, rows(scene, JOINTS)
-    for j in range(joints):
-        total += real(work, SPEEDS, j) * real(scene, REACH, n * joints + j)
-    return total
+    ways, parts = spread(NIL), vectors(scene)
+    for part in range(parts):
+        ways = ways + load(work, SPEEDS, part) * load(scene, REACH, n * parts + part)
+    return total(ways)
+
+
+@inlined
+def vectors(scene: int) -> int:
+    """How many vectors hold a number for each joint."""
+    return int(max(-(-rows(scene, JOINTS) // LANES), 1))
 
 
 @vectorised
@@ -121,12 +128,13 @@ def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result:
     for place in range(count):
         k = number(work, NEAR, listed * obstacles + place)
         touch = touch_of(scene, owner, ball, k)
-        gaps = obstacle_gaps(scene, work, k, ball, touch + drift)
-        found = below(gaps, touch + drift)
+        reach = touch + drift
+        squares = obstacle_squares(scene, work, k, ball, reach, result != LEAF)
+        found = below(squares, reach * reach)
         if found != 0:
             if result == LEAF:
                 note(work, UNCERTAIN, found)
-                hits = below(gaps, touch)
+                hits = below(squares, touch * touch)
                 if hits != 0:
                     note(work, HIT, hits)
                     remember(work, AN_OBSTACLE, owner, ball, k)
@@ -139,12 +147,12 @@ def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result:
 @inlined
 def sway_between(scene: int, work: int, pair: int, n: int, m: int) -> Any:
     """How far the centres below two balls can move against each other."""
-    total, joints = NIL, rows(scene, JOINTS)
-    for j in range(joints):
-        side = number(scene, SIDES, pair * joints + j)
-        if side != 0:
-            total += real(work, SPEEDS, j) * real(scene, REACH, (n if side == 1 else m) * joints + j)
-    return total
+    ways, parts = spread(NIL), vectors(scene)
+    for part in range(parts):
+        first = load(scene, SIDES, 2 * pair * parts + part) * load(scene, REACH, n * parts + part)
+        second = load(scene, SIDES, (2 * pair + 1) * parts + part) * load(scene, REACH, m * parts + part)
+        ways = ways + load(work, SPEEDS, part) * (first + second)
+    return total(ways)
 
 
 @vectorised

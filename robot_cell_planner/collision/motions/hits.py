@@ -28,7 +28,7 @@ from .arrays import (
     SHAPES,
     UNCERTAIN,
 )
-from .lanes import obstacle_gaps, place_ball, square_between
+from .lanes import obstacle_squares, place_ball, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
 AN_OBSTACLE, A_PAIR = 1, 2  # kinds of hits that are remembered
@@ -84,7 +84,7 @@ def hit_again(scene: int, work: int) -> bool:
         if kind == AN_OBSTACLE:
             place_ball(scene, work, n, number(scene, CARRIERS, which))
             touch = touch_of(scene, which, n, m)
-            found = below(obstacle_gaps(scene, work, m, n, touch), touch)
+            found = below(obstacle_squares(scene, work, m, n, touch, False), touch * touch)
         elif kind == A_PAIR:
             place_ball(scene, work, n, number(scene, CARRIERS, number(scene, PAIRS, 2 * which)))
             place_ball(scene, work, m, number(scene, CARRIERS, number(scene, PAIRS, 2 * which + 1)))
@@ -111,7 +111,7 @@ def core_hits(scene: int, work: int, owner: int) -> bool:
         for place in range(count):
             k = number(work, NEAR, owner * obstacles + place)
             touch = touch_of(scene, owner, core, k)
-            found = below(obstacle_gaps(scene, work, k, core, touch), touch)
+            found = below(obstacle_squares(scene, work, k, core, touch, False), touch * touch)
             if found != 0:
                 note(work, UNCERTAIN, found)
                 note(work, HIT, found)

@@ -25,6 +25,7 @@ from .arrays import (
     LOOK,
     NODES,
     OBSTACLES,
+    PARTING,
     PLACED,
     PLACES,
     PLANES,
@@ -34,6 +35,7 @@ from .arrays import (
     TRIANGLES,
     Q,
 )
+from .obstacles import LOOKING_AROUND
 from .simd import (
     absolute,
     below,
@@ -58,6 +60,7 @@ from .simd import (
 
 Vector = Any  # of LANES numbers, in compiled code alone
 NIL, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
+ABOVE = np.float32(1e-30)  # a height that is not within
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
 # Taylor series of sine and cosine; up to a quarter turn they end within 6e-8.
 S1, S2, S3, S4, S5 = (np.float32((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(1, 6))
@@ -147,8 +150,9 @@ def local(scene: int, f: int, row: int, px: Vector, py: Vector, pz: Vector) -> V
 
 
 @vectorised
-def primitive_gaps(scene: int, work: int, k: int, n: int) -> Vector:
-    """Lower bounds of the distances between the centre of a ball and a primitive; at most 0 inside.
+def primitive_squares(scene: int, work: int, k: int, n: int) -> Vector:
+    """Squares of lower bounds of the distances between the centre of a ball and a primitive; 0 inside. Of a capsule the
+    segment in it is meant.
 
     They are exact but for a cone, whose distance is bounded by those to the cylinder around it and to its side.
     """
@@ -160,18 +164,19 @@ def primitive_gaps(scene: int, work: int, k: int, n: int) -> Vector:
     if kind == BOX:
         dx, dy = greatest(absolute(x) - a, NIL), greatest(absolute(y) - b, NIL)
         dz = greatest(absolute(z) - c, NIL)
-        return root(dx * dx + dy * dy + dz * dz)
+        return dx * dx + dy * dy + dz * dz
     beyond = greatest(absolute(z) - b, NIL)
     if kind == CAPSULE:
-        return root(x * x + y * y + beyond * beyond) - a
+        return x * x + y * y + beyond * beyond
     around = root(x * x + y * y)
     out = greatest(around - a, NIL)
-    gap = root(out * out + beyond * beyond)
+    square = out * out + beyond * beyond
     if kind == CONE:
         # The side is the line through (radius a, height -b) and (0, b).
         slope = ONE / np.float32(math.sqrt(a * a + np.float32(4.0) * b * b))
-        gap = greatest(gap, (around * (TWO * b) + (z - b) * a) * slope)
-    return gap
+        side = greatest((around * (TWO * b) + (z - b) * a) * slope, NIL)
+        square = greatest(square, side * side)
+    return square
 
 
 @vectorised
@@ -200,10 +205,44 @@ def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
     return where_positive(inside, least(nearest, height * height), nearest)
 
 
+@inlined
+def height_above(scene: int, work: int, p: int, n: int) -> Vector:
+    """Heights of the centre of a ball above a plane."""
+    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+    height = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
+    return height + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3)
+
+
 @vectorised
-def mesh_gaps(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
-    """Distances between the centre of a ball and a mesh where they are below `reach`, at least that elsewhere; 0 inside
-    of a convex one."""
+def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
+    """As `obstacle_squares`, of a convex mesh. A plane that the centre is farther from than `reach` in all lanes ends
+    the matter, and is tried first when the ball comes again."""
+    first, end = number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)
+    lately = number(work, PARTING, n)
+    if first <= lately < end and below(height_above(scene, work, lately, n), reach) == 0:
+        return spread(FAR)
+    highest, around = spread(-FAR), min(first + LOOKING_AROUND, end)
+    for p in range(first, around):
+        height = height_above(scene, work, p, n)
+        if below(height, reach) == 0:
+            set_number(work, PARTING, n, p)
+            return spread(FAR)
+        highest = greatest(highest, height)
+    if rough or below(highest, reach) == 0:
+        highest = greatest(highest, NIL)
+        return highest * highest
+    squares = surface_squares(scene, work, k, n, reach)
+    if below(highest, ABOVE) != 0:
+        for p in range(around, end):
+            highest = greatest(highest, height_above(scene, work, p, n))
+        squares = where_positive(highest, squares, spread(NIL))
+    return squares
+
+
+@vectorised
+def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
+    """Squared distances between the centre of a ball and the triangles of a mesh, where they are below that of `reach`,
+    at least that elsewhere."""
     squares = spread(FAR)
     set_number(work, STACK, 0, number(scene, OBSTACLES, 5 * k + 2))
     waiting = 1
@@ -219,27 +258,23 @@ def mesh_gaps(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
                 set_number(work, STACK, waiting, number(scene, LINKS, 3 * node))
                 set_number(work, STACK, waiting + 1, number(scene, LINKS, 3 * node + 1))
                 waiting += 2
-    if number(scene, OBSTACLES, 5 * k) == CONVEX:
-        px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
-        highest = spread(-FAR)
-        for p in range(number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)):
-            side = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
-            highest = greatest(highest, side + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3))
-        squares = where_positive(highest, squares, spread(NIL))
-    return root(squares)
+    return squares
 
 
 @inlined
-def obstacle_gaps(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
-    """Lower bounds of the distances between the centre of a ball and an obstacle where they are below `reach`, at least
-    that elsewhere."""
+def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
+    """Squares of lower bounds of the distances between the centre of a ball and an obstacle, 0 inside, where they are
+    below `reach`, at least its square elsewhere. With `rough` the bounds may be lower, for what looks closer later."""
     f = 20 * k + 15
     wide = real(scene, SHAPES, f + 3) + reach
-    gaps = spread(FAR)
+    squares = spread(FAR)
     x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
     if below(square_to(work, n, x, y, z), wide * wide) != 0:
-        if number(scene, OBSTACLES, 5 * k) <= CONE:
-            gaps = primitive_gaps(scene, work, k, n)
+        kind = number(scene, OBSTACLES, 5 * k)
+        if kind <= CONE:
+            squares = primitive_squares(scene, work, k, n)
+        elif kind == CONVEX:
+            squares = convex_squares(scene, work, k, n, reach, rough)
         else:
-            gaps = mesh_gaps(scene, work, k, n, reach)
-    return gaps
+            squares = surface_squares(scene, work, k, n, reach)
+    return squares

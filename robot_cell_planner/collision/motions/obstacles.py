@@ -18,6 +18,7 @@ Whole = NDArray[np.int64]
 UNIT = 2.0**-24  # of rounding in single precision
 ROUNDINGS = 16.0  # roundings of an obstacle's own numbers that its allowance has room for
 NO_AREA = 1e-20  # [m4]
+LOOKING_AROUND = 48  # planes of a convex mesh that come first, as different from each other as possible
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class MeshTree:
     """A binary tree of balls around triangles, in the frame of a mesh.
 
     corners: (t, 3, 3). nodes: (m, 4) balls, the root first. links: (m, 3) left and right child, -1 for a leaf, and the
-    triangle of a leaf. planes: (p, 4) of a convex solid, else none.
+    triangle of a leaf. planes: (p, 4) of a convex solid, else none; LOOKING_AROUND first.
     """
 
     corners: Floats
@@ -57,8 +58,18 @@ def mesh_tree(solid: ConvexSolid | Surface) -> MeshTree:
         order = np.argsort(middles[group][:, int(np.argmax(spread))], kind="stable")
         half = len(group) // 2
         pending.extend(((group[order[half:]], number, 1), (group[order[:half]], number, 0)))
-    planes = polytope_around(solid).planes if isinstance(solid, ConvexSolid) else np.empty((0, 4))
+    planes = _all_around(polytope_around(solid).planes) if isinstance(solid, ConvexSolid) else np.empty((0, 4))
     return MeshTree(corners, np.array(nodes), np.array(links, dtype=np.int64), planes)
+
+
+def _all_around(planes: Floats) -> Floats:
+    """Planes (p, 4), first those whose normals are farthest from all that come before them."""
+    first = [0]
+    nearest = planes[:, :3] @ planes[0, :3]
+    while len(first) < min(LOOKING_AROUND, len(planes)):
+        first.append(int(np.argmin(nearest)))
+        nearest = np.maximum(nearest, planes[:, :3] @ planes[first[-1], :3])
+    return np.concatenate((planes[first], np.delete(planes, first, axis=0)))
 
 
 def _ball_around(points: Floats) -> Floats:
@@ -83,13 +94,13 @@ class Obstacles:
         low, high = local_bounds(solid)
         middle = pose[:3, :3] @ (0.5 * (low + high)) + pose[:3, 3]
         radius = 0.5 * float(np.linalg.norm(high - low))
-        sizes, kind, first, planes = (0.0, 0.0, 0.0), SURFACE, -1, (0, 0)
+        sizes, kind, first, planes, round_by = (0.0, 0.0, 0.0), SURFACE, -1, (0, 0), 0.0
         if isinstance(solid, Box):
             kind, sizes = BOX, (0.5 * solid.size[0], 0.5 * solid.size[1], 0.5 * solid.size[2])
         elif isinstance(solid, Sphere):
-            kind, sizes = CAPSULE, (solid.radius, 0.0, 0.0)
+            kind, round_by = CAPSULE, solid.radius
         elif isinstance(solid, Capsule):
-            kind, sizes = CAPSULE, (solid.radius, 0.5 * solid.length, 0.0)
+            kind, round_by, sizes = CAPSULE, solid.radius, (0.0, 0.5 * solid.length, 0.0)
         elif isinstance(solid, Cylinder | Cone):
             kind = CYLINDER if isinstance(solid, Cylinder) else CONE
             sizes = (solid.radius, 0.5 * solid.length, 0.0)
@@ -99,7 +110,7 @@ class Obstacles:
         back = np.linalg.inv(pose)
         allowance = ROUNDINGS * UNIT * (float(np.linalg.norm(middle)) + 2.0 * radius)
         ball = (*middle, radius * (1.0 + 1e-6))
-        self.shapes.append(np.array((*back[:3, :3].ravel(), *back[:3, 3], *sizes, *ball, allowance)))
+        self.shapes.append(np.array((*back[:3, :3].ravel(), *back[:3, 3], *sizes, *ball, allowance + round_by)))
         self.obstacles.append((kind, row, first, *planes))
 
     def _add_mesh(self, tree: MeshTree, pose: Floats) -> tuple[int, tuple[int, int]]:

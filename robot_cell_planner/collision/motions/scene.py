@@ -15,7 +15,7 @@ from ..rules import RuleBook
 from ..solids import solids
 from ..spheres.cover import PROTRUSION
 from ..spheres.report import placed_balls
-from .arrays import NEVER, MotionArrays
+from .arrays import LANES, NEVER, MotionArrays
 from .ball_tree import BallTree, ball_tree
 from .joint_tree import Carried, JointTree
 from .obstacles import UNIT, Obstacles
@@ -129,10 +129,10 @@ class MotionScene:
         shapes = np.array(obstacles.shapes).reshape(-1, 20)
         shapes[:, 19] += rounding
         joints = self.tree.joints
-        sides = np.zeros((len(self.pairs), len(joints)), dtype=np.int64)
+        sides = np.zeros((2 * len(self.pairs), len(joints)))
         for row, pair in enumerate(self.pairs):
-            sides[row, list(pair.first_joints)] = 1
-            sides[row, list(pair.second_joints)] = 2
+            sides[2 * row, list(pair.first_joints)] = 1.0
+            sides[2 * row + 1, list(pair.second_joints)] = 1.0
         return MotionArrays(
             joints=_whole([(j.parent, 0 if j.turns else 1, j.variable) for j in joints], 3),
             frames=_single([self._frame(j.parent, j.before) for j in joints], 12),
@@ -141,10 +141,10 @@ class MotionScene:
             children=children,
             carriers=np.array([self.carried[index].joint for index in self.movers], dtype=np.int64),
             cores=cores,
-            reach=reach,
+            reach=_filled(reach),
             pairs=_whole([(pair.first, pair.second) for pair in self.pairs], 2),
             pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
-            sides=sides,
+            sides=_filled(sides),
             obstacles=_whole(obstacles.obstacles, 5),
             shapes=shapes.astype(np.float32),
             margins=margins,
@@ -206,6 +206,12 @@ def _whole(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
 
 def _single(rows: list[Floats], width: int) -> NDArray[np.float32]:
     return np.array(rows, dtype=np.float32).reshape(-1, width)
+
+
+def _filled(rows: Floats | Singles) -> Singles:
+    """Rows with zeros behind them, for whole vectors of LANES."""
+    width = max(-(-rows.shape[1] // LANES), 1) * LANES
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1]))).astype(np.float32)
 
 
 def _single_rows(parts: list[Floats], width: int) -> NDArray[np.float32]:

@@ -253,6 +253,20 @@ def _unary(name: str) -> Callable[..., Any]:
     return make
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def total(typing: Any, value: Any) -> Any:
+    """The sum of all lanes of a vector of single precision, in any order."""
+
+    def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+        kind, single = values[0].type, ir.FloatType()
+        function = builder.module.declare_intrinsic(
+            f"llvm.vector.reduce.fadd.v{LANES}f32", (), ir.FunctionType(single, (single, kind))
+        )
+        return builder.call(function, (ir.Constant(single, 0.0), values[0]), fastmath=("reassoc",))
+
+    return types.float32(value), code
+
+
 root = intrinsic(_unary("sqrt"))
 absolute = intrinsic(_unary("fabs"))
 whole = intrinsic(_unary("rint"))  # the nearest whole number
