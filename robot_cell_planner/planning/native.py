@@ -15,6 +15,7 @@ from ..collision.motions.certifier import COARSE, MotionCertifier
 from ..errors import NotSupportedError
 from ..trajectory.limits import Array
 from . import native_kernels as kernels
+from . import shortcut_kernels
 from .checks import CountedChecks
 from .native_leads import Leads
 from .path_tools import PULLS, SWEEPS
@@ -137,13 +138,13 @@ class NativePlanner:
         its neighbours as far as that can be proven, again and again; its ends are the same."""
         points = np.ascontiguousarray(self._space.to_reduced(path).copy())
         pulls = np.array(PULLS)
-        kernels.tighten(
+        shortcut_kernels.tighten(
             *self._addresses, self._origin, self._basis, points, pulls, SWEEPS, LEAST_GAIN, COARSE, self._facts
         )
         return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
     def _shorter(self, path: Array, seed: int) -> Array:
-        return kernels.shorten(
+        return shortcut_kernels.shorten(
             *self._addresses,
             self._origin,
             self._basis,

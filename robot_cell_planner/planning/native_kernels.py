@@ -1,4 +1,4 @@
-"""Compiled kernels of the native planner: RRT-Connect (Kuffner and LaValle, 2000) and shortcuts on certified motions.
+"""Compiled kernels of the native planner: RRT-Connect (Kuffner and LaValle, 2000) on certified motions.
 
 Trees grow in the coordinates of a subspace, q = origin + basis z. Every motion that is used is proven free by balls;
 what these cannot prove counts as blocked. `scene` and `work` are addresses as `collision.motions` makes them.
@@ -11,8 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.motions.schedule import FREE, certify_straight
+from ..collision.motions.schedule import BLOCKED, FREE, certify_straight
 from ..collision.motions.simd import rounded
+from ..collision.motions.slopes import deepest, hit_slopes
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -20,17 +21,41 @@ Single = NDArray[np.float32]
 CAPACITY = 40_000  # configurations in a tree, a multiple of:
 PADDING = 32
 FOUND, GOING_ON, FULL = 1, 0, 2
+STOPPED, STRAIGHT, AROUND = 0, 1, 2  # how a tree was extended
 # A configuration from which a motion failed tries shorter ones, down to a share of the longest; where one succeeds the
 # next may be longer again.
 SHORTER, LONGER, SHORTEST = 0.7, 2.0, 0.4
 # Towards samples beyond its domain, so many times the length that it tries, it is left alone (dynamic domains; Yershova
 # and others, 2005), unless so many samples in a row were given up for that: together they take as long as a motion.
 DOMAIN, PATIENCE = 4.0, 8
-SAME_LENGTH = 1e-9  # [rad or m]
+# A motion that hits something is bent around it, so often, where that needs no more than a share of its length: at the
+# place that was hit it is to come no nearer than this [m].
+BENDS, BENT, AWAY = 2, 1.0, 0.02
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
 # Places in the counts of a search: nodes of both trees, samples drawn, and the node of each at which they met.
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
+
+
+@rounded
+def motion_verdict(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    first: Array,
+    second: Array,
+    resolution: float,
+    facts: Array,
+    ends: Array,
+) -> int:
+    """The verdict on the straight motion between two points of the subspace, whose ends go to `ends` (2, dof)."""
+    for i in range(basis.shape[0]):
+        ends[0, i] = ends[1, i] = origin[i]
+        for k in range(basis.shape[1]):
+            ends[0, i] += basis[i, k] * first[k]
+            ends[1, i] += basis[i, k] * second[k]
+    return int(certify_straight(scene, work, ends[0], ends[1], resolution, facts))
 
 
 @rounded
@@ -46,12 +71,54 @@ def motion_free(
     ends: Array,
 ) -> bool:
     """Whether the straight motion between two points of the subspace is proven free. ends: (2, dof) to work in."""
-    for i in range(basis.shape[0]):
-        ends[0, i] = ends[1, i] = origin[i]
+    return bool(motion_verdict(scene, work, origin, basis, first, second, resolution, facts, ends) == FREE)
+
+
+@rounded
+def extended(
+    scene: int,
+    work: int,
+    origin: Array,
+    basis: Array,
+    limits: Array,
+    root: Array,
+    new: Array,
+    resolution: float,
+    facts: Array,
+    ends: Array,
+) -> int:
+    """Extend a tree from one point to another: STRAIGHT if the motion is proven free; AROUND if one to a point beside
+    it is, which then is in its place; STOPPED otherwise.
+
+    Where something is hit, the end is moved so that the place which was hit gets away from there, as far as distances
+    change in proportion: by the shortest step that does it. Thus trees grow along what bounds free space.
+    """
+    verdict = motion_verdict(scene, work, origin, basis, root, new, resolution, facts, ends)
+    if verdict == FREE:
+        return STRAIGHT
+    slopes, slope = np.empty(basis.shape[0]), np.empty(basis.shape[1])
+    for _ in range(BENDS):
+        if verdict != BLOCKED:
+            break
+        share, square, length = deepest(scene, work), 0.0, 0.0
+        for i in range(basis.shape[0]):
+            ends[0, i] += share * (ends[1, i] - ends[0, i])
+        gap = hit_slopes(scene, work, ends[0], slopes)
+        facts[0] += 1.0
         for k in range(basis.shape[1]):
-            ends[0, i] += basis[i, k] * first[k]
-            ends[1, i] += basis[i, k] * second[k]
-    return bool(certify_straight(scene, work, ends[0], ends[1], resolution, facts) == FREE)
+            slope[k] = 0.0
+            for i in range(basis.shape[0]):
+                slope[k] += basis[i, k] * slopes[i]
+            square += slope[k] * slope[k]
+            length += (new[k] - root[k]) ** 2
+        if math.isinf(gap) or (AWAY - gap) ** 2 > (share * BENT) ** 2 * square * length:
+            return STOPPED
+        for k in range(basis.shape[1]):
+            new[k] += (AWAY - gap) / (share * square) * slope[k]
+        if not within(origin, basis, limits, new):
+            return STOPPED
+        verdict = motion_verdict(scene, work, origin, basis, root, new, resolution, facts, ends)
+    return AROUND if verdict == FREE else STOPPED
 
 
 @rounded
@@ -176,10 +243,12 @@ def grow(
         refused = 0
         root[:] = nodes[tree, :, at]
         towards(root, point, distance, stride, new)
-        if not motion_free(scene, work, origin, basis, root, new, resolution, facts, ends):
+        outcome = extended(scene, work, origin, basis, limits, root, new, resolution, facts, ends)
+        if outcome == STOPPED:
             strides[tree, at] = max(SHORTER * stride, SHORTEST * longest)
             continue
-        stride = strides[tree, at] = min(LONGER * stride, longest)
+        if outcome == STRAIGHT:
+            stride = strides[tree, at] = min(LONGER * stride, longest)
         tip = add_node(nodes[tree], rough[tree], parents[tree], strides[tree], counts, tree, new, at, stride)
         near, distance = nearest(rough[other], nodes[other], counts[other], new, squares)
         root[:] = new
@@ -220,165 +289,3 @@ def add_node(
     strides[number] = stride
     counts[tree] = number + 1
     return int(number)
-
-
-@rounded
-def place_on(path: Array, count: int, length: float, result: Array) -> int:
-    """The point at a length along the first points of a path into result; returns the index of the point after it."""
-    index = 1
-    while True:
-        span = 0.0
-        for k in range(result.shape[0]):
-            span += (path[index, k] - path[index - 1, k]) ** 2
-        span = math.sqrt(span)
-        if length <= span or index == count - 1:
-            share = min(max(length / span, 0.0), 1.0) if span > 0.0 else 1.0
-            for k in range(result.shape[0]):
-                result[k] = path[index - 1, k] + share * (path[index, k] - path[index - 1, k])
-            return index
-        length -= span
-        index += 1
-
-
-@rounded
-def length_of(path: Array, count: int) -> float:
-    """Length of the first points of a path."""
-    total = 0.0
-    for i in range(1, count):
-        square = 0.0
-        for k in range(path.shape[1]):
-            square += (path[i, k] - path[i - 1, k]) ** 2
-        total += math.sqrt(square)
-    return total
-
-
-@rounded
-def distance_of(first: Array, second: Array) -> float:
-    square = 0.0
-    for k in range(first.shape[0]):
-        square += (first[k] - second[k]) ** 2
-    return math.sqrt(square)
-
-
-@rounded
-def shorten(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    path: Array,
-    seed: int,
-    tries: int,
-    fruitless: int,
-    least_gain: float,
-    resolution: float,
-    facts: Array,
-) -> Array:
-    """A shorter path (m, k): waypoints that are not needed are left out, and corners are cut between random points,
-    `tries` times at most, until `fruitless` tries in a row gained less than a share `least_gain` of the length."""
-    size, count = path.shape[1], path.shape[0]
-    points = np.empty((count + 2 * tries, size))
-    points[:count] = path
-    count = drop_points(scene, work, origin, basis, points, count, resolution, facts)
-    first, second, ends = np.empty(size), np.empty(size), np.empty((2, basis.shape[0]))
-    idle, length = 0, length_of(points, count)
-    for attempt in range(tries):
-        if count <= 2 or idle >= fruitless:
-            break
-        one, other = length * random_share(seed, 2 * attempt), length * random_share(seed, 2 * attempt + 1)
-        if one > other:
-            one, other = other, one
-        before = place_on(points, count, one, first)
-        after = place_on(points, count, other, second)
-        gain = other - one - distance_of(first, second)
-        idle += 1
-        if before >= after or gain <= least_gain * length:
-            continue
-        if not motion_free(scene, work, origin, basis, first, second, resolution, facts, ends):
-            continue
-        idle = 0
-        rest = points[after:count].copy()
-        points[before], points[before + 1] = first, second
-        points[before + 2 : before + 2 + rest.shape[0]] = rest
-        count = before + 2 + rest.shape[0]
-        length = length_of(points, count)
-    count = drop_points(scene, work, origin, basis, points, count, resolution, facts)
-    return points[:count].copy()
-
-
-@rounded
-def drop_points(
-    scene: int, work: int, origin: Array, basis: Array, points: Array, count: int, resolution: float, facts: Array
-) -> int:
-    """Leave out points whose neighbours connect directly, the first points of an array in place; returns how many are
-    left."""
-    index, ends = 1, np.empty((2, basis.shape[0]))
-    while index < count - 1:
-        if motion_free(scene, work, origin, basis, points[index - 1], points[index + 1], resolution, facts, ends):
-            for i in range(index, count - 1):
-                points[i] = points[i + 1]
-            count -= 1
-            index = max(index - 1, 1)
-        else:
-            index += 1
-    return count
-
-
-@rounded
-def tighten(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    points: Array,
-    pulls: Array,
-    sweeps: int,
-    least_gain: float,
-    resolution: float,
-    facts: Array,
-) -> None:
-    """Pull each point of a path (n, k) but its ends, in place, towards the straight way between its neighbours, the
-    first of the shares `pulls` of the way there at which the motions to them are free; again and again, `sweeps` times
-    at most, until a sweep gains no more than a share `least_gain` of the length."""
-    count, size = points.shape
-    moved, ends = np.empty(size), np.empty((2, basis.shape[0]))
-    for _ in range(sweeps):
-        before = length_of(points, count)
-        for index in range(1, count - 1):
-            pull(scene, work, origin, basis, points[index - 1 : index + 2], pulls, moved, resolution, facts, ends)
-        if before - length_of(points, count) <= least_gain * before:
-            break
-
-
-@rounded
-def pull(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    points: Array,
-    pulls: Array,
-    moved: Array,
-    resolution: float,
-    facts: Array,
-    ends: Array,
-) -> None:
-    """Pull the middle one of three points, or leave it. moved: (k,) to work in."""
-    size, square, along = points.shape[1], 0.0, 0.0
-    for k in range(size):
-        way = points[2, k] - points[0, k]
-        square += way * way
-        along += way * (points[1, k] - points[0, k])
-    share = min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
-    length = distance_of(points[0], points[1]) + distance_of(points[1], points[2])
-    for part in pulls:
-        for k in range(size):
-            aim = points[0, k] + share * (points[2, k] - points[0, k])
-            moved[k] = points[1, k] + part * (aim - points[1, k])
-        if distance_of(points[0], moved) + distance_of(moved, points[2]) >= length - SAME_LENGTH:
-            continue
-        if motion_free(scene, work, origin, basis, points[0], moved, resolution, facts, ends) and motion_free(
-            scene, work, origin, basis, moved, points[2], resolution, facts, ends
-        ):
-            points[1] = moved
-            return

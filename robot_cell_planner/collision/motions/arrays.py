@@ -14,6 +14,7 @@ Whole = NDArray[np.int64]
 LANES = 16  # configurations that are looked at at once
 UNBOUNDED = 1e15  # stands for a bound that does not exist; its square is still finite in single precision
 RECENT = 4  # hits that are remembered
+MOST_NEAR = 512  # pairs of balls, and balls and obstacles, that are listed as too near
 NEVER = -1.0  # a margin: these two are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
@@ -68,12 +69,14 @@ class WorkSpace(NamedTuple):
     """What the kernels write while they work; one for each thread.
 
     q: (variables, LANES) configurations. poses: (12 j, LANES) of the joints, as in `frames`. places: (3 n, LANES)
-    centres of balls, `placed` (n,) by which look they are known. speeds: (w,) displacements of the joints. bits: (3,)
-    lanes that are uncertain, and hit, and the number of the look. near: (o + 2, k) lists of obstacles near each owner,
-    and near a cluster and a leaf of it; `nearby` (o,) how many are near an owner. stack: (256,) nodes of a mesh. hits:
-    (RECENT, 4) what was hit last, the latest first: 1 for an obstacle, 2 for a pair, 0 for nothing; the number of the
-    owner or of the pair; the ball and the obstacle, or both balls. along: (1, LANES) places along a motion. parting:
-    (n,) the plane of a convex mesh beyond which a ball was last.
+    centres of balls, `placed` (n,) by which look they are known. speeds: (w,) displacements of the joints. bits: (4,)
+    lanes that are uncertain, and hit, the number of the look, and how many are listed as too near. near: (o + 2, k)
+    lists of obstacles near each owner, and near a cluster and a leaf of it; `nearby` (o,) how many are near an owner.
+    stack: (256,) nodes of a mesh. hits: (RECENT, 4) what was hit last, the latest first: 1 for an obstacle, 2 for a
+    pair, 0 for nothing; the number of the owner or of the pair; the ball and the obstacle, or both balls. along: (1,
+    LANES) places along a motion. parting: (n,) the plane of a convex mesh beyond which a ball was last. depths: (1,
+    LANES) for `slopes`. too_near: (MOST_NEAR, 5) what may be hit on the stretches that are not clear, as in `hits`, and
+    whether it still may.
     """
 
     q: Double
@@ -88,6 +91,8 @@ class WorkSpace(NamedTuple):
     hits: Whole
     along: Double
     parting: Whole
+    depths: Single
+    too_near: Whole
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
@@ -100,13 +105,15 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((3 * balls, LANES), dtype=np.float32),
         np.zeros(balls, dtype=np.int64),
         np.zeros(max(arrays.reach.shape[1], LANES), dtype=np.float32),
-        np.zeros(3, dtype=np.int64),
+        np.zeros(4, dtype=np.int64),
         np.zeros((owners + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(owners, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
         np.zeros((RECENT, 4), dtype=np.int64),
         np.zeros((1, LANES)),
         np.full(balls, -1, dtype=np.int64),
+        np.zeros((1, LANES), dtype=np.float32),
+        np.zeros((MOST_NEAR, 5), dtype=np.int64),
     )
 
 
@@ -127,5 +134,5 @@ class Packed:
 # Numbers of the arrays in their tables.
 (JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
  MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
-Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG, PARTING = range(12)
-UNCERTAIN, HIT, LOOK = 0, 1, 2  # places in the bits of the work space
+Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG, PARTING, DEPTHS, TOO_NEAR = range(14)
+UNCERTAIN, HIT, LOOK, LISTED = 0, 1, 2, 3  # places in the bits of the work space

@@ -22,6 +22,7 @@ from .arrays import (
     HIT,
     JOINTS,
     LANES,
+    LISTED,
     MARGINS,
     NEAR,
     NEARBY,
@@ -30,6 +31,7 @@ from .arrays import (
     REACH,
     SIDES,
     SPEEDS,
+    TOO_NEAR,
     UNCERTAIN,
 )
 from .hits import (
@@ -37,6 +39,7 @@ from .hits import (
     AN_OBSTACLE,
     core_hits,
     hit_again,
+    list_near,
     note,
     remember,
     touch_between,
@@ -74,6 +77,50 @@ def look(scene: int, work: int, stop_at_hit: bool) -> None:
         look_at_pair(scene, work, pair, stop_at_hit)
         if stop_at_hit and number(work, BITS, HIT) != 0:
             return
+
+
+@vectorised
+def look_closer(scene: int, work: int) -> None:
+    """As `look`, where all lanes are parts of stretches on which nothing but what is listed may be hit; what still may
+    is marked in the list."""
+    place_joints(scene, work)
+    set_number(work, BITS, UNCERTAIN, 0)
+    set_number(work, BITS, HIT, 0)
+    for place in range(number(work, BITS, LISTED)):
+        kind, which = number(work, TOO_NEAR, 5 * place), number(work, TOO_NEAR, 5 * place + 1)
+        n, m = number(work, TOO_NEAR, 5 * place + 2), number(work, TOO_NEAR, 5 * place + 3)
+        if kind == AN_OBSTACLE:
+            place_ball(scene, work, n, number(scene, CARRIERS, which))
+            touch = touch_of(scene, which, n, m)
+            reach = touch + sway(scene, work, n)
+            squares = obstacle_squares(scene, work, m, n, reach, False)
+        else:
+            place_ball(scene, work, n, number(scene, CARRIERS, number(scene, PAIRS, 2 * which)))
+            place_ball(scene, work, m, number(scene, CARRIERS, number(scene, PAIRS, 2 * which + 1)))
+            touch = touch_between(scene, which, n, m)
+            reach = touch + sway_between(scene, work, which, n, m)
+            squares = square_between(work, n, m)
+        found = below(squares, reach * reach)
+        if found != 0:
+            set_number(work, TOO_NEAR, 5 * place + 4, 1)
+            note(work, UNCERTAIN, found)
+            hits = below(squares, touch * touch)
+            if hits != 0:
+                note(work, HIT, hits)
+                remember(work, kind, which, n, m)
+
+
+@vectorised
+def keep_marked(work: int) -> None:
+    """Leave only those in the list of what is too near that are marked, and take the marks away."""
+    kept = 0
+    for place in range(number(work, BITS, LISTED)):
+        if number(work, TOO_NEAR, 5 * place + 4) != 0:
+            for part in range(4):
+                set_number(work, TOO_NEAR, 5 * kept + part, number(work, TOO_NEAR, 5 * place + part))
+            set_number(work, TOO_NEAR, 5 * kept + 4, 0)
+            kept += 1
+    set_number(work, BITS, LISTED, kept)
 
 
 @inlined
@@ -134,6 +181,7 @@ def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result:
         if found != 0:
             if result == LEAF:
                 note(work, UNCERTAIN, found)
+                list_near(work, AN_OBSTACLE, owner, ball, k)
                 hits = below(squares, touch * touch)
                 if hits != 0:
                     note(work, HIT, hits)
@@ -195,6 +243,7 @@ def look_at_leaves(scene: int, work: int, pair: int, first: int, second: int) ->
                 touch = touch_between(scene, pair, n, m)
                 hits = below(square_between(work, n, m), touch * touch)
                 note(work, UNCERTAIN, found)
+                list_near(work, A_PAIR, pair, n, m)
                 if hits != 0:
                     note(work, HIT, hits)
                     remember(work, A_PAIR, pair, n, m)

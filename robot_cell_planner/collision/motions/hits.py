@@ -17,7 +17,9 @@ from .arrays import (
     CORES,
     HIT,
     HITS,
+    LISTED,
     MARGINS,
+    MOST_NEAR,
     NEAR,
     NEARBY,
     OBSTACLES,
@@ -26,6 +28,7 @@ from .arrays import (
     RECENT,
     ROUNDING,
     SHAPES,
+    TOO_NEAR,
     UNCERTAIN,
 )
 from .lanes import obstacle_squares, place_ball, square_between
@@ -52,6 +55,19 @@ def touch_between(scene: int, pair: int, n: int, m: int) -> Any:
 def note(work: int, place: int, bits: int) -> None:
     """Add lanes to those noted at a place of the bits."""
     set_number(work, BITS, place, number(work, BITS, place) | bits)
+
+
+@vectorised
+def list_near(work: int, kind: int, which: int, n: int, m: int) -> None:
+    """List what is too near; where there is no room, so many are listed that the list is not used."""
+    place = number(work, BITS, LISTED)
+    if place < MOST_NEAR:
+        set_number(work, TOO_NEAR, 5 * place, kind)
+        set_number(work, TOO_NEAR, 5 * place + 1, which)
+        set_number(work, TOO_NEAR, 5 * place + 2, n)
+        set_number(work, TOO_NEAR, 5 * place + 3, m)
+        set_number(work, TOO_NEAR, 5 * place + 4, 0)
+    set_number(work, BITS, LISTED, min(place, MOST_NEAR) + 1)
 
 
 @vectorised

@@ -2,7 +2,8 @@
 
 A motion is looked at in LANES places at once, spread over all of it, each of which speaks for a stretch around it.
 Stretches that are not clear are cut in halves, and LANES of those are looked at again, until everything is clear, a
-place is hit, or the stretches are shorter than the resolution.
+place is hit, or the stretches are shorter than the resolution. What was clear on a whole stretch is clear on its
+halves; so these are held against nothing but what was too near.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import math
 
 import numpy as np
 
-from .arrays import ALONG, BITS, DRIVES, HIT, JOINTS, LANES, SPEEDS, UNCERTAIN, Double, Q
-from .certificate import look
-from .simd import double, load_double, number, rows, set_double, set_real, store_double, vectorised
+from .arrays import ALONG, BITS, DRIVES, HIT, JOINTS, LANES, LISTED, MOST_NEAR, SPEEDS, UNCERTAIN, Double, Q
+from .certificate import keep_marked, look, look_closer
+from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 
 SPACING = 0.125  # [rad or m] that the fastest joint makes between places at first
 MOST_OPEN = 512  # stretches that may wait
@@ -31,15 +32,34 @@ def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -
 
 
 @vectorised
-def look_along(scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool) -> None:
-    """Look at LANES places of a motion from number `first` on, the last one again where there are fewer."""
+def look_along(
+    scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool, closer: bool
+) -> None:
+    """Look at LANES places of a motion from number `first` on, the last one again where there are fewer. closer: at
+    nothing but what is listed as too near."""
     last = places.shape[0] - 1
     for lane in range(LANES):
         set_double(work, ALONG, lane, places[min(first + lane, last)])
     along = load_double(work, ALONG, 0)
     for variable in range(start.shape[0]):
         store_double(work, Q, variable, along * (end[variable] - start[variable]) + start[variable])
-    look(scene, work, stop)
+    if closer:
+        look_closer(scene, work)
+    else:
+        look(scene, work, stop)
+
+
+@vectorised
+def next_level(work: int, closer: bool) -> bool:
+    """Make the list of what is too near that of the next level, after one that looked closer or not; whether that is to
+    look closer."""
+    if closer:
+        keep_marked(work)
+        return True
+    if number(work, BITS, LISTED) <= MOST_NEAR:
+        return True
+    set_number(work, BITS, LISTED, 0)
+    return False
 
 
 @vectorised
@@ -78,12 +98,14 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
     half = 0.5 / places.shape[0]
     if longest == 0.0:
         places, half = np.full(1, 0.5), 0.5
+    set_number(work, BITS, LISTED, 0)
+    closer = False
     while True:
         set_speeds(scene, work, start, end, half)
         open_places = places  # most motions of a search are blocked before another array is needed
         count = 0
         for first in range(0, places.shape[0], LANES):
-            look_along(scene, work, start, end, places, first, True)
+            look_along(scene, work, start, end, places, first, True, closer)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             size = min(LANES, places.shape[0] - first)
             facts[0] += size
@@ -104,6 +126,7 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
         if count == 0:
             return FREE
         places, half = open_places[:count].copy(), 0.5 * half
+        closer = next_level(work, closer)
 
 
 @vectorised
@@ -116,6 +139,8 @@ def open_stretches(scene: int, work: int, start: Double, end: Double, resolution
     if longest == 0.0:
         places, half = np.full(1, 0.5), 0.5
     left = np.empty((2 * MOST_OPEN + LANES, 2))
+    set_number(work, BITS, LISTED, 0)
+    closer = False
     kept = 0
     while places.shape[0] > 0:
         set_speeds(scene, work, start, end, half)
@@ -125,7 +150,7 @@ def open_stretches(scene: int, work: int, start: Double, end: Double, resolution
         for first in range(0, places.shape[0], LANES):
             size = min(LANES, places.shape[0] - first)
             facts[0] += size
-            look_along(scene, work, start, end, places, first, False)
+            look_along(scene, work, start, end, places, first, False, closer)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
@@ -141,6 +166,7 @@ def open_stretches(scene: int, work: int, start: Double, end: Double, resolution
                     open_places[count + 1] = places[first + lane] + 0.5 * half
                     count += 2
         places, half = open_places[:count].copy(), 0.5 * half
+        closer = next_level(work, closer)
     found = left[:kept]
     return found[np.argsort(found[:, 0])]
 

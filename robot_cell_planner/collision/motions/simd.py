@@ -41,8 +41,8 @@ def vectorised(function: F) -> F:
     """The function as machine code, like `kinematics.compiled.compiled`, with sums in any order: for bounds, which hold
     however they are rounded.
 
-    Its copy on disk is renewed when any kernel of this package or its own file changes: it holds the code of all that
-    it calls, and the layout of arrays.
+    Its copy on disk is renewed when any kernel of this package, its own file, or one of its folder whose name ends in
+    `kernels` changes: it holds the code of all that it calls, and the layout of arrays.
     """
     return _kernel(function, {"fastmath": set(RELAXED)})
 
@@ -54,7 +54,8 @@ def rounded(function: F) -> F:
 
 
 def _kernel(function: F, arithmetic: dict[str, Any]) -> F:
-    files = (Path(function.__code__.co_filename), *sorted(Path(__file__).parent.glob("*.py")))
+    own = Path(function.__code__.co_filename)
+    files = (own, *sorted(own.parent.glob("*kernels.py")), *sorted(Path(__file__).parent.glob("*.py")))
     return kept(function, files, **arithmetic)
 
 

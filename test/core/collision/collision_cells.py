@@ -7,6 +7,7 @@ import math
 import msgspec
 import numpy as np
 from frozendict import frozendict
+from scipy.spatial import ConvexHull
 
 from robot_cell_planner.cell.cell import RobotCell
 from robot_cell_planner.cell.geometry import Box, Capsule, Cylinder, MeshUse, Shape, Sphere, Triangles
@@ -174,3 +175,23 @@ def free_body(name, *shapes, pose=IDENTITY):
     joints = [("slide", JointKind.PRISMATIC, "rail", "slider", Pose(), (1.0, 0.0, 0.0))]
     group = PlanningGroup("slide_group", ("slide",), base_link="rail", tip_link="slider")
     return Robot(name, mechanism(name, links, joints), frozendict({"slide_group": group}))
+
+
+def pebble():
+    """A convex mesh with more planes than are looked at first."""
+    points = np.random.default_rng(7).normal(size=(150, 3))
+    points *= np.array((0.35, 0.25, 0.15)) / np.linalg.norm(points, axis=1)[:, None]
+    faces = ConvexHull(points).simplices
+    return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), MeshUse.HULL)
+
+
+def small_ball_beside(shape, radius=0.001):
+    """A ball that slides along x, y and z, and a body of one shape, which is turned."""
+    slider = mechanism("m", {"base": [], "x": [], "y": [], "z": [sphere(radius)]}, [
+        ("x", JointKind.PRISMATIC, "base", "x", at(0.0), (1.0, 0.0, 0.0)),
+        ("y", JointKind.PRISMATIC, "x", "y", at(0.0), (0.0, 1.0, 0.0)),
+        ("z", JointKind.PRISMATIC, "y", "z", at(0.0), (0.0, 0.0, 1.0)),
+    ])  # fmt: skip
+    group = PlanningGroup("g", ("x", "y", "z"), base_link="base", tip_link="z")
+    cell = make_cell((Robot("r", slider, frozendict({"g": group})),), (), (body("thing", Shape(shape)),))
+    return cell, place(cell.default_state(), "thing", Pose.from_rpy((0.1, -0.2, 0.05), (0.4, -1.1, 2.0)))

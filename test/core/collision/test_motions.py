@@ -13,23 +13,33 @@ from collision_cells import (
     make_cell,
     mechanism,
     obstacles,
+    pebble,
     place,
     settings,
+    small_ball_beside,
     sphere,
     with_obstacles,
     working_cell,
 )
 from frozendict import frozendict
-from scipy.spatial import ConvexHull
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
 from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions import arrays, lanes, schedule
-from robot_cell_planner.collision.motions.arrays import HITS, LANES, PLACES, SPEEDS, Packed, work_space
-from robot_cell_planner.collision.motions.certificate import look
+from robot_cell_planner.collision.motions.arrays import (
+    HITS,
+    LANES,
+    LISTED,
+    MOST_NEAR,
+    PLACES,
+    SPEEDS,
+    Packed,
+    work_space,
+)
+from robot_cell_planner.collision.motions.certificate import keep_marked, look, look_closer
 from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier, Verdict, certify
 from robot_cell_planner.collision.motions.curves import PolynomialMotion, StraightMotion
 from robot_cell_planner.collision.motions.hits import HIT, UNCERTAIN
@@ -172,14 +182,6 @@ def test_rounding_stays_below_a_quarter_of_its_allowance(busy):
     assert 0.0 < worst < 0.25 * float(made.rounding[0])
 
 
-def pebble():
-    """A convex mesh with more planes than are looked at first."""
-    points = np.random.default_rng(7).normal(size=(150, 3))
-    points *= np.array((0.35, 0.25, 0.15)) / np.linalg.norm(points, axis=1)[:, None]
-    faces = ConvexHull(points).simplices
-    return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), MeshUse.HULL)
-
-
 SHAPES = {
     "box": Box((0.3, 0.2, 0.1)),
     "sphere": Sphere(0.15),
@@ -196,15 +198,7 @@ SHAPES = {
 def test_gaps_to_obstacles_are_lower_bounds(name):
     """Of the distance that coal finds between a small ball and the shape; for all but cones they are exact."""
     rng = np.random.default_rng(3)
-    slider = mechanism("m", {"base": [], "x": [], "y": [], "z": [sphere(0.001)]}, [
-        ("x", JointKind.PRISMATIC, "base", "x", at(0.0), (1.0, 0.0, 0.0)),
-        ("y", JointKind.PRISMATIC, "x", "y", at(0.0), (0.0, 1.0, 0.0)),
-        ("z", JointKind.PRISMATIC, "y", "z", at(0.0), (0.0, 0.0, 1.0)),
-    ])  # fmt: skip
-    group = PlanningGroup("g", ("x", "y", "z"), base_link="base", tip_link="z")
-    robot = Robot("r", slider, frozendict({"g": group}))
-    cell = make_cell((robot,), (), (body("thing", Shape(SHAPES[name])),))
-    state = place(cell.default_state(), "thing", Pose.from_rpy((0.1, -0.2, 0.05), (0.4, -1.1, 2.0)))
+    cell, state = small_ball_beside(SHAPES[name])
     checker = CollisionChecker(cell, state)
     made = MotionScene(checker).arrays()
     work = work_space(made, 3)
@@ -232,6 +226,53 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
                     assert not uncertain or name == "cone"
     assert clear > 50
     assert space.arrays[SPEEDS] is not None
+
+
+def test_a_closer_look_finds_what_a_whole_one_does(busy):
+    """For smaller displacements, and again for still smaller ones: the same lanes are not clear, or hit."""
+    checker = CollisionChecker(*busy)
+    made = MotionScene(checker).arrays()
+    work = work_space(made, len(checker.variables))
+    scene, space = Packed(made).address, Packed(work).address
+    rng = np.random.default_rng(8)
+    seen, listed = set(), []
+    parts = (0.9, 0.7, 0.5, 0.3, 0.1)
+    for _ in range(150):
+        work.q[:] = rng.uniform(-2.5, 2.5, (len(checker.variables), 1)) + rng.normal(size=work.q.shape) * 0.1
+        sizes = rng.uniform(0.0, 0.06, len(made.joints))
+        expected = []
+        for part in parts:
+            work.speeds[: len(made.joints)] = sizes * part
+            look(scene, space, False)
+            expected.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT])))
+        work.bits[LISTED] = 0
+        work.speeds[: len(made.joints)] = sizes
+        look(scene, space, False)
+        if work.bits[LISTED] > MOST_NEAR:
+            continue
+        listed.append(int(work.bits[LISTED]))
+        for part, bits in zip(parts, expected, strict=True):
+            work.speeds[: len(made.joints)] = sizes * part
+            look_closer(scene, space)
+            keep_marked(space)
+            assert (int(work.bits[UNCERTAIN]), int(work.bits[HIT])) == bits
+            seen.add(bits)
+    assert len(seen) > 20
+    assert max(listed) > 20
+
+
+def test_where_too_much_is_near_to_be_listed_a_whole_look_follows():
+    """More balls than the list holds, all of them close to a plate: the motion along it is proven all the same."""
+    shapes = [sphere(0.01, at(0.002 * (i % 40), 0.002 * (i // 40), 0.0)) for i in range(800)]
+    cell = make_cell((free_body("robot", *shapes),), (), (body("plate", box(2.0, 2.0, 0.1)),))
+    for gap, verdict in ((1e-3, schedule.FREE), (-1e-3, schedule.BLOCKED)):
+        state = place(cell.default_state(), "plate", at(0.0, 0.0, -0.06 - gap))
+        certifier = MotionCertifier(CollisionChecker(cell, state))
+        scene, work = certifier.packed()
+        start, end = np.array([-0.1]), np.array([0.1])
+        found = schedule.certify_straight(scene.address, work.address, start, end, COARSE, np.zeros(3))
+        assert found == verdict
+        assert certifier.certify(start, end).free is (verdict == schedule.FREE)
 
 
 def check_closely(checker, start, end, finest=1e-3):

@@ -7,14 +7,22 @@ import pytest
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier
+from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
 from robot_cell_planner.planning.checks import CountedChecks
 from robot_cell_planner.planning.constraints import JointCombination
 from robot_cell_planner.planning.joint_space import plan_motion
 from robot_cell_planner.planning.moves import StraightMover
 from robot_cell_planner.planning.native import natively_tightened
-from robot_cell_planner.planning.native_kernels import nearest, random_share, sample
+from robot_cell_planner.planning.native_kernels import (
+    AROUND,
+    STOPPED,
+    STRAIGHT,
+    extended,
+    nearest,
+    random_share,
+    sample,
+)
 from robot_cell_planner.planning.path_tools import densify, tighten
 from robot_cell_planner.planning.plan import path_length
 from robot_cell_planner.planning.plan_check import verify_plan
@@ -69,6 +77,33 @@ def test_pulling_tight_does_what_the_path_tool_does():
     assert found[0].tolist() == path[0].tolist()
     assert found[-1].tolist() == path[-1].tolist()
     assert all(is_free(q) for q in densify(found, 0.001)[0])
+
+
+def test_a_motion_that_hits_is_bent_around():
+    """Of random motions from the left of the wall: what is found is free on paper, ends where it was asked to if that
+    is free, and beside it only if it is not."""
+    cell, state = wall_with_gap()
+    certifier = MotionCertifier(CollisionChecker(cell, state))
+    scene, work = certifier.packed()
+    limits = np.array(((-1.0, -1.0), (1.0, 1.0)))
+    rng = np.random.default_rng(6)
+    outcomes = {STOPPED: 0, STRAIGHT: 0, AROUND: 0}
+    for _ in range(400):
+        root = np.array((rng.uniform(-0.9, -0.2), rng.uniform(-0.9, 0.9)))
+        aim = root + rng.uniform(-0.6, 0.6, 2)
+        if np.abs(aim).max() > 1.0:
+            continue
+        new, space = aim.copy(), (scene.address, work.address, np.zeros(2), np.eye(2))
+        outcome = extended(*space, limits, root, new, COARSE, np.zeros(3), np.zeros((2, 2)))
+        outcomes[outcome] += 1
+        straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
+        assert (outcome == STRAIGHT) <= (straight and bool((new == aim).all()))
+        if outcome == AROUND:
+            assert not certifier.quickly_free(root, aim)
+            assert np.abs(new).max() <= 1.0
+            assert np.linalg.norm(new - aim) < 2.5 * np.linalg.norm(aim - root)
+            assert all(is_free(q) for q in densify(np.array((root, new)), 0.001)[0])
+    assert min(outcomes.values()) > 10
 
 
 @pytest.mark.parametrize("count", [1, 7, 32, 33, 500])

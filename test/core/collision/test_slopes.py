@@ -1,0 +1,120 @@
+"""How fast each variable takes apart what was hit: held against coal's distances, and against what must follow."""
+
+import numpy as np
+import pytest
+from collision_cells import bracket, obstacles, pebble, small_ball_beside, with_obstacles, working_cell
+
+from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions import slopes
+from robot_cell_planner.collision.motions.arrays import HITS
+from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
+from robot_cell_planner.collision.motions.hits import A_PAIR, AN_OBSTACLE
+from robot_cell_planner.collision.motions.schedule import BLOCKED, certify_straight
+
+STEP = 1e-5  # [m or rad]
+EXACT = {
+    "box": Box((0.3, 0.2, 0.1)),
+    "sphere": Sphere(0.15),
+    "cylinder": Cylinder(0.1, 0.3),
+    "capsule": Capsule(0.07, 0.3),
+}
+ALL = {**EXACT, "cone": Cone(0.12, 0.3), "hull": pebble()}
+
+
+class Hits:
+    """Motions that hit something, and the slopes there or elsewhere."""
+
+    def __init__(self, cell, state):
+        self.checker = CollisionChecker(cell, state)
+        self.certifier = MotionCertifier(self.checker)
+        self.scene, self.work = self.certifier.packed()
+
+    def hit(self, start, end):
+        """Whether a motion hits something; if so, where along it that is deepest."""
+        verdict = certify_straight(self.scene.address, self.work.address, start, end, COARSE, np.zeros(3))
+        return slopes.deepest(self.scene.address, self.work.address) if verdict == BLOCKED else None
+
+    def at(self, q):
+        """(gap, slopes) of what was hit last, at a configuration."""
+        found = np.empty(len(q))
+        return slopes.hit_slopes(self.scene.address, self.work.address, q, found), found
+
+    @property
+    def kind(self):
+        return int(self.work.arrays[HITS][0, 0])
+
+
+def by_steps(value, q):
+    """Derivatives of a function of a configuration, by central differences."""
+    steps = np.eye(len(q)) * STEP
+    return np.array([(value(q + step) - value(q - step)) / (2.0 * STEP) for step in steps])
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_outside_they_are_those_of_the_exact_distance(name):
+    hits = Hits(*small_ball_beside(EXACT[name]))
+    middle = np.array((0.1, -0.2, 0.05))
+    assert hits.hit(middle - 0.4, middle + 0.4) == pytest.approx(0.5, abs=0.25)
+    compared = 0
+    for q in middle + np.random.default_rng(1).uniform(-0.4, 0.4, (60, 3)):
+        distance = hits.checker.distance(q).distance
+        if distance > 0.01:
+            gap, found = hits.at(q)
+            assert gap == pytest.approx(distance, abs=1e-4)
+            np.testing.assert_allclose(found, by_steps(lambda p: hits.checker.distance(p).distance, q), atol=5e-3)
+            compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_along_them_is_the_way_out(name):
+    """From inside, a step along the slopes by as much as is missing, and some times more where that bends."""
+    hits = Hits(*small_ball_beside(ALL[name]))
+    middle = np.array((0.1, -0.2, 0.05))
+    assert hits.hit(middle - 0.4, middle + 0.4) is not None
+    left = tried = 0
+    for q in middle + np.random.default_rng(2).uniform(-0.12, 0.12, (200, 3)):
+        if not hits.checker.in_collision(q):
+            continue
+        gap, found = hits.at(q)
+        if not np.isfinite(gap):
+            continue
+        tried += 1
+        assert np.linalg.norm(found) == pytest.approx(1.0, abs=1e-6)
+        for _ in range(3):
+            gap, found = hits.at(q)
+            q = q + max(1e-3 - gap, 0.0) * found
+        left += not hits.checker.in_collision(q)
+    assert left == tried
+    assert tried > 20 or name in ("sphere", "capsule", "cylinder", "cone")
+
+
+def test_of_surfaces_there_are_none():
+    hits = Hits(*small_ball_beside(bracket(0.3, MeshUse.EXACT)))
+    middle = np.array((0.1, -0.2, 0.05))
+    for direction in np.random.default_rng(3).normal(size=(20, 3)):
+        if hits.hit(middle - direction, middle + direction) is not None:
+            assert hits.at(middle)[0] == np.inf
+            return
+    pytest.fail("nothing was hit")
+
+
+def test_of_an_arm_with_a_gripper_among_obstacles():
+    """By differences of the gap itself, of obstacles and of links, which move with all joints that move them apart."""
+    bodies, poses = obstacles(8, np.random.default_rng(5))
+    hits = Hits(*with_obstacles(working_cell(bodies), poses))
+    rng = np.random.default_rng(4)
+    kinds = {A_PAIR: 0, AN_OBSTACLE: 0}
+    for start in rng.uniform(-2.5, 2.5, (400, len(hits.checker.variables))):
+        end = start + rng.normal(size=len(start)) * 0.4
+        share = hits.hit(start, end)
+        if share is None:
+            continue
+        q = start + share * (end - start)
+        gap, found = hits.at(q)
+        if np.isfinite(gap):
+            assert gap < 0.0
+            np.testing.assert_allclose(found, by_steps(lambda p: hits.at(p)[0], q), atol=1e-4)
+            kinds[hits.kind] += 1
+    assert min(kinds.values()) > 20
