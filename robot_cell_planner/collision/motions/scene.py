@@ -14,6 +14,7 @@ from ..checker import CollisionChecker
 from ..rules import RuleBook
 from ..solids import solids
 from ..spheres.cover import PROTRUSION
+from ..spheres.fineness import protrusions
 from ..spheres.report import placed_balls
 from .arrays import LANES, NEVER, MotionArrays
 from .ball_tree import BallTree, ball_tree
@@ -42,7 +43,7 @@ class MotionScene:
     """What a checker checks, by what its variables move.
 
     movers: owners, by index in the rule book, that the variables move, with the joint that carries each. Owners that
-    only held joints move count as obstacles. protrusion: of the covers [m].
+    only held joints move count as obstacles. protrusion: of the covers near the base of a robot [m], see `fineness`.
 
     Raises:
         GeometryError: a shape cannot be covered.
@@ -50,7 +51,7 @@ class MotionScene:
 
     def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
         self.checker = checker
-        self.protrusion = protrusion
+        self._fineness = protrusions(checker.cell, protrusion)
         self.book: RuleBook = checker.rule_book
         self._model = cell_model(checker.cell, checker.state)
         base = self._model.expand(self._model.configuration(checker.state))
@@ -70,7 +71,8 @@ class MotionScene:
 
     def _balls(self, index: int) -> Floats:
         """Balls (n, 4) of an owner in the frame of the joint that carries it."""
-        balls = placed_balls(self.book.owners[index].shapes, self.protrusion)
+        owner = self.book.owners[index]
+        balls = placed_balls(owner.shapes, self._fineness[owner.name])
         pose = self.carried[index].placement
         return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
 

@@ -13,6 +13,7 @@ from ...cell.geometry import Shape
 from ...cell.state import RobotCellState
 from ..solids import local_bounds, solids
 from .cover import PROTRUSION, Floats, cover
+from .fineness import protrusions
 
 LONGEST_GRASPABLE = 0.4  # [m]
 
@@ -48,8 +49,9 @@ class CoverReport:
 def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None) -> CoverReport:
     """Cover all links, tool links and bodies of a cell that have collision shapes, so that no request waits for it.
 
-    bodies: those to cover; None: all. Bodies that nothing carries are obstacles, which need no cover, and large ones
-    take long; but what stands about now may be gripped later, see `graspable`.
+    protrusion: of links near the base [m], see `fineness`. bodies: those to cover; None: all. Bodies that nothing
+    carries are obstacles, which need no cover, and large ones take long; but what stands about now may be gripped
+    later, see `graspable`.
 
     Raises:
         GeometryError: a shape cannot be read or covered.
@@ -62,7 +64,8 @@ def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collecti
         shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
     wanted = cell.bodies if bodies is None else bodies
     shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
-    owners = tuple(_owner_cover(name, found, protrusion) for name, found in shapes.items() if found)
+    fineness = protrusions(cell, protrusion)
+    owners = tuple(_owner_cover(name, found, fineness[name]) for name, found in shapes.items() if found)
     return CoverReport(owners, time.perf_counter() - began)
 
 

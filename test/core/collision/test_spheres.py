@@ -13,9 +13,12 @@ from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshU
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.scene import MotionScene
 from robot_cell_planner.collision.solids import solids
 from robot_cell_planner.collision.spheres import cover as covers
 from robot_cell_planner.collision.spheres.cover import cover, prove
+from robot_cell_planner.collision.spheres.fineness import FINER, protrusions
 from robot_cell_planner.collision.spheres.polytopes import polytope_around
 from robot_cell_planner.collision.spheres.report import cover_cell, graspable
 
@@ -169,6 +172,26 @@ def test_everything_in_a_cell_is_covered():
     assert all(owner.spheres for owner in report.owners)
     assert report.spheres == sum(owner.spheres for owner in report.owners)
     assert 0.0 < report.protrusion <= PROTRUSION
+
+
+def test_balls_are_finer_where_they_come_nearest_to_things():
+    """Links that few joints move as asked for; the wrist, tools and bodies by less."""
+    cell, _ = working_cell()
+    found = protrusions(cell, 0.01)
+    assert {found["base"], found["link2"], found["link3"]} == {0.01}
+    assert {found["link4"], found["link6"], found["gripper/palm"], found["part"]} == {0.01 * FINER}
+    assert set(found) >= {owner.name for owner in cover_cell(cell).owners}
+    report = {owner.name: owner.protrusion for owner in cover_cell(cell).owners}
+    assert report["link6"] <= 0.01 * FINER < report["base"]
+
+
+def test_what_is_covered_ahead_of_time_is_what_motions_need():
+    cell, state = working_cell()
+    cover_cell(cell)
+    made = covers.cover.cache_info().misses
+    scene = MotionScene(CollisionChecker(cell, state))
+    assert scene.ball_count > 0
+    assert covers.cover.cache_info().misses == made
 
 
 def test_what_may_be_gripped_is_what_is_small_or_carried():
