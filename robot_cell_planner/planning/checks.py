@@ -129,9 +129,12 @@ class CountedChecks:
         self.motions += 1
         if self._quickly_free(start, end):
             return True
-        if self.by_balls and self.certifier is not None:
-            self._note_blocked(start + self.certifier.open_place * (end - start))
-            return False
+        if self.certifier is not None:
+            # Where balls cannot tell, or touch, is where it most likely collides.
+            doubtful = start + self.certifier.open_place * (end - start)
+            if self.by_balls or not self.state_free(doubtful):
+                self._note_blocked(doubtful)
+                return False
         fraction = self.checker.first_collision_on_motion(start, end, step)
         count = segments(start, end, step)
         if fraction is None:

@@ -121,11 +121,12 @@ class MotionCertifier:
 
     def quickly_free(self, start: Floats, end: Floats, margin: float = 0.0) -> bool:
         """Whether balls alone prove a straight motion free; False means that they cannot tell."""
+        self.open_place = 0.5
         if not self.balls_serve(margin):
             return False
         scene, work = self.packed(margin)
         # What was hit before is no matter to verdicts, but to where a motion is said to be open.
-        work.arrays[HITS][:] = 0
+        work.arrays[HITS].fill(0)
         facts = self._facts
         facts[0] = 0.0
         start, end = np.ascontiguousarray(start, dtype=np.float64), np.ascontiguousarray(end, dtype=np.float64)

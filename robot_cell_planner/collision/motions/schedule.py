@@ -85,12 +85,25 @@ def first_places(longest: float) -> Double:
 
 
 @vectorised
+def middle_of(bits: int) -> int:
+    """The lane in the middle of those whose bits are set: of places that are hit the one that most likely collides."""
+    count, before = 0, 0
+    for lane in range(LANES):
+        count += bits >> lane & 1
+    for lane in range(LANES):
+        before += bits >> lane & 1
+        if 2 * before > count:
+            return lane
+    return 0
+
+
+@vectorised
 def certify_straight(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> int:
     """Whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN; it ends at the first
     stretch that is not free.
 
     resolution: stretches in which no joint makes more than this to either side are not cut [rad or m]. facts: (3,);
-    the number of places looked at is added to the first, the others are the middle and half the length of the stretch
+    the number of places looked at is added to the first, the others are the middle and half the length of a stretch
     that is not free, as shares of the motion.
     """
     longest = fastest(scene, start, end)
@@ -109,13 +122,13 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             size = min(LANES, places.shape[0] - first)
             facts[0] += size
+            if hits != 0:
+                facts[1], facts[2] = places[first + min(middle_of(hits), size - 1)], half
+                return BLOCKED
             for lane in range(size if uncertain != 0 else 0):
-                hit = hits >> lane & 1 != 0
-                if (hits != 0 and not hit) or uncertain >> lane & 1 == 0:
+                if uncertain >> lane & 1 == 0:
                     continue
                 facts[1], facts[2] = places[first + lane], half
-                if hit:
-                    return BLOCKED
                 if count + 2 > MOST_OPEN or half * longest <= resolution:
                     return OPEN
                 if count == 0:
