@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ..errors import InvalidRequestError, Value
@@ -68,6 +68,8 @@ def _switch(name: str, setter: str, default: bool, description: str) -> PlannerP
 RANGE = PlannerParameter(
     "range", "setRange", 0.5, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
+# Two trees that reach for each other do best with longer ones: fewer motions, of which as many are free.
+WIDE_RANGE = replace(RANGE, default=1.0)
 LONGEST = PlannerParameter(
     "range", "longest", 1.0, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )

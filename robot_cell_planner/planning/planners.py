@@ -21,6 +21,7 @@ from .planner_parameters import (
     ROADMAP,
     RRT_STAR,
     TREE,
+    WIDE_RANGE,
     PlannerParameter,
     Setting,
 )
@@ -100,7 +101,7 @@ _LIST = (
         "ompl",
         "Two trees, from start and goals, that reach for each other (Kuffner and LaValle, 2000). Fast; its path is the "
         "first one found. On constraints on frames the trees grow in steps that are projected onto them.",
-        parameters=(RANGE,),
+        parameters=(WIDE_RANGE,),
         constraints=True,
     ),
     PlannerInfo(
