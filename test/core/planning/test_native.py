@@ -259,3 +259,13 @@ class TestWithoutANamedPlanner:
     def test_the_same_request_gives_the_same_bytes(self):
         first, second = (plan_to_json(automatic(*wall_with_gap(), seed=5), repeatable=True) for _ in range(2))
         assert first == second
+
+
+def test_what_is_thinner_than_steps_is_found_where_balls_touch_it():
+    """By the check of other planners, whose steps would pass over it."""
+    cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 1.9)),))
+    checks = CountedChecks(CollisionChecker(cell, state), Watch(), 1_000)
+    start, end = np.array((-0.8, 0.0)), np.array((0.8, 0.0))
+    assert checks.checker.first_collision_on_motion(start, end, 1.6) is None
+    assert not checks.motion_free(start, end, 1.6)
+    assert abs(checks.last_blocked[0]) <= 0.051
