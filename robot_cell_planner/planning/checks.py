@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,24 @@ CHUNK = 64
 EXACT_STATES = 400
 
 
+class _Blocked(NamedTuple):
+    """A motion that was blocked at a share of its way."""
+
+    start: Array
+    end: Array
+    share: float
+
+    @property
+    def configuration(self) -> Array:
+        return self.start + self.share * (self.end - self.start)
+
+
 class CountedChecks:
     """A collision checker that counts, and that stops its caller where it must.
 
-    Attributes: states, motions (checked so far), blocked (motions found in collision), last_blocked (the configuration
-    at which the last of them was), state_limit (for `exhausted`), balls_until (number of states up to which a motion
-    counts as blocked that balls do not prove free, without a look at samples).
+    Attributes: states, motions (checked so far), blocked (motions found in collision), state_limit (for `exhausted`),
+    balls_until (number of states up to which a motion counts as blocked that balls do not prove free, without a look
+    at samples).
     """
 
     def __init__(self, checker: CollisionChecker, watch: Watch, state_limit: int, certify: bool = True) -> None:
@@ -43,8 +56,9 @@ class CountedChecks:
         self.balls_until = 0
         self.motions = 0
         self.blocked = 0
-        self.last_blocked: Array = checker.default
-        self._blocked_at: list[Array] = []
+        self._proven_alone = False
+        self._first_blocked: list[_Blocked] = []
+        self._last_blocked = _Blocked(checker.default, checker.default, 0.0)
 
     @property
     def exhausted(self) -> bool:
@@ -65,6 +79,15 @@ class CountedChecks:
     def by_balls(self) -> bool:
         """Whether balls alone decide about motions at present."""
         return self.states < self.balls_until
+
+    @contextmanager
+    def proven_alone(self) -> Iterator[None]:
+        """Let nothing count as free but what is proven, where anything can be: what is found then needs no repair."""
+        before, self._proven_alone = self._proven_alone, self.certifier is not None
+        try:
+            yield
+        finally:
+            self._proven_alone = before
 
     @contextmanager
     def balls_alone(self, states: int) -> Iterator[None]:
@@ -120,7 +143,7 @@ class CountedChecks:
 
     def motion_free(self, start: Array, end: Array, step: float) -> bool:
         """Whether a straight motion is proven free, or else free at states no further than `step` apart, its ends
-        included; while `by_balls` holds, whether balls prove it free.
+        included; while `by_balls` holds, whether balls prove it free, and within `proven_alone`, whether anything does.
 
         Raises:
             CancelledError, TimedOutError: see `Watch`.
@@ -131,24 +154,39 @@ class CountedChecks:
             return True
         if self.certifier is not None:
             # Where balls cannot tell, or touch, is where it most likely collides.
-            doubtful = start + self.certifier.open_place * (end - start)
-            if self.by_balls or not self.state_free(doubtful):
+            doubtful = _Blocked(start, end, self.certifier.open_place)
+            if self.by_balls or not self.state_free(doubtful.configuration):
                 self._note_blocked(doubtful)
                 return False
+            if self._proven_alone:
+                return self._proven_free(start, end)
         fraction = self.checker.first_collision_on_motion(start, end, step)
         count = segments(start, end, step)
         if fraction is None:
             self.states += count + 1
             return True
         self.states += rank_in_halving_order(round(fraction * count), count)
-        self._note_blocked(start + fraction * (end - start))
+        self._note_blocked(_Blocked(start, end, fraction))
         return False
 
-    def _note_blocked(self, q: Array) -> None:
+    def _proven_free(self, start: Array, end: Array) -> bool:
+        """Whether a straight motion can be proven free, with exact distances where balls cannot tell."""
+        found = self.certificate(start, end)
+        if found is None or not found.free:
+            self._note_blocked(_Blocked(start, end, 0.5 if found is None else found.place))
+            return False
+        return True
+
+    def _note_blocked(self, motion: _Blocked) -> None:
         self.blocked += 1
-        self.last_blocked = q
-        if len(self._blocked_at) < MAX_BLOCKED_KEPT:
-            self._blocked_at.append(q)
+        self._last_blocked = motion
+        if len(self._first_blocked) < MAX_BLOCKED_KEPT:
+            self._first_blocked.append(motion)
+
+    @property
+    def last_blocked(self) -> Array:
+        """The configuration (dof,) at which the last motion was that was found blocked."""
+        return self._last_blocked.configuration
 
     def clearance(self, q: Array, farthest: float) -> float:
         """Clearance [m] of a state (dof,), `farthest` if nothing is as near; counts as a state.
@@ -179,8 +217,8 @@ class CountedChecks:
         was blocked."""
         found: dict[tuple[str, str], CollisionPair] = {}
         counts: Counter[tuple[str, str]] = Counter()
-        for q in self._blocked_at:
-            pair = self.checker.first_pair(q)
+        for motion in self._first_blocked:
+            pair = self.checker.first_pair(motion.configuration)
             if pair is not None:
                 found.setdefault((pair.first, pair.second), pair)
                 counts[pair.first, pair.second] += 1

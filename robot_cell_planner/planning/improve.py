@@ -24,7 +24,13 @@ LONGEST_MOTION = 0.4
 
 def improve(path: Array, mover: Mover, cost: PathCost, states: int, seed: int) -> Array:
     """A path (n, dof) of no higher cost, by joining points of it directly and by moving its waypoints at random (hill
-    climbing), until so many states were checked or nothing is gained any more."""
+    climbing), until so many states were checked or nothing is gained any more. What is changed is proven free, so that
+    no repair undoes it afterwards."""
+    with mover.checks.proven_alone():
+        return _climbed(path, mover, cost, states, seed)
+
+
+def _climbed(path: Array, mover: Mover, cost: PathCost, states: int, seed: int) -> Array:
     checks = mover.checks
     last = min(checks.states + states, checks.state_limit)
     random = np.random.Generator(np.random.PCG64(seed))

@@ -20,6 +20,7 @@ from .checks import CountedChecks
 from .native_leads import Leads
 from .path_tools import PULLS, SWEEPS
 from .planners import NATIVE
+from .rooms import rooms
 from .search import SearchProblem, SearchResult
 from .subspace import Subspace
 
@@ -27,8 +28,6 @@ SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
 TRIES, FRUITLESS, SHORTCUT_GAIN = 100, 10, 0.01  # of cutting corners
 LEAST_GAIN = 0.003  # of a sweep that pulls tight
 FIRST_SLICE = 20_000  # states after which it is looked whether a tree grew
-# [rad or m] around start and goals from which samples are taken in turn.
-ROOMS = np.array((0.6, 1.5, math.inf))[:, None]
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
 FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
@@ -92,7 +91,8 @@ class NativePlanner:
         for tree, ends in ((0, [start]), (1, list(goals))):
             for q in ends:
                 trees.add(tree, self._leads.find(q, options.seed, 1, look))
-        bounds = self._sample_bounds(np.array((start, *goals)))
+        boxes = rooms(self._space, np.array((start, *goals)))
+        bounds = np.ascontiguousarray(boxes.reshape(-1, self._space.size) * self._weights)
         found = kernels.GOING_ON
         waiting = {0: [start], 1: list(goals)}
         limit = float(FIRST_SLICE)
@@ -156,13 +156,6 @@ class NativePlanner:
             COARSE,
             self._facts,
         )
-
-    def _sample_bounds(self, ends: Array) -> Array:
-        """Bounds (2 b, k) of samples: boxes around the ends (n, dof), which few ways leave, and all there is."""
-        z = self._space.to_reduced(ends)
-        lower = np.maximum(self._space.lower, z.min(axis=0) - ROOMS)
-        upper = np.minimum(self._space.upper, z.max(axis=0) + ROOMS)
-        return np.ascontiguousarray(np.stack((lower, upper), axis=1).reshape(-1, z.shape[1]) * self._weights)
 
 
 class _Memory:

@@ -25,6 +25,7 @@ from .checks import CountedChecks
 from .ompl_space import SearchSpace
 from .planners import Drive, PlannerInfo
 from .roadmap import components, shortest_way
+from .rooms import rooms
 from .search import ROUND, SearchProblem, SearchResult
 
 _LOCK = threading.Lock()
@@ -80,7 +81,7 @@ class _End:
             self._limit = self._at = min(self._limit, checks.states + self._improvement)
 
     def release(self) -> None:
-        """OMPL's objects and ours hold one another, which nobody collects; ours let go of what is large."""
+        """Let go of what is large: OMPL's objects go when they like."""
         self._checks = None
         self.best_cost = None
 
@@ -88,7 +89,7 @@ class _End:
 class _States(ob.StateValidityChecker):  # type: ignore[misc]
     def __init__(self, space: SearchSpace, end: _End) -> None:
         super().__init__(space.information)
-        self.space = space
+        self.coordinates = space.coordinates
         self.end = end
 
     def isValid(self, state: Any) -> bool:
@@ -96,16 +97,17 @@ class _States(ob.StateValidityChecker):  # type: ignore[misc]
         if checks is None:
             return False
         by_balls = checks.by_balls  # which look at the ends of motions, too
-        if by_balls and self.space.subspace.whole:
+        if by_balls and self.coordinates.subspace.whole:
             return True
-        q = self.space.configuration(state)
-        return self.space.within_limits(q) and (by_balls or checks.state_free(q))
+        q = self.coordinates.configuration(state)
+        return self.coordinates.within_limits(q) and (by_balls or checks.state_free(q))
 
 
 class _Motions(ob.MotionValidator):  # type: ignore[misc]
     def __init__(self, space: SearchSpace, step: float, end: _End) -> None:
         super().__init__(space.information)
-        self.space = space
+        # Not the space: it holds this, through OMPL, where nobody finds them holding one another.
+        self.coordinates = space.coordinates
         self.step = step
         self.end = end
 
@@ -113,8 +115,8 @@ class _Motions(ob.MotionValidator):  # type: ignore[misc]
         checks = self.end.checks
         if checks is None:
             return False
-        start, goal = self.space.configuration(first), self.space.configuration(second)
-        return self.space.within_limits(goal) and checks.motion_free(start, goal, self.step)
+        start, goal = self.coordinates.configuration(first), self.coordinates.configuration(second)
+        return self.coordinates.within_limits(goal) and checks.motion_free(start, goal, self.step)
 
 
 def search(
@@ -199,17 +201,25 @@ class _Search:
         return solver
 
     def _in_rounds(self, goals: Any) -> SearchResult:
-        """Call the planner again and again, which goes on with its trees; in between it gets further goals."""
+        """Call the planner again and again, which goes on with its trees; in between it gets further goals, and draws
+        its samples from another room, unless it is one that needs them spread evenly."""
         solver = self._solver()
+        roomy, number = self.planner.drive is Drive.TREE, 0
         if self.planner.drive is Drive.ANYTIME:
             self.end.best_cost = lambda: _number(solver.bestCost())
         more = self.problem.more_goals
+        ends = [self.problem.start, *self.problem.goals]
         while not self.checks.exhausted:
             before = self.checks.states
-            solver.solve(self.end.after(ROUND if more is not None else self.checks.state_limit))
+            if roomy:
+                boxes = rooms(self.problem.subspace, np.array(ends))
+                self.space.bound(*boxes[number % len(boxes)])
+                number += 1
+            solver.solve(self.end.after(ROUND if roomy or more is not None else self.checks.state_limit))
             if self.definition.hasExactSolution():
                 return self._found(solver)
             added = list(more()) if more is not None else []
+            ends += added
             for goal in added:
                 goals.addState(self.space.state(goal))
             if not added:
@@ -291,7 +301,7 @@ class _Search:
         data = ob.PlannerData(self.space.information)
         solver.getPlannerData(data)
         count = data.numVertices()
-        rows = [self.space.configuration(data.getVertex(index).getState()) for index in range(count)]
+        rows = [self.space.coordinates.configuration(data.getVertex(index).getState()) for index in range(count)]
         vertices = np.array(rows).reshape(count, len(self.problem.start))
         edges = [(index, int(other)) for index in range(count) for other in data.getEdges(index)]
         start = int(np.abs(vertices - self.problem.start).max(axis=1).argmin()) if count else 0

@@ -11,20 +11,12 @@ from ..trajectory.limits import Array
 from .subspace import Subspace
 
 
-class SearchSpace:
-    """A space of OMPL over the coordinates of a subspace, and the way between its states and configurations."""
+class Coordinates:
+    """The way from states of OMPL to configurations."""
 
     def __init__(self, subspace: Subspace) -> None:
         self.subspace = subspace
-        self.size = subspace.size
-        box = ob.RealVectorStateSpace(self.size)
-        bounds = ob.RealVectorBounds(self.size)
-        for index, (low, high) in enumerate(zip(subspace.lower.tolist(), subspace.upper.tolist(), strict=True)):
-            bounds.setLow(index, low)
-            bounds.setHigh(index, high)
-        box.setBounds(bounds)
-        self.information: Any = ob.SpaceInformation(box)
-        self._all = slice(0, self.size)
+        self._all = slice(0, subspace.size)
 
     def configuration(self, state: Any) -> Array:
         """The configuration (dof,) of a state."""
@@ -35,6 +27,26 @@ class SearchSpace:
         where it is all of joint space."""
         return self.subspace.whole or self.subspace.within_limits(q)
 
+
+class SearchSpace:
+    """A space of OMPL over the coordinates of a subspace, and the way between its states and configurations."""
+
+    def __init__(self, subspace: Subspace) -> None:
+        self.subspace = subspace
+        self.size = subspace.size
+        self._box = ob.RealVectorStateSpace(self.size)
+        self.bound(subspace.lower, subspace.upper)
+        self.information: Any = ob.SpaceInformation(self._box)
+        self.coordinates = Coordinates(subspace)
+
+    def bound(self, lower: Array, upper: Array) -> None:
+        """Draw samples between bounds (k,) from now on; states that exist already may be beyond them."""
+        bounds = ob.RealVectorBounds(self.size)
+        for index, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
+            bounds.setLow(index, low)
+            bounds.setHigh(index, high)
+        self._box.setBounds(bounds)
+
     def state(self, q: Array) -> Any:
         """The state of a configuration (dof,)."""
         state = self.information.getStateSpace().allocState()
@@ -44,4 +56,4 @@ class SearchSpace:
 
     def path(self, found: Any) -> Array:
         """Waypoints (n, dof) of a path of OMPL."""
-        return np.array([self.configuration(state) for state in found.getStates()])
+        return np.array([self.coordinates.configuration(state) for state in found.getStates()])

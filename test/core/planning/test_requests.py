@@ -194,6 +194,15 @@ def test_improvement_is_counted_and_repeats():
     assert costs[2] <= 1.02 * (2 * np.hypot(0.7, 0.55) + 0.2)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_improvement_comes_near_the_shortest_way(seed):
+    """Whatever the seed; what would collide between steps, and be led around afterwards, is not taken."""
+    cell, state = wall_with_gap()
+    options = {"planner": "RRTConnect", "simplify": False, "tighten": False, "seed": seed}
+    plan = plan_motion(cell, state, to(FAR, improvement_states=20_000, **options))
+    assert plan.path_length <= 1.02 * (2 * np.hypot(0.7, 0.55) + 0.2)
+
+
 def test_the_way_of_the_tool_can_be_made_short(demo):
     cell, state = demo
     start = state.with_configuration({"shoulder_pan_joint": -0.6, "shoulder_lift_joint": -1.2, "elbow_joint": 1.9})

@@ -1,0 +1,109 @@
+"""Boxes around start and goals from which samples are drawn in turn."""
+
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planning_cells import wall_with_gap
+
+from robot_cell_planner.errors import NotConnectedError
+from robot_cell_planner.planning import ompl_search
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.ompl_space import SearchSpace
+from robot_cell_planner.planning.planners import PLANNERS, Drive
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.rooms import SIZES, rooms
+from robot_cell_planner.planning.subspace import Subspace
+
+GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
+ENDS = np.array(((-0.8, 0.0), (0.8, 0.0), (0.8, 0.5)))
+OMPL = sorted(name for name, planner in PLANNERS.items() if planner.library == "ompl")
+
+
+def turns(size, widest):
+    """All of a joint space with limits to both sides."""
+    limit = np.full(size, widest)
+    return Subspace(np.zeros(size), np.eye(size), -limit, limit, True)
+
+
+def diagonal(widest):
+    """Configurations of two joints that are equal."""
+    limit = np.full(2, widest)
+    return Subspace(np.zeros(2), np.full((2, 1), math.sqrt(0.5)), -limit, limit, False)
+
+
+@given(st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=5), st.sampled_from((turns(1, 3.0), diagonal(3.0))))
+def test_rooms_hold_the_ends_each_the_one_before_and_the_last_is_all(values, space):
+    ends = np.repeat(np.array(values)[:, None], len(space.q_lower), axis=1)
+    found = rooms(space, ends)
+    z = space.to_reduced(ends)
+    assert (found[:, 0, None] <= z).all()
+    assert (found[:, 1, None] >= z).all()
+    assert (np.diff(found[:, 0], axis=0) <= 0.0).all()
+    assert (np.diff(found[:, 1], axis=0) >= 0.0).all()
+    assert found[-1].tolist() == [space.lower.tolist(), space.upper.tolist()]
+    assert (found[0, 1] - found[0, 0] <= np.ptp(z, axis=0) + 2.0 * SIZES[0] + 1e-12).all()
+
+
+def test_samples_fill_the_bounds_that_were_set_last():
+    space = SearchSpace(turns(3, 2.0))
+    sampler = space.information.allocStateSampler()
+    state = space.state(np.zeros(3))
+    for lower, upper in ((-0.5, 0.25), (-2.0, 2.0), (1.0, 1.5)):
+        space.bound(np.full(3, lower), np.full(3, upper))
+        drawn = []
+        for _ in range(400):
+            sampler.sampleUniform(state)
+            drawn.append(space.coordinates.configuration(state))
+        drawn = np.array(drawn)
+        assert drawn.min() >= lower
+        assert drawn.max() <= upper
+        assert (np.ptp(drawn, axis=0) > 0.95 * (upper - lower)).all()
+
+
+@pytest.mark.parametrize("planner", OMPL)
+def test_planners_that_end_at_their_first_path_draw_from_rooms_in_turn(planner, monkeypatch):
+    bounds = []
+    plain = SearchSpace.bound
+
+    def bound(space, lower, upper):
+        bounds.append((lower.tolist(), upper.tolist()))
+        plain(space, lower, upper)
+
+    monkeypatch.setattr(SearchSpace, "bound", bound)
+    cell, state = wall_with_gap(0.08)
+    options = PlanningOptions(planner=planner, seed=3, state_limit=20_000)
+    with pytest.raises(NotConnectedError):
+        plan_motion(cell, state, MotionRequest(GOALS, options=options, timing=None))
+    everything = ([-1.0, -1.0], [1.0, 1.0])
+    assert bounds.pop(0) == everything
+    if PLANNERS[planner].drive is not Drive.TREE:
+        assert not bounds
+        return
+    assert len(bounds) >= len(SIZES)
+    for number, (lower, upper) in enumerate(bounds):
+        size = float(SIZES[number % len(SIZES), 0])
+        assert lower == np.maximum(ENDS.min(axis=0) - size, -1.0).tolist()
+        assert upper == np.minimum(ENDS.max(axis=0) + size, 1.0).tolist()
+
+
+@pytest.mark.parametrize("planner", OMPL)
+def test_nothing_of_a_search_is_held_after_it(planner, monkeypatch):
+    """OMPL holds our checks of states and motions, and these hold nothing that holds OMPL's space."""
+    made = []
+    plain = ompl_search._End.__init__
+
+    def init(end, *arguments):
+        made.append(weakref.ref(end))
+        plain(end, *arguments)
+
+    monkeypatch.setattr(ompl_search._End, "__init__", init)
+    cell, state = wall_with_gap()
+    plan_motion(cell, state, MotionRequest(GOALS, options=PlanningOptions(planner=planner, seed=3), timing=None))
+    gc.collect()
+    assert made
+    assert all(end() is None for end in made)
