@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,13 +27,14 @@ from .subspace import Subspace
 
 SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
 TRIES, FRUITLESS, SHORTCUT_GAIN = 100, 10, 0.01  # of cutting corners
+BEYOND = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] of limits, for rounding
 LEAST_GAIN = 0.003  # of a sweep that pulls tight
 FIRST_SLICE = 20_000  # states after which it is looked whether a tree grew
 SMALL = 4  # nodes by end, below which a tree hardly grew
 MORE_LEADS = 6  # that such an end gets
 FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
 _of_thread = threading.local()
-_WEIGHTS: WeakKeyDictionary[MotionCertifier, Array] = WeakKeyDictionary()
+_AXES: WeakKeyDictionary[MotionCertifier, _Axes] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,11 @@ class NativePlanner:
         scene, work = certifier.packed()
         self._held = (scene, work)
         self._addresses = (scene.address, work.address)
-        size = len(subspace.q_lower)
-        self._origin = np.zeros(size) if subspace.whole else np.ascontiguousarray(subspace.origin, dtype=np.float64)
-        self._basis = np.eye(size) if subspace.whole else np.ascontiguousarray(subspace.basis, dtype=np.float64)
-        self._limits = np.array((subspace.q_lower - 1e-9, subspace.q_upper + 1e-9))
-        self._weights = _weights(certifier) if subspace.whole else np.ones(subspace.size)
-        self._weighted_basis = np.ascontiguousarray(self._basis / self._weights)
+        axes = _axes(certifier, subspace)
+        self._origin, self._basis = axes.origin, axes.basis
+        self._weights, self._weighted_basis = axes.weights, axes.weighted_basis
+        self._limits = np.array((subspace.q_lower, subspace.q_upper))
+        self._limits += BEYOND
         self._facts = np.zeros(3)
         self._leads = Leads(certifier, subspace)
 
@@ -91,8 +92,7 @@ class NativePlanner:
         for tree, ends in ((0, [start]), (1, list(goals))):
             for q in ends:
                 trees.add(tree, self._leads.find(q, options.seed, 1, look))
-        boxes = rooms(self._space, np.array((start, *goals)))
-        bounds = np.ascontiguousarray(boxes.reshape(-1, self._space.size) * self._weights)
+        bounds = rooms(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
         found = kernels.GOING_ON
         waiting = {0: [start], 1: list(goals)}
         limit = float(FIRST_SLICE)
@@ -198,26 +198,22 @@ class _Trees:
         for lead in leads:
             at = int(self.counts[tree])
             if at + 1 < kernels.CAPACITY:
-                self.nodes[tree, :, at] = self._space.to_reduced(lead[-1]) * self._weights
-                self.rough[tree, :, at] = self.nodes[tree, :, at]
+                point = self._space.to_reduced(lead[-1]) * self._weights
+                self.nodes[tree, :, at] = self.rough[tree, :, at] = point
                 self.parents[tree, at], self.strides[tree, at] = -1, self._longest
                 self._leads[tree, at] = lead
                 self.counts[tree] += 1
 
     def path(self) -> tuple[Array, Array, Array]:
         """The path (n, k) over the meeting, without weights, between what leads to its two ends, outermost first."""
-        branches: list[Array] = []
-        outer: list[Array] = []
-        for tree in (0, 1):
-            at = int(self.counts[kernels.START_MEETING + tree])
-            chain = [at]
-            while (at := int(self.parents[tree, at])) >= 0:
-                chain.append(at)
-            at = chain[-1]
-            branches.append(self.nodes[tree][:, chain].T)
-            outer.append(self._leads[tree, at][:-1])
-        path = np.ascontiguousarray(np.concatenate((branches[0][::-1], branches[1])) / self._weights)
-        return outer[0], path, outer[1]
+        (first, start), (second, goal) = (
+            kernels.branch(
+                self.nodes[tree], self.parents[tree], int(self.counts[kernels.START_MEETING + tree]), self._weights
+            )
+            for tree in (0, 1)
+        )
+        path = np.concatenate((first[::-1], second))
+        return self._leads[0, start][:-1], path, self._leads[1, goal][:-1]
 
     def nearest_approach(self) -> float:
         """Smallest distance of two nodes, one of either tree; NaN if one tree is empty."""
@@ -227,17 +223,38 @@ class _Trees:
         return float(np.min(cKDTree(other).query(one)[0]))
 
 
+@dataclass(frozen=True, eq=False)
+class _Axes:
+    """Coordinates in which trees grow, z: q = origin + basis z, or origin + weighted_basis (weights z)."""
+
+    origin: Array
+    basis: Array
+    weights: Array
+
+    @cached_property
+    def weighted_basis(self) -> Array:
+        return np.ascontiguousarray(self.basis / self.weights)
+
+
+def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:
+    """The coordinates of a subspace; those of all of joint space are kept with the certifier."""
+    if not space.whole:
+        return _Axes(np.ascontiguousarray(space.origin), np.ascontiguousarray(space.basis), np.ones(space.size))
+    if certifier not in _AXES:
+        weights = _weights(certifier)
+        _AXES[certifier] = _Axes(np.zeros(len(weights)), np.eye(len(weights)), weights)
+    return _AXES[certifier]
+
+
 def _weights(certifier: MotionCertifier) -> Array:
     """Weights (dof,) of joints in distances between configurations, their geometric mean 1: the square root of how far
     each moves anything per rad or m, so that trees grow more where more is moved."""
-    if certifier in _WEIGHTS:
-        return _WEIGHTS[certifier]
     scene = certifier.scene
     speeds = np.zeros(len(certifier.checker.variables))
     for joint, speed in zip(scene.tree.joints, scene.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
         speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
     weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), FARTHEST))
-    return _WEIGHTS.setdefault(certifier, np.asarray(weights / np.exp(np.log(weights).mean())))
+    return np.asarray(weights / np.exp(np.log(weights).mean()))
 
 
 def why_not_native(checks: CountedChecks) -> str:

@@ -289,3 +289,19 @@ def add_node(
     strides[number] = stride
     counts[tree] = number + 1
     return int(number)
+
+
+@rounded
+def branch(nodes: Array, parents: NDArray[np.int64], at: int, weights: Array) -> tuple[Array, int]:
+    """Points (n, k) of a tree from a node to its root, without weights (k,), and the number of the root."""
+    root, node, length = at, at, 0
+    while node >= 0:
+        root = node
+        node = parents[node]
+        length += 1
+    points = np.empty((length, weights.shape[0]))
+    for row in range(length):
+        for k in range(weights.shape[0]):
+            points[row, k] = nodes[k, at] / weights[k]
+        at = parents[at]
+    return points, root

@@ -16,6 +16,7 @@ def rooms(space: Subspace, ends: Array) -> Array:
     """Bounds (b, 2, k) of boxes in a subspace that hold the configurations `ends` (n, dof), as far as they are within
     its bounds; the last one is all there is."""
     z = space.to_reduced(ends)
-    lower = np.maximum(space.lower, z.min(axis=0) - SIZES)
-    upper = np.minimum(space.upper, z.max(axis=0) + SIZES)
-    return np.stack((lower, upper), axis=1)
+    found = np.empty((len(SIZES), 2, z.shape[1]))
+    np.maximum(space.lower, np.minimum.reduce(z) - SIZES, out=found[:, 0])
+    np.minimum(space.upper, np.maximum.reduce(z) + SIZES, out=found[:, 1])
+    return found
