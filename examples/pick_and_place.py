@@ -70,8 +70,8 @@ class PickAndPlace:
         result = self.client.plan_cartesian(target, start=self.start(), seed=self.options.seed)
         self.execute(name, result.plan, time.monotonic() - began)
 
-    def execute(self, name: str, plan: Any, planning_time: float) -> None:
-        segment = self.record.begin(name, plan, planning_time)
+    def execute(self, name: str, plan: Any, waited: float) -> None:
+        segment = self.record.begin(name, plan, waited)
         done = self.client.execute(plan.trajectory)
         self.record.end(segment, done.record)
         last = plan.trajectory.points[-1].positions

@@ -24,7 +24,8 @@ from .replica import SceneReplica
 
 COLUMNS = (
     ("segment", 24, "<"),
-    ("plan [ms]", 10, ">"),
+    ("answer [ms]", 11, ">"),
+    ("plan [ms]", 9, ">"),
     ("states", 8, ">"),
     ("path [rad]", 11, ">"),
     ("time [s]", 9, ">"),
@@ -45,12 +46,14 @@ RECORD_RATE = 60.0  # [Hz]
 
 @dataclass
 class SegmentRecord:
-    """One line of the table. proven: share of the path that is proven free between the states checked too. plan_digest:
-    of path and trajectory, the same whenever the plan is the same."""
+    """One line of the table. answer_ms: from the request until its plan was there; the first one waits for nodes and
+    workers to start. planning_ms: of that the stages of planning. proven: share of the path that is proven free between
+    the states checked too. plan_digest: of path and trajectory, the same whenever the plan is the same."""
 
     name: str
     start: float
     end: float = 0.0
+    answer_ms: float = 0.0
     planning_ms: float = 0.0
     states_checked: int = 0
     path_length: float = 0.0
@@ -93,13 +96,14 @@ class RunRecord:
         line = "  ".join(f"{cell:{align}{width}}" for cell, (_, width, align) in zip(cells, COLUMNS, strict=True))
         print(line.rstrip(), file=self._out, flush=True)
 
-    def begin(self, name: str, plan: Any, planning_time: float) -> SegmentRecord:
-        """A planned motion is about to be carried out."""
+    def begin(self, name: str, plan: Any, waited: float) -> SegmentRecord:
+        """A planned motion is about to be carried out. waited: for its plan [s]."""
         record, clearance = plan.record, plan.record.clearance
         segment = SegmentRecord(
             name=name,
             start=self.now(),
-            planning_ms=1e3 * planning_time,
+            answer_ms=1e3 * waited,
+            planning_ms=1e3 * sum(stage.seconds for stage in record.times),
             states_checked=record.states_checked,
             path_length=record.path_length,
             duration=duration_from_message(plan.trajectory.points[-1].time_from_start),
@@ -124,6 +128,7 @@ class RunRecord:
         }
         cells = [
             segment.name,
+            f"{segment.answer_ms:.0f}",
             f"{segment.planning_ms:.0f}",
             f"{segment.states_checked}",
             f"{segment.path_length:.2f}",

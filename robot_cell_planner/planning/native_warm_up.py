@@ -11,9 +11,11 @@ from ..cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ..cell.robot import PlanningGroup, Robot
 from ..cell.state import RobotCellState
 from ..cell.things import RigidBody
+from ..collision.box_search import BoxSearch, StaticBlock
 from ..collision.checker import CollisionChecker
 from ..collision.motions.certifier import MotionCertifier
 from ..collision.motions.curves import PolynomialMotion
+from ..collision.solids import Solid
 from ..collision.spheres.cover import PROTRUSION, made_anew
 from ..collision.spheres.polytopes import polytope_around
 from .native import NativeOptions, NativePlanner
@@ -34,6 +36,16 @@ def warm_up() -> None:
     found = planner.solve(start, [end], NativeOptions())
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))
+    _search_block()
+
+
+def _search_block() -> None:
+    """Search as in cells of very many pairs, which are not listed one by one."""
+    first, second = (np.array((index,), dtype=np.intp) for index in (0, 1))
+    poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
+    block = StaticBlock(second, first, np.zeros(1))
+    solids: list[Solid] = [Sphere(0.05), Sphere(0.05)]
+    BoxSearch(solids, np.repeat(poses, 2, axis=0), 1, none, np.zeros(0), [block]).candidates(poses, 1.0)
 
 
 def _cell() -> tuple[RobotCell, RobotCellState]:

@@ -106,7 +106,7 @@ class _States(ob.StateValidityChecker):  # type: ignore[misc]
 class _Motions(ob.MotionValidator):  # type: ignore[misc]
     def __init__(self, space: SearchSpace, step: float, end: _End) -> None:
         super().__init__(space.information)
-        # Not the space: it holds this, through OMPL, where nobody finds them holding one another.
+        # Not the space: OMPL holds this for it, and no collection of garbage looks into OMPL.
         self.coordinates = space.coordinates
         self.step = step
         self.end = end

@@ -7,6 +7,7 @@ from numba.core.dispatcher import Dispatcher
 
 import robot_cell_planner.planning.preload  # noqa: F401
 from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.collision import shape_table
 from robot_cell_planner.errors import PlanningError
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
@@ -48,5 +49,9 @@ for low in (0.03, 3.0):
                     done += 1
                 except PlanningError:
                     pass
-plan_motion(cell, state, MotionRequest(Goals(targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),))))
+here = MotionRequest(Goals(targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),)))
+plan_motion(cell, state, here)
+shape_table.LARGE = 0  # as if there were very many bodies
+name, body = next(iter(state.bodies.items()))
+plan_motion(cell, state.with_body(name, body), here)  # bodies that are not known yet
 print(json.dumps({"before": len(before), "done": done, "new": sorted(signatures() - before)}))
