@@ -42,6 +42,7 @@ ON_PAGE = {
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]
+LEAD = 0.5  # [s] that the page shows before anything moves
 
 
 @dataclass
@@ -191,7 +192,8 @@ class RunRecord:
             "plans": self.digest(),
             "verdict": "success" if self._verdict["success"] else "failed",
         }
-        page = write_html(self._folder / "replay.html", cell, self._recorder.recording(summary), cell.name)
+        recording = self._recorder.recording(summary).from_first_segment(LEAD)
+        page = write_html(self._folder / "replay.html", cell, recording, cell.name)
         print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
 
 

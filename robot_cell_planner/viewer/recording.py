@@ -58,6 +58,16 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """From the first moment to the last [s]."""
         return self.moments[-1].time - self.moments[0].time
 
+    def from_first_segment(self, lead: float) -> Recording:
+        """The recording without what was more than `lead` [s] before its first segment; times stay what they are."""
+        if not self.segments:
+            return self
+        begin = min(segment.start for segment in self.segments) - lead
+        before = [moment for moment in self.moments if moment.time < begin]
+        kept = [moment for moment in self.moments if moment.time >= begin]
+        first = [Moment(begin, before[-1].state)] if before else []
+        return msgspec.structs.replace(self, moments=(*first, *kept))
+
     def thinned(self, rate: float) -> Recording:
         """The recording with at most about `rate` moments a second [Hz].
 

@@ -41,3 +41,15 @@ def test_thinning_at_the_rate_of_the_recording_keeps_all():
     assert small_recording(state).thinned(1.0 / STEP).moments == tuple(
         Moment(3.0 + STEP * index, state_at(state, index)) for index in range(MOMENTS)
     )
+
+
+def test_what_was_long_before_the_first_segment_is_left_out():
+    _, state = demo_cell()
+    whole = small_recording(state)
+    late = Recording(whole.moments, (Segment("carry", 3.55, 4.0),), whole.summary)
+    short = late.from_first_segment(0.25)
+    assert short.moments[0] == Moment(pytest.approx(3.3), state_at(state, 14))
+    assert short.moments[1:] == whole.moments[15:]
+    assert short.segments == late.segments
+    assert late.from_first_segment(1.0) == late
+    assert Recording(whole.moments).from_first_segment(0.25).moments == whole.moments
