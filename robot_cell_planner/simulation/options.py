@@ -20,8 +20,8 @@ class SimulationOptions:
     grasp_assist: whether what a gripper holds is fixed to it, as strongly as by friction; see `holds`. Without that,
     contacts and their friction hold it: boxes well, other shapes less so.
 
-    extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s]; after
-    that the joint holds the commanded position. command_timeout: how long a velocity or effort command counts [s];
+    extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s], as long
+    as the execution goes on after a gap as if there had been none; after that the joint holds the commanded position. command_timeout: how long a velocity or effort command counts [s];
     after that the joint holds where it is. acceleration_factor: how much harder than the acceleration limits of the
     cell a joint may be pushed to reach its command. following_window: how far a joint that is blocked may lag behind
     its command, as time at its largest velocity [s].
@@ -37,7 +37,7 @@ class SimulationOptions:
     settle_time: float = 0.5
     friction: float = 0.8
     spinning_friction: float = 0.005
-    extrapolate_for: float = 0.06
+    extrapolate_for: float = 0.1
     command_timeout: float = 0.1
     acceleration_factor: float = 2.0
     following_window: float = 0.05

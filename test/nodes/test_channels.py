@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.nodes.channels import Channel
+from robot_cell_planner.nodes.execution_parameters import PARAMETERS
 from robot_cell_planner.nodes.servo_channel import ServoChannel
+from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.playback import PlaybackOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -84,3 +86,9 @@ def test_what_was_commanded_is_found_after_the_time_of_messages_was_set_back():
         played.play(now + index * PERIOD, index * SECOND // 250, LONGEST_GAP)
     at = played.at(25 * SECOND // 250)
     assert at.positions == pytest.approx([0.5 * (now + 25 * PERIOD)])
+
+
+def test_simulated_joints_bridge_gaps_after_which_commands_go_on_as_if_there_had_been_none():
+    """Otherwise they would turn back meanwhile, and be far from where they are commanded."""
+    longest = next(parameter.default for parameter in PARAMETERS if parameter.name == "longest_gap")
+    assert SimulationOptions().extrapolate_for >= longest

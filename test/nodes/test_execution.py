@@ -12,6 +12,7 @@ from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import JointTolerance
 from fake_robot import JOINTS, FakePlanner, FakeRobot, FakeValidator, swing
+from recorded import TORN, stamps
 from running import RunningNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -638,12 +639,19 @@ class TestFollowJointTrajectory:
         curve = Trajectory(ARM, [0.0, 0.8, 1.6], *(np.array(row) for row in rows[:kinds]))
         times = np.linspace(0.0, 1.6, 16001)
         known, speeds = curve.at(times), curve.at(times, 1)
-        for command, message in robot.taken():
+        commands = robot.taken()
+        torn = np.cumsum(np.diff(stamps(commands), prepend=stamps(commands[:1])) > TORN) > 0
+        for (command, message), late in zip(commands, torn.tolist(), strict=True):
             position = np.array([command[name] for name in ARM])
             nearest = int(np.argmin(np.abs(known - position).max(axis=1)))
             np.testing.assert_allclose(known[nearest], position, atol=2e-4)
             if 5 < nearest < 7990 or 8010 < nearest < 15990:
-                np.testing.assert_allclose(message.velocity[:2], speeds[nearest], atol=2e-3)
+                velocity, wanted = np.array(message.velocity[:2]), speeds[nearest]
+                if late:  # by a machine that stood still: it goes on along the curve, from rest
+                    share = float(velocity @ wanted) / float(wanted @ wanted)
+                    assert -1e-3 <= share <= 1.0 + 1e-3
+                    wanted = share * wanted
+                np.testing.assert_allclose(velocity, wanted, atol=2e-3)
 
     def test_velocity_tolerance(self, client, robot):
         """The robot of this test does not tell velocities: a tolerance of one does not count then."""
