@@ -20,11 +20,11 @@ class SimulationOptions:
     grasp_assist: whether what a gripper holds is fixed to it, as strongly as by friction; see `holds`. Without that,
     contacts and their friction hold it: boxes well, other shapes less so.
 
-    extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s], as long
-    as the execution goes on after a gap as if there had been none; after that the joint holds the commanded position. command_timeout: how long a velocity or effort command counts [s];
-    after that the joint holds where it is. acceleration_factor: how much harder than the acceleration limits of the
-    cell a joint may be pushed to reach its command. following_window: how far a joint that is blocked may lag behind
-    its command, as time at its largest velocity [s].
+    extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s], no less
+    than the execution's `longest_gap`; after that the joint holds the commanded position. command_timeout: how long a
+    velocity or effort command counts [s]; after that the joint holds where it is. acceleration_factor: how much harder
+    than the acceleration limits of the cell a joint may be pushed to reach its command. following_window: how far a
+    joint that is blocked may lag behind its command, as time at its largest velocity [s].
 
     assumed_density: of links that move but have no mass in their description [kg/m3].
 
