@@ -24,8 +24,8 @@ LONGEST_MOTION = 0.4
 
 def improve(path: Array, mover: Mover, cost: PathCost, states: int, seed: int) -> Array:
     """A path (n, dof) of no higher cost, by joining points of it directly and by moving its waypoints at random (hill
-    climbing), until so many states were checked or nothing is gained any more. What is changed is proven free, so that
-    no repair undoes it afterwards."""
+    climbing), until so many states were checked or nothing is gained any more. What is changed is proven free where
+    anything can be, so that no repair undoes it afterwards."""
     with mover.checks.proven_alone():
         return _climbed(path, mover, cost, states, seed)
 
