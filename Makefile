@@ -46,7 +46,7 @@ check: setup
 	@$(RUN) mypy
 
 bench: setup
-	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions"; exit 2; }
+	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|trajectory_limits"; exit 2; }
 	@$(RUN) python -m benchmarks.$(AREA)
 
 lock: setup

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
-from robot_cell_planner.planning.speed_bounds import speed_bounds
+from robot_cell_planner.collision.motions.motion_model import motion_model
 
 from .results import Results
 
@@ -32,7 +32,7 @@ def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floa
     while True:
         spare = FAR - max(room, other)
         for found in checker.clearances(start + place * (end - start), 12, max_distance=FAR):
-            both = all(owners[name].index in certifier.scene.number for name in (found.first, found.second))
+            both = all(owners[name].index in certifier.scene.model.number for name in (found.first, found.second))
             spare = min(spare, found.slack - (other if both else room))
         if spare < 0.0:
             return False
@@ -46,7 +46,7 @@ def completeness(results: Results, name: str, checkers: Iterable[CollisionChecke
     verdicts = dict.fromkeys(Verdict, 0)
     roomy = by_balls = near = proven = 0
     for number, checker in enumerate(checkers):
-        certifier, bounds = MotionCertifier(checker), speed_bounds(checker)
+        certifier, bounds = MotionCertifier(checker), motion_model(checker).approach_bounds
         rng = np.random.default_rng([SEED, number])
         for _ in range(motions):
             start = rng.uniform(-2.5, 2.5, len(checker.variables))

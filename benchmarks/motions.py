@@ -1,11 +1,9 @@
-"""Certified motions and the planners on them: soundness, completeness, speed.
+"""Certified motions and the planners on them: completeness, speed.
 
-    make bench AREA=motions                                  covers, edges, soundness, plans: six arms, some minutes
-    tools/with_environment python -m benchmarks.motions --only soundness --motions 20000      half an hour
+    make bench AREA=motions                                  covers, edges, completeness, plans: six arms, some minutes
     tools/with_environment python -m benchmarks.motions --problems FILE [--every 5] [--seeds 3]
 
-Soundness: random motions that were certified free, half of them ending just before something or decided by exact
-distances, are looked at again by coal's distances, in steps that these allow, and at most 1/1000 rad near contact.
+Whether what is certified is free: `make bench AREA=audit`, which shares no code with the library.
 Completeness: see `motion_completeness`.
 Speed: medians of the processor's time of this thread, which a busy machine does not stretch as much; the sampled check
 has the same kernels, and looks every 1/32 rad. Plans: see `motion_plans`; problems whose ends collide or are beyond
@@ -15,18 +13,15 @@ limits count for nobody.
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from time import perf_counter, thread_time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier, Verdict
+from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.motions.schedule import FREE, certify_straight, look_at_boxes
 from robot_cell_planner.collision.spheres.report import cover_cell
-from robot_cell_planner.planning.speed_bounds import speed_bounds
 
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness
@@ -34,72 +29,8 @@ from .motion_plans import native, problems_of_arms, requests
 from .planning_problems import read_problems
 from .results import Results
 
-Floats = NDArray[np.float64]
 SEED = 1
-FINE = 1e-3  # [rad]
-MARGINS = (0.0, 0.0, 0.005, 0.02)
-FAR = 0.2  # [m] beyond which a distance need not be known
 IN_A_CELL, IN_A_PROBLEM = 150, 40  # random motions
-TOLERANCE = 2e-5  # [m]: touching, and what coal's distances are off
-
-
-def smallest_gap(checker: CollisionChecker, bounds: Floats, start: Floats, end: Floats) -> float:
-    """The smallest gap beyond the margins of the cell on a motion, by steps that cannot skip a contact but within
-    1/1000 rad [m]."""
-    way = np.abs(end - start)
-    speed, finest = float(way @ bounds), FINE / max(float(way.max()), 1e-9)
-    place, least = 0.0, math.inf
-    while True:
-        found = checker.distance(start + place * (end - start), max_distance=FAR)
-        gap = found.distance - found.margin if found.first else FAR - 0.05
-        least = min(least, gap)
-        if place >= 1.0:
-            return least
-        place = min(1.0, place + max(finest, 0.9 * gap / max(speed, 1e-9)))
-
-
-def soundness(results: Results, motions: int) -> None:
-    """Certified motions of all arms and kinds of cells, held against coal."""
-    counts = dict.fromkeys(Verdict, 0)
-    broken = by_balls = done = near = roomy = roomy_by_balls = 0
-    share = -(-motions // (len(ROBOTS) * len(KINDS)))
-    for number, (name, kind) in enumerate((name, kind) for name in ROBOTS for kind in KINDS):
-        cell, state = cell_with(name, kind, SEED + number)
-        checker = CollisionChecker(cell, state, group="")
-        certifier, bounds = MotionCertifier(checker), speed_bounds(checker)
-        rng = np.random.default_rng(SEED + number)
-        checked = 0
-        for _ in range(50 * share):
-            if checked == share:
-                break
-            start = rng.uniform(-2.5, 2.5, len(checker.variables))
-            step = rng.normal(size=len(start))
-            end = start + step * (rng.uniform(0.05, 1.0) / np.abs(step).max())
-            margin = MARGINS[int(rng.integers(len(MARGINS)))]
-            found = certifier.certify(start, end, margin)
-            counts[found.verdict] += 1
-            if found.verdict is Verdict.COLLIDING and found.place > 0.05:
-                end = start + 0.995 * found.place * (end - start)
-                found = certifier.certify(start, end, margin)
-                near += found.free
-            elif checked % 2 and not found.exact_states:
-                continue  # so that half of them are near something
-            if not found.free:
-                continue
-            checked += 1
-            by_balls += found.exact_states == 0
-            broken += smallest_gap(checker, bounds, start, end) < margin - TOLERANCE
-            if checked % 5 == 0 and certifier.certify(start, end, 0.025).free:
-                roomy += 1
-                roomy_by_balls += certifier.quickly_free(start, end)
-        done += checked
-        print(f"    {name} {kind}: {checked} certified motions looked at", flush=True)
-    results.add("soundness.motions", done)
-    results.add("soundness.near_something", near)
-    results.add("soundness.colliding", broken)
-    results.add("soundness.by_balls_alone_share", by_balls / max(done, 1))
-    results.add("completeness.25mm_by_balls_share", roomy_by_balls / max(roomy, 1))
-    results.add("completeness.undecided_share", counts[Verdict.UNDECIDED] / sum(counts.values()))
 
 
 def covers(results: Results) -> None:
@@ -150,17 +81,14 @@ def main() -> None:
     parser.add_argument("--problems", type=Path, help="file of planning problems, instead of those made here")
     parser.add_argument("--every", type=int, default=1, help="take every n-th problem")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--motions", type=int, default=2_400, help="certified motions to look at again")
-    parser.add_argument("--only", choices=("soundness", "completeness", "plans"), help="this part alone")
+    parser.add_argument("--only", choices=("completeness", "plans"), help="this part alone")
     options = parser.parse_args()
     area = f"motions_{options.problems.stem}" if options.problems else "motions"
-    alone = options.only in ("soundness", "completeness")
+    alone = options.only == "completeness"
     results = Results(f"{area}_{options.only}" if alone else area, SEED)
     if options.only is None and not options.problems:
         covers(results)
         edges(results)
-    if options.only == "soundness" or (options.only is None and not options.problems):
-        soundness(results, options.motions)
     if options.only in (None, "completeness"):
         if options.problems:
             made = read_problems(options.problems)[:: options.every]

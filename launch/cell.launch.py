@@ -1,19 +1,26 @@
 """The nodes of a robot cell: ros2 launch robot_cell_planner cell.launch.py cell:=my_cell.yaml
 
-Starts what the supervisor `robot_cell` starts, with the same parameters; when one node ends, all end.
+Starts what the supervisor `robot_cell` starts, with the same parameters, and by the same rule starts a node again when
+it ends; one that cannot start, or ends too often, ends all. With respawn:=false the end of any node ends all.
 """
 
 import os
+import tempfile
+import time
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.supervisor.command_line import NODES, PACKAGE
+from robot_cell_planner.nodes.localhost import localhost_variables
+from robot_cell_planner.nodes.supervisor.command_line import JOURNAL, NODES, PACKAGE
+from robot_cell_planner.nodes.supervisor.respawn import NODE_RULE
+
+RESPAWN_DELAY = 0.5  # [s]
 
 
 def generate_launch_description():
@@ -38,11 +45,17 @@ def generate_launch_description():
             choices=["true", "false"],
             description="start the simulated robot; false where there is a real one",
         ),
+        DeclareLaunchArgument(
+            "respawn", default_value="true", choices=["true", "false"], description="start nodes again when they end"
+        ),
     ]
-    return LaunchDescription([*arguments, *(_node(name) for name in NODES)])
+    local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
+    # What the scene node goes on from when it is started again; the file of parameters may name another.
+    journal = os.path.join(tempfile.mkdtemp(prefix="robot_cell_"), JOURNAL)
+    return LaunchDescription([*arguments, *local, *(_node(name, journal) for name in NODES)])
 
 
-def _node(name):
+def _node(name, journal):
     # An absolute path stays what it is; a relative one is meant from where the launch was started.
     cell = PathJoinSubstitution([os.getcwd(), LaunchConfiguration("cell")])
     use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
@@ -52,10 +65,35 @@ def _node(name):
         executable=f"{name}_node",
         namespace=LaunchConfiguration("namespace"),
         parameters=[
+            *([{"journal_file": journal}] if name == "scene" else []),
             LaunchConfiguration("params"),
             {"cell_file": ParameterValue(cell, value_type=str), "use_sim_time": use_sim_time},
         ],
         output="both",
-        on_exit=Shutdown(reason=f"{name}_node ended"),
+        respawn=LaunchConfiguration("respawn"),
+        respawn_delay=RESPAWN_DELAY,
+        on_exit=_Ends(f"{name}_node"),
         **condition,
     )
+
+
+class _Ends:
+    """Looks at each end of a node: nothing to do if it is started again, else the end of all."""
+
+    def __init__(self, name):
+        self._name = name
+        self._failures = 0
+        self._first = True
+        self._started = time.monotonic()
+
+    def __call__(self, event, context):
+        """What launch is to do about an end of the node."""
+        now = time.monotonic()
+        lasted, self._started = now - self._started, now + RESPAWN_DELAY
+        first, self._first = self._first, False
+        self._failures = NODE_RULE.failures_after(self._failures, lasted, event.returncode)
+        respawns = LaunchConfiguration("respawn").perform(context) == "true"
+        if respawns and not NODE_RULE.gives_up(self._failures, event.returncode, first):
+            return None
+        often = f" {self._failures} times in a row soon after its start" if self._failures > 1 else ""
+        return [Shutdown(reason=f"{self._name} ended{often}, with status {event.returncode}")]

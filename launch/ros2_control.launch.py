@@ -5,14 +5,18 @@ one with simulated_robot:=false. The execution node hands trajectories to the jo
 no commands. Needs the packages that docs/ros2_control.md names.
 """
 
+import os
+
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from robot_cell_planner.nodes.localhost import localhost_variables
 
 PACKAGE = "robot_cell_planner"
 CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")
@@ -60,7 +64,10 @@ def generate_launch_description():
             "simulated_robot": "false",
         }.items(),
     )
-    return LaunchDescription([*arguments, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)])
+    local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
+    return LaunchDescription(
+        [*arguments, *local, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)]
+    )
 
 
 def _robot():

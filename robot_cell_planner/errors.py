@@ -7,8 +7,34 @@ limits. The names of compas_fab are kept where it has one. `ERRORS_BY_CODE` is t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+# Bounds of what an error quotes: names and texts from outside can be of any size.
+MAX_MESSAGE = 4_000  # [characters]
+MAX_SUBJECT = 300
+MAX_ENTRIES = 300  # subjects, and values
+
+
+def bounded(text: str, most: int = MAX_MESSAGE) -> str:
+    """The text, its middle left out if it has more than `most` characters."""
+    if len(text) <= most:
+        return text
+    kept = most // 2
+    return f"{text[:kept]} ... {len(text) - 2 * kept} characters left out ... {text[-kept:]}"
+
+
+def _bounded_subjects(subjects: Iterable[object]) -> tuple[str, ...]:
+    names = tuple(subjects)
+    listed = tuple(bounded(str(name), MAX_SUBJECT) for name in names[:MAX_ENTRIES])
+    return listed if len(names) <= MAX_ENTRIES else (*listed, f"and {len(names) - MAX_ENTRIES} more")
+
+
+def told_apart(value: float, limit: float) -> tuple[str, str]:
+    """Two numbers as text, with six digits or as many as it takes to see that they differ."""
+    texts = [(f"{value:.{digits}g}", f"{limit:.{digits}g}") for digits in range(6, 18)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 @dataclass(frozen=True)
@@ -22,12 +48,17 @@ class Value:
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        against = "" if self.limit is None else f" (limit {self.limit:.6g}{unit})"
-        return f"{self.name} = {self.value:.6g}{unit}{against}"
+        if self.limit is None:
+            return f"{self.name} = {self.value:.6g}{unit}"
+        value, limit = told_apart(self.value, self.limit)
+        return f"{self.name} = {value}{unit} (limit {limit}{unit})"
 
 
 class RobotCellError(Exception):
     """Base of all errors of this package.
+
+    What it quotes is bounded (MAX_MESSAGE, MAX_SUBJECT, MAX_ENTRIES), so that a name of megabytes is neither sent back
+    nor logged whole.
 
     Attributes:
         code: stable number of the kind of error, the same on the wire.
@@ -50,11 +81,12 @@ class RobotCellError(Exception):
         values: tuple[Value, ...] = (),
         partial: Any = None,
     ) -> None:
+        message = bounded(message)
         super().__init__(message)
         self.message = message
-        self.stage = stage or self.default_stage
-        self.subjects = tuple(subjects)
-        self.values = tuple(values)
+        self.stage = bounded(stage or self.default_stage, MAX_SUBJECT)
+        self.subjects = _bounded_subjects(subjects)
+        self.values = tuple(values)[:MAX_ENTRIES]
         self.partial = partial
 
     @property
@@ -97,6 +129,21 @@ class InvalidRequestError(RobotCellError):
     default_stage = "request"
 
 
+class InvalidValueError(InvalidRequestError, ValueError):
+    """A value that no thing of the cell and no option can have: a wrong type or length, a number out of range.
+
+    On the wire it is an invalid request. It is a ValueError too, for those who call constructors from Python.
+    """
+
+    @property
+    def name(self) -> str:
+        return InvalidRequestError.__name__
+
+    def __str__(self) -> str:
+        """Without the stage: those who met it say where."""
+        return self.message
+
+
 class UnknownNameError(RobotCellError):
     """A joint, link, group, frame, tool, body, planner or state of that name does not exist."""
 
@@ -105,7 +152,7 @@ class UnknownNameError(RobotCellError):
 
 
 class LimitExceededError(RobotCellError):
-    """Something from outside is larger than this node accepts (a count, a size, a depth)."""
+    """Something from outside is larger than this node accepts or can compute with (a count, a size, a number)."""
 
     code = 102
     default_stage = "request"
@@ -378,6 +425,18 @@ class ServiceUnavailableError(ExecutionError):
     code = 705
 
 
+class ServerLostError(ServiceUnavailableError):
+    """The node that served a request or carried out a goal ended before it was met; the goal is lost."""
+
+    code = 706
+
+
+class OutcomeUnknownError(ServiceUnavailableError):
+    """No reply came to a request that must not be sent twice; it may have been met. The message says how to tell."""
+
+    code = 707
+
+
 def _table() -> dict[int, type[RobotCellError]]:
     table: dict[int, type[RobotCellError]] = {}
     pending: list[type[RobotCellError]] = [RobotCellError]
@@ -385,7 +444,7 @@ def _table() -> dict[int, type[RobotCellError]]:
         kind = pending.pop()
         pending.extend(kind.__subclasses__())
         if kind is not RobotCellError:
-            table[kind.code] = kind
+            table.setdefault(kind.code, kind)  # a kind comes before those derived from it
     return dict(sorted(table.items()))
 
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .cell.arguments import public
 from .cell.cell import RobotCell
 from .cell.cell_file import load_cell
 from .cell.changes import Change, apply_changes
@@ -28,7 +29,7 @@ from .kinematics.targets import FrameTarget, TargetMode
 from .kinematics.transforms import world_pose
 from .planning.cartesian import CartesianRequest, plan_cartesian
 from .planning.joint_space import plan_motion
-from .planning.plan import Plan
+from .planning.plan import Plan, percent
 from .planning.request import Goals, MotionRequest, PlanningOptions
 from .planning.waypoints import FrameWaypoints
 from .simulation.simulated_cell import SimulatedCell
@@ -52,6 +53,7 @@ class OfflineCell:
     segment that was carried out.
     """
 
+    @public
     def __init__(
         self,
         cell: RobotCell,
@@ -68,6 +70,7 @@ class OfflineCell:
         self._tell = tell
 
     @classmethod
+    @public
     def load(cls, cell_file: str | Path, *, seed: int = 0, tell: Callable[[str], None] = _silent) -> OfflineCell:
         """The cell and state of a cell file.
 
@@ -89,6 +92,7 @@ class OfflineCell:
         """End the simulation."""
         self.simulation.close()
 
+    @public
     def pose(self, frame: str) -> Pose:
         """world_T_frame of any frame in the present state."""
         return world_pose(self.cell, self.state, frame)
@@ -98,6 +102,7 @@ class OfflineCell:
         scene = apply_changes(Scene(self.cell, self.state), changes, world_pose)
         self.cell, self.state = scene.cell, scene.state
 
+    @public
     def move(
         self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY, named_state: str = ""
     ) -> Plan:
@@ -117,6 +122,7 @@ class OfflineCell:
             goals = Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
         return self.follow(name, plan_motion(self.cell, self.state, MotionRequest(goals, options=self.options)))
 
+    @public
     def line(self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY) -> Plan:
         """Go to a pose along a straight line; otherwise as `move`.
 
@@ -128,6 +134,7 @@ class OfflineCell:
         waypoints = FrameWaypoints((pose,), mode=mode, reference_frame=frame)
         return self.follow(name, plan_cartesian(self.cell, self.state, CartesianRequest(waypoints)))
 
+    @public
     def follow(self, name: str, plan: Plan) -> Plan:
         """Carry out a plan, which starts from the present state.
 
@@ -143,7 +150,7 @@ class OfflineCell:
             "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
             "states": f"{plan.states_checked}",
             "path rad": f"{plan.path_length:.2f}",
-            "% proven": f"{100.0 * plan.proven:.0f}",
+            "% proven": percent(plan.proven),
         }
         if plan.clearance is not None:
             facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"
@@ -151,6 +158,7 @@ class OfflineCell:
         self.apply(SetJoints(plan.end_configuration()))
         return plan
 
+    @public
     def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:
         """Command joints of the simulated robot to positions [rad or m] for a time [s], as for a gripper; the state is
         left as it is."""
@@ -166,6 +174,7 @@ class OfflineCell:
         self._recorder.segment(name, start, simulation.time, facts)
         self._tell(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
 
+    @public
     def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:
         """Write what happened as one HTML file that plays in any browser, offline; where it was written."""
         facts = {**(summary or {}), "planner": f"{self.options.planner}, seed {self.options.seed}"}

@@ -10,6 +10,7 @@ import msgspec
 from frozendict import frozendict
 
 from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
+from .arguments import check_fields
 from .digest import digest_of
 from .frames import FrameTree
 from .mechanism import JointKind, Variable
@@ -36,6 +37,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     collision: CollisionSettings = CollisionSettings()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_keys(self.robots, "robot")
         check_keys(self.tools, "tool")
         check_keys(self.bodies, "body")

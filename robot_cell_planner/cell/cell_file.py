@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import msgspec
 
 from ..errors import FileError
+from .arguments import public
 from .cell import RobotCell
 from .cell_reader import read_cell
 from .cell_writer import cell_entries
 from .resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text, resolve_below, resolve_new, write_text
 from .serialisation import dump_yaml, from_document, to_json_document, to_yaml_document
+from .start_limits import states_beyond_limits
 from .state import RobotCellState
+
+log = logging.getLogger(__name__)
 
 READ_CELL, WRITE_CELL, READ_STATE, WRITE_STATE = "read cell", "write cell", "read state", "write state"
 
 
+@public
 def load_cell(
     file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False
 ) -> tuple[RobotCell, RobotCellState]:
@@ -25,6 +31,7 @@ def load_cell(
     What the file names may lie in the package or folder that holds it, in installed packages and below the roots.
 
     confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots too.
+    States that put a joint beyond its limits are logged as warnings.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: a file is missing or malformed.
@@ -33,9 +40,13 @@ def load_cell(
     path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_folder(enclosing_folder(path))
-    return read_cell(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
+    cell, state = read_cell(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
+    for warning in states_beyond_limits(cell, state):
+        log.warning("%s: %s", path, warning)
+    return cell, state
 
 
+@public
 def save_cell(
     file: str | Path,
     cell: RobotCell,
@@ -64,6 +75,7 @@ def save_cell(
     return text
 
 
+@public
 def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False) -> RobotCellState:
     """The state in a file of `save_state`; whether it fits a cell is for `RobotCell.check_state`.
 
@@ -74,6 +86,7 @@ def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: b
     return from_document(read_text(path, READ_STATE, roots.text_bytes), RobotCellState, str(path))
 
 
+@public
 def save_state(
     file: str | Path,
     state: RobotCellState,

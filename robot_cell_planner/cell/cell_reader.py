@@ -18,13 +18,23 @@ from .resources import NO_ROOTS, ResourceRoots
 from .robot import Robot
 from .robot_files import read_sources, robot_from_sources, sources_roots, tool_from_sources
 from .sections import ConfigurationFile, Section
-from .shape_sections import read_inertial, read_pose, read_shapes
+from .shape_sections import read_collisions, read_inertial, read_pose, read_shapes
 from .sources import ModelSources
 from .state import BodyState, RobotCellState, ToolState
 from .things import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool, rigid_tool
 from .value import WORLD
 
 STAGE = "read cell"
+CELL_KEYS = ("format", "name", "native_scale", "robots", "tools", "bodies", "frames", "collision", "state")
+MODEL_KEYS = (
+    "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
+)  # fmt: skip
+ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose")
+SHAPE_KEYS = ("collisions", "visuals", "inertial", "mass", "density")
+PLACE_KEYS = ("pose", "attached_to", "relative_to")
+STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
+BODY_KEYS = (*SHAPE_KEYS, *STATE_KEYS)
+TOOL_KEYS = (*MODEL_KEYS, *SHAPE_KEYS, *STATE_KEYS, "tcp", "tcp_link", "configuration")
 T = TypeVar("T", ToolState, BodyState, NamedFrame)
 
 
@@ -61,6 +71,7 @@ class _Reader:
 
     def cell(self) -> tuple[RobotCell, RobotCellState]:
         root = self.file.root
+        root.allow(*CELL_KEYS)
         found = root.text("format")
         if found != FORMAT:
             raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
@@ -93,6 +104,7 @@ class _Reader:
         robots: dict[str, Robot] = {}
         base_poses: dict[str, Pose] = {}
         for section in root.sections("robots"):
+            section.allow(*ROBOT_KEYS)
             sources, roots = self._sources(section, ("urdf", "srdf", "limits"))
             prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
             base_poses[section.name] = read_pose(section, "base_pose")
@@ -122,6 +134,7 @@ class _Reader:
         tools: dict[str, Tool] = {}
         states: dict[str, ToolState] = {}
         for section in root.sections("tools"):
+            section.allow(*TOOL_KEYS)
             tool = tools[section.name] = self._tool(section)
             configuration = {**tool.mechanism.neutral(), **section.number_table("configuration")}
             state = ToolState(configuration=frozendict(configuration))
@@ -135,7 +148,7 @@ class _Reader:
             sources, roots = self._sources(section, ("urdf", "limits"))
             meshes = section.choice("meshes", MeshUse, MeshUse.HULL)
             return tool_from_sources(section.name, sources, tcp, section.text("tcp_link", ""), roots, meshes)
-        collisions = read_shapes(section, "collisions", self.folder, self.roots)
+        collisions = read_collisions(section, self.folder, self.roots)
         visuals = read_shapes(section, "visuals", self.folder, self.roots)
         inertial = read_inertial(section, collisions or visuals)
         try:
@@ -147,7 +160,8 @@ class _Reader:
         bodies: dict[str, RigidBody] = {}
         states: dict[str, BodyState] = {}
         for section in root.sections("bodies"):
-            collisions = read_shapes(section, "collisions", self.folder, self.roots)
+            section.allow(*BODY_KEYS)
+            collisions = read_collisions(section, self.folder, self.roots)
             visuals = read_shapes(section, "visuals", self.folder, self.roots)
             inertial = read_inertial(section, collisions or visuals)
             try:
@@ -176,6 +190,7 @@ class _Reader:
         return result
 
     def _frame(self, section: Section) -> NamedFrame:
+        section.allow(*PLACE_KEYS)
         try:
             frame = NamedFrame(section.name, section.text("attached_to", WORLD), read_pose(section))
         except ValueError as error:
@@ -208,6 +223,7 @@ class _Reader:
 
 
 def _collision(section: Section) -> CollisionSettings:
+    section.allow("ignore_groups", "margins", "pair_margins")
     groups = section.section("ignore_groups")
     ignore = {name: groups.texts(name) for name in groups.values}
     metres = section.file.native_scale
@@ -225,6 +241,7 @@ def _collision(section: Section) -> CollisionSettings:
 
 def _configuration(section: Section, cell: RobotCell) -> frozendict[str, float]:
     """Neutral values, then those of the named states, then those given one by one."""
+    section.allow("named", "configuration")
     values = dict(cell.default_state().configuration)
     named = section.section("named")
     for group in named.values:

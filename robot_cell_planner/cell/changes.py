@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..errors import InvalidRequestError, RobotCellError
+from .arguments import public
 from .scene import Scene, WorldPose
 
 
@@ -22,6 +23,7 @@ class Change(Protocol):
         ...
 
 
+@public
 def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose) -> Scene:
     """The scene after all changes, in their order; the given one stays as it is.
 
@@ -31,10 +33,10 @@ def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose
     for index, change in enumerate(changes):
         try:
             scene = change.apply(scene, world_pose)
+        except ValueError as error:  # also those of values, which are errors of this package
+            raise InvalidRequestError(str(error), stage=f"change {index} ({type(change).__name__})") from error
         except RobotCellError as error:
             error.stage = f"change {index} ({type(change).__name__})"
             raise
-        except ValueError as error:
-            raise InvalidRequestError(str(error), stage=f"change {index} ({type(change).__name__})") from error
     scene.cell.check_state(scene.state)
     return scene

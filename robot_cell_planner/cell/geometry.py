@@ -5,16 +5,19 @@ from __future__ import annotations
 from enum import Enum
 
 import msgspec
+import numpy as np
 
+from ..errors import InvalidValueError
+from .arguments import check_fields
 from .pose import IDENTITY, Pose
-from .value import Vector3, finite, positive, vector3
+from .value import Vector3, positive, vector3
 
 MAX_SIZE = 1e4  # [m]; anything larger is a mistake of units
 
 
 def _size(value: float, what: str) -> None:
     if positive(value, what) > MAX_SIZE:
-        raise ValueError(f"{what} is {value:g} m, expected at most {MAX_SIZE:g} m")
+        raise InvalidValueError(f"{what} is {value:g} m, expected at most {MAX_SIZE:g} m")
 
 
 class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", tag_field="type"):
@@ -23,6 +26,7 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", ta
     size: Vector3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for axis, value in zip("xyz", vector3(self.size, "size"), strict=True):
             _size(value, f"box size {axis}")
 
@@ -33,6 +37,7 @@ class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="spher
     radius: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _size(self.radius, "sphere radius")
 
 
@@ -43,6 +48,7 @@ class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cyl
     length: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _size(self.radius, "cylinder radius")
         _size(self.length, "cylinder length")
 
@@ -55,6 +61,7 @@ class Capsule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="caps
     length: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _size(self.radius, "capsule radius")
         _size(self.length, "capsule length")
 
@@ -66,6 +73,7 @@ class Cone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cone", 
     length: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _size(self.radius, "cone radius")
         _size(self.length, "cone length")
 
@@ -92,8 +100,9 @@ class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", 
     use: MeshUse = MeshUse.HULL
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if 0.0 in vector3(self.scale, "mesh scale"):
-            raise ValueError(f"mesh scale {list(self.scale)} has a zero")
+            raise InvalidValueError(f"mesh scale {list(self.scale)} has a zero")
 
 
 class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="triangles", tag_field="type"):
@@ -104,14 +113,24 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
     use: MeshUse = MeshUse.HULL
 
     def __post_init__(self) -> None:
+        if not all(isinstance(rows, (tuple, list)) for rows in (self.vertices, self.faces)):
+            raise InvalidValueError("vertices and faces of a mesh are tuples of three numbers each")
         if len(self.vertices) < 3 or not self.faces:
-            raise ValueError(f"mesh has {len(self.vertices)} vertices and {len(self.faces)} faces, expected 3 and 1")
+            count = f"{len(self.vertices)} vertices and {len(self.faces)} faces"
+            raise InvalidValueError(f"mesh has {count}, expected 3 and 1")
         for index, vertex in enumerate(self.vertices):
-            finite(vertex, f"vertex {index}")
+            vector3(vertex, f"vertex {index}")
         top = len(self.vertices) - 1
         for index, face in enumerate(self.faces):
-            if min(face) < 0 or max(face) > top:
-                raise ValueError(f"face {index} is {list(face)}, expected indices from 0 to {top}")
+            if not _is_face(face, top):
+                text = str(face)[:80]
+                raise InvalidValueError(f"face {index} is {text}, expected three indices from 0 to {top}")
+
+
+def _is_face(face: object, top: int) -> bool:
+    if not isinstance(face, (tuple, list)) or len(face) != 3:
+        return False
+    return all(isinstance(index, (int, np.integer)) and 0 <= index <= top for index in face)
 
 
 Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh | Triangles
@@ -133,13 +152,14 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     texture: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for text in (self.name, self.material, self.texture):
             if "\0" in text:
-                raise ValueError(f"{text!r} has a zero byte, which messages cannot hold")
+                raise InvalidValueError(f"{text!r} has a zero byte, which messages cannot hold")
         if self.rgba is None:
             return
         if not all(0.0 <= value <= 1.0 for value in self.rgba):
-            raise ValueError(f"rgba {list(self.rgba)} leaves the range 0 to 1")
+            raise InvalidValueError(f"rgba {list(self.rgba)} leaves the range 0 to 1")
         # As much as a message holds, so that a cell is the same wherever it was sent.
         r, g, b, a = (round(value, 6) + 0.0 for value in self.rgba)
         msgspec.structs.force_setattr(self, "rgba", (r, g, b, a) if any((r, g, b, a)) else None)

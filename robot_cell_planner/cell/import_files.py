@@ -7,6 +7,7 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ..errors import FileError, InvalidRequestError
+from .arguments import public
 from .cell import RobotCell
 from .cell_file import existing_file
 from .cell_reader import read_cell
@@ -22,6 +23,7 @@ STAGE = "import"
 CELLS, ROBOTS, SDF, SCENES = (".yaml", ".yml", ".json"), (".urdf", ".xacro"), (".sdf", ".world"), (".scene",)
 
 
+@public
 def import_file(
     file: str | Path, roots: ResourceRoots = NO_ROOTS, *, prefix: str = "", confined: bool = False
 ) -> Imported:

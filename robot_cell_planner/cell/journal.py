@@ -1,82 +1,108 @@
 """The journal of a scene: every accepted change is in the file before anyone is told of it.
 
-One line a record: the CRC-32 of the text in hexadecimal, a space, the text as JSON. The first record is the whole
-scene; those after it are changes. A line that a kill or a power loss cut short at the end of the file never counted,
-since its change was not yet acknowledged; it is cut off when the journal is opened. Damage anywhere else is an error.
+`journal_format` says what the file holds. Opening it writes nothing; a file that is no journal, or a damaged one, stays
+as it is. Whenever the file is replaced by a new one, the old one is kept beside it: as `<name>.previous` where the
+journal was compacted, as `<name>.damaged` where it was repaired.
 """
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
-import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
-
-import msgspec
 
 from ..errors import JournalError
-from .difference import SceneDifference, apply_difference
+from .journal_files import PREVIOUS, create, open_locked, replace, sync_folder, write_all
+from .journal_format import FORMAT, ChangeRecord, Contents, Restored, WholeScene, header_line, read_journal, record_line
 from .revisions import AcceptedChange
 from .scene import Scene
-from .serialisation import from_json, to_json
 
-FORMAT = "robot_cell_journal/2"
-
-
-class WholeScene(msgspec.Struct, frozen=True, tag="scene", tag_field="record"):
-    """The first record: a scene at a revision. cell_revision: of the last change to its models."""
-
-    format: str
-    revision: int
-    cell_revision: int
-    scene: Scene
-
-
-class ChangeRecord(msgspec.Struct, frozen=True, tag="change", tag_field="record"):
-    """A step to the next revision."""
-
-    previous: int
-    revision: int
-    difference: SceneDifference
-    digest: str
-
-
-class Restored(msgspec.Struct, frozen=True):
-    """What a journal held."""
-
-    scene: Scene
-    revision: int
-    cell_revision: int
+log = logging.getLogger(__name__)
 
 
 class Journal:
     """An open journal file.
 
-    path: the file; it is made if it is not there. fsync: also survive a loss of power, at the price of waiting for the
-    disk. compact_after: changes after which the file is written anew with the whole scene.
+    Args:
+        path: the file; it is made if it is not there.
+        fsync: also survive a loss of power, at the price of waiting for the disk at each change.
+        compact_after: records after which the file is written anew with the whole scene.
+        repair: go on from what comes before the first damage; without it, a damaged file is refused.
+
+    Attributes:
+        restored: what the file held, None if nothing yet.
+        warning: what was left out of the file when it was opened (damage, an incomplete line), "" if nothing.
+        broken: why no more changes are taken, "" as long as they are.
 
     Raises:
-        JournalError: the file cannot be opened, is open in another process, or is damaged in other places than its end.
+        JournalError: the file cannot be opened, is open in another process, is no journal, or is damaged.
     """
 
-    def __init__(self, path: str | Path, *, fsync: bool = False, compact_after: int = 1000) -> None:
+    def __init__(
+        self, path: str | Path, *, fsync: bool = False, compact_after: int = 1000, repair: bool = False
+    ) -> None:
         self.path = Path(path)
+        self.warning = ""
+        self.broken = ""
+        self._file = Path(os.path.realpath(path))
         self._fsync = fsync
         self._compact_after = compact_after
-        self._changes = 0
-        self._cell_revision = 0
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 - it stays open
-            _lock(self._file)
+            self._handle = self._open()
         except BlockingIOError as error:
-            self._file.close()
-            raise JournalError(f"{self.path} is open in another process", subjects=(str(self.path),)) from error
+            raise JournalError(f"{path} is open in another process", subjects=(str(path),)) from error
+        except (OSError, ValueError) as error:
+            raise self._error(error) from error
+        try:
+            self._take(self._read(), repair)
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    def _open(self) -> int:
+        if not self._file.exists():
+            kept = self._file.with_name(f"{self._file.name}.{PREVIOUS}")
+            if kept.exists():
+                raise JournalError(
+                    f"{self.path} is missing, but there is {kept}, which a journal leaves when it is compacted. Rename "
+                    "that to go on from it, or remove it to begin a new journal",
+                    subjects=(str(self.path), str(kept)),
+                )
+            create(self._file, header_line(0))
+        return open_locked(self._file)
+
+    def _read(self) -> Contents:
+        with open(self._handle, "rb", closefd=False) as file:
+            return read_journal(file, str(self.path))
+
+    def _take(self, found: Contents, repair: bool) -> None:
+        self.restored: Restored | None = found.restored
+        self._length, self._records = found.length, found.records
+        self._compact_at = self._compact_after
+        self._revision = found.restored.revision if found.restored is not None else 0
+        self._cell_revision = found.restored.cell_revision if found.restored is not None else 0
+        self._must_rewrite = found.is_cut
+        if found.damage:
+            self._repair(found, repair)
+        elif found.is_cut:
+            self.warning = f"{self.path}: the last line is incomplete; its change was not acknowledged and is left out"
+
+    def _repair(self, found: Contents, allowed: bool) -> None:
+        if found.restored is None:
+            text = f"{found.damage}. The file is left as it is; nothing in it can be used"
+            raise JournalError(text, subjects=(str(self.path),))
+        if not allowed:
+            text = (
+                f"{found.damage}. The file is left as it is; repair (parameter journal_repair) goes on from revision "
+                f"{self._revision}, the last one that is whole"
+            )
+            raise JournalError(text, subjects=(str(self.path),))
+        try:
+            kept = self._rewrite(found.restored.scene, "damaged")
         except OSError as error:
-            raise JournalError(f"{self.path}: {error.strerror}", subjects=(str(self.path),)) from error
-        self.restored = self._read()
+            raise self._error(error) from error
+        self.warning = f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {kept}"
 
     def append(self, scene: Scene, change: AcceptedChange) -> None:
         """Keep a change that led to `scene`.
@@ -84,20 +110,32 @@ class Journal:
         Raises:
             JournalError: it could not be written; the change must not count then.
         """
-        if change.difference.changes_models:
-            self._cell_revision = change.revision
-        try:
-            if self._changes == 0 or self._changes >= self._compact_after:
-                self._rewrite(scene, change.revision)
-                return
+        if self.broken:
+            raise JournalError(self.broken, subjects=(str(self.path),))
+        cell_revision = change.revision if change.difference.changes_models else self._cell_revision
+        record: WholeScene | ChangeRecord
+        if self._records == 0:
+            record = WholeScene(FORMAT, change.revision, cell_revision, scene)
+        else:
             record = ChangeRecord(change.previous, change.revision, change.difference, change.digest)
-            self._write(self._file, record)
-            self._changes += 1
+        line = record_line(record)
+        try:
+            if self._must_rewrite:
+                self._rewrite_cut()
+            self._write(line, change.revision)
         except OSError as error:
-            raise JournalError(f"{self.path}: {error.strerror}", subjects=(str(self.path),)) from error
+            raise self._error(error) from error
+        self._records += 1
+        self._length += len(line)
+        self._revision, self._cell_revision = change.revision, cell_revision
+        if self._records >= self._compact_at:
+            self._compact(scene)
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file; another process may open it then."""
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle, self.broken = -1, self.broken or f"{self.path} is closed"
 
     def __enter__(self) -> Journal:
         return self
@@ -107,84 +145,65 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _write(self, file: BinaryIO, record: WholeScene | ChangeRecord) -> None:
-        text = to_json(record)
-        start = file.seek(0, os.SEEK_END)
+    def _write(self, line: bytes, revision: int) -> None:
+        """Write a record at the end, then its revision into the header; on failure the file is as before.
+
+        The header may be older than the last record after a loss of power, never newer: the record is on the disk
+        before the header is written.
+        """
         try:
-            file.write(b"%08x %s\n" % (zlib.crc32(text), text))
-            file.flush()
+            write_all(self._handle, line, self._length)
             if self._fsync:
-                os.fsync(file.fileno())
-        except OSError:
-            file.truncate(start)
+                os.fsync(self._handle)
+            write_all(self._handle, header_line(revision), 0)
+        except OSError as error:
+            self._take_back(error)
             raise
 
-    def _rewrite(self, scene: Scene, revision: int) -> None:
+    def _take_back(self, cause: OSError) -> None:
+        try:
+            os.ftruncate(self._handle, self._length)
+            write_all(self._handle, header_line(self._revision), 0)
+            if self._fsync:
+                os.fsync(self._handle)
+        except OSError as error:
+            reason = f"a change could not be written ({cause.strerror}), nor its part be removed ({error.strerror})"
+            self._break(reason)
+
+    def _rewrite_cut(self) -> None:
+        """Replace a file with an incomplete last line, or one that has nothing else, by a whole one."""
+        if self.restored is None:
+            os.ftruncate(self._handle, self._length)
+            self._must_rewrite = False
+            return
+        self._rewrite(self.restored.scene, PREVIOUS)
+
+    def _compact(self, scene: Scene) -> None:
+        """Write the file anew. Where that fails the old one, which is complete, is used on."""
+        self._compact_at = self._records + self._compact_after
+        try:
+            self._rewrite(scene, PREVIOUS)
+        except OSError as error:
+            log.warning("%s is not compacted, which is tried again later: %s", self.path, error)
+
+    def _rewrite(self, scene: Scene, kept_as: str) -> Path:
         """The file anew, with the whole scene alone; a reader finds the old file or the new one, never a part."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        file: BinaryIO = open(fresh, "w+b")  # noqa: SIM115 - it takes the place of the old one
+        record = record_line(WholeScene(FORMAT, self._revision, self._cell_revision, scene))
+        content = header_line(self._revision) + record
+        fresh, kept = replace(self._file, content, kept_as)
+        os.close(self._handle)
+        self._handle, self._length, self._records = fresh, len(content), 1
+        self._compact_at, self._must_rewrite = self._compact_after, False
         try:
-            _lock(file)
-            self._write(file, WholeScene(FORMAT, revision, self._cell_revision, scene))
-            os.fsync(file.fileno())
-            os.replace(fresh, self.path)
-            self._sync_folder()
-        except OSError:
-            file.close()
-            raise
-        self._file.close()
-        self._file = file
-        self._changes = 1
+            sync_folder(self._file.parent)
+        except OSError as error:
+            self._break(f"the folder could not be written to the disk ({error.strerror})")
+        return kept
 
-    def _sync_folder(self) -> None:
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    def _break(self, reason: str) -> None:
+        self.broken = f"{self.path}: {reason}. No more changes are taken until the journal is opened anew"
+        log.error("%s", self.broken)
 
-    def _read(self) -> Restored | None:
-        self._file.seek(0)
-        good, number, restored = 0, 0, None
-        for number, line in enumerate(self._file, start=1):
-            record = self._record(line)
-            if record is None:
-                if self._file.read(1):
-                    raise JournalError(f"{self.path}, line {number}: damaged", subjects=(str(self.path),))
-                break
-            restored = self._next(restored, record, number)
-            good += len(line)
-            self._changes += 1
-        self._file.truncate(good)
-        if restored is not None:
-            self._cell_revision = restored.cell_revision
-        return restored
-
-    def _record(self, line: bytes) -> WholeScene | ChangeRecord | None:
-        """The record of a line, or None if the line is cut short or damaged."""
-        checksum, _, text = line.rstrip(b"\n").partition(b" ")
-        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
-            return None
-        return from_json(text, WholeScene | ChangeRecord)  # type: ignore[arg-type]
-
-    def _next(self, before: Restored | None, record: WholeScene | ChangeRecord, number: int) -> Restored:
-        place = f"{self.path}, line {number}"
-        if isinstance(record, WholeScene):
-            if record.format != FORMAT:
-                raise JournalError(f"{place}: format is {record.format!r}, expected {FORMAT!r}")
-            return Restored(record.scene, record.revision, record.cell_revision)
-        if before is None or record.previous != before.revision:
-            have = "nothing" if before is None else f"revision {before.revision}"
-            raise JournalError(
-                f"{place}: revision {record.revision} follows {record.previous}, but the file has {have}"
-            )
-        scene = apply_difference(before.scene, record.difference)
-        if scene.state.digest() != record.digest:
-            raise JournalError(f"{place}: revision {record.revision} has another digest than was recorded")
-        models = record.revision if record.difference.changes_models else before.cell_revision
-        return Restored(scene, record.revision, models)
-
-
-def _lock(file: BinaryIO) -> None:
-    """Keep others from opening the file as a journal, until it is closed or its process ends in whatever way."""
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _error(self, error: OSError | ValueError) -> JournalError:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return JournalError(f"{self.path}: {reason}", subjects=(str(self.path),))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GeometryError
+from ..errors import GeometryError, InvalidValueError
 from .geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
 from .mechanism import Inertial
 from .meshes import MeshData, hull, load_mesh
@@ -37,16 +37,16 @@ def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass
     density [kg/m3] or mass [kg], one of them. A mesh counts as its hull if it is used as one or is not closed.
 
     Raises:
-        ValueError: not exactly one of density and mass, or not above zero; no shapes.
+        InvalidValueError: not exactly one of density and mass, or not above zero; no shapes.
         GeometryError: a mesh cannot be read or has no volume.
     """
     if (density is None) == (mass is None):
-        raise ValueError("give either a mass or a density")
+        raise InvalidValueError("give either a mass or a density")
     given = mass if density is None else density
     if given is None or not (math.isfinite(given) and given > 0.0):
-        raise ValueError(f"{'density' if mass is None else 'mass'} is {given}, expected a finite number above 0")
+        raise InvalidValueError(f"{'density' if mass is None else 'mass'} is {given}, expected a finite number above 0")
     if not shapes:
-        raise ValueError("mass or density needs shapes to spread over")
+        raise InvalidValueError("mass or density needs shapes to spread over")
     total = _sum([_placed(_moments(shape.geometry), shape.pose) for shape in shapes])
     factor = given if mass is None else given / total.volume
     inertia = factor * (np.trace(total.second) * np.eye(3) - total.second)
@@ -57,11 +57,11 @@ def sum_of_inertials(parts: Sequence[Inertial]) -> Inertial:
     """Several masses as one, its axes parallel to the common frame.
 
     Raises:
-        ValueError: there is none, or no mass.
+        InvalidValueError: there is none, or no mass.
     """
     mass = sum(part.mass for part in parts)
     if not mass > 0.0:
-        raise ValueError("masses to be summed are zero")
+        raise InvalidValueError("masses to be summed are zero")
     centre = sum((part.mass * np.array(part.pose.position) for part in parts), np.zeros(3)) / mass
     total = np.zeros((3, 3))
     for part in parts:

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 from frozendict import frozendict
 
-from ..errors import InvalidRequestError, ModelError, UnknownNameError, Value
+from ..errors import InvalidRequestError, InvalidValueError, ModelError, UnknownNameError, Value
+from .arguments import check_fields
 from .geometry import Shape
 from .pose import IDENTITY, Pose
 from .suggestions import unknown_name
@@ -53,8 +54,11 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     defaulted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf):
-            raise ValueError(f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one")
+            raise InvalidValueError(
+                f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one"
+            )
         # JSON has no infinite numbers: they are the defaults and left out, which msgspec decides by identity.
         if self.lower == NO_LOWER:
             msgspec.structs.force_setattr(self, "lower", NO_LOWER)
@@ -63,7 +67,7 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         for name in ("velocity", "acceleration", "jerk", "effort"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"{name} limit is {value}, expected a finite number of at least 0")
+                raise InvalidValueError(f"{name} limit is {value}, expected a finite number of at least 0")
 
 
 class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +78,7 @@ class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         finite((self.multiplier, self.offset), "mimic")
 
 
@@ -90,6 +95,9 @@ class JointExtras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     safety_controller: frozendict[str, float] = frozendict()
     blocks: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A joint; origin: pose of the joint frame in the parent link, axis: unit vector in the joint frame."""
@@ -105,12 +113,13 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extras: JointExtras = JointExtras()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "joint")
         length = math.sqrt(sum(value * value for value in vector3(self.axis, "axis")))
         if self.kind is not JointKind.FIXED and abs(length - 1.0) > 1e-6:
-            raise ValueError(f"axis {list(self.axis)} of joint {self.name} has length {length:.6g}, expected 1")
+            raise InvalidValueError(f"axis {list(self.axis)} of joint {self.name} has length {length:.6g}, expected 1")
         if self.mimic is not None and self.kind in (*COMPOUND_SUFFIXES, JointKind.FIXED):
-            raise ValueError(f"joint {self.name} is {self.kind.value} and cannot mimic another")
+            raise InvalidValueError(f"joint {self.name} is {self.kind.value} and cannot mimic another")
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -137,15 +146,16 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         finite((self.mass, *self.inertia), "inertial")
         if self.mass < 0.0:
-            raise ValueError(f"mass is {self.mass}, expected at least 0")
+            raise InvalidValueError(f"mass is {self.mass}, expected at least 0")
         if any(self.inertia):
             xx, xy, xz, yy, yz, zz = self.inertia
             moments = np.linalg.eigvalsh(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
             if moments[0] < -INERTIA_TOLERANCE * (1.0 + moments[2]):
                 listed = ", ".join(f"{moment:.4g}" for moment in moments)
-                raise ValueError(f"inertia has the principal moments {listed}, expected none below 0")
+                raise InvalidValueError(f"inertia has the principal moments {listed}, expected none below 0")
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,6 +171,7 @@ class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "link")
 
 
@@ -190,6 +201,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_keys(self.links, "link")
         check_keys(self.joints, "joint")
         children: dict[str, str] = {}

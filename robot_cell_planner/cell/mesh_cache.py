@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .private_files import make_folder
+
 MAGIC = b"robot_cell_planner mesh 1\n"
 ENVIRONMENT = "ROBOT_CELL_PLANNER_CACHE"
 ENTRY = re.compile(r"[0-9a-f]{64}")
@@ -68,7 +70,7 @@ def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: N
     body = counts + vertices.astype("<f8").tobytes() + faces.astype("<i4").tobytes()
     temporary = ""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
         with os.fdopen(handle, "wb") as file:
             file.write(MAGIC + hashlib.sha256(body).digest() + body)

@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, GeometryError, LimitExceededError
-from .geometry import Mesh, MeshUse, Triangles
+from .arguments import public
+from .geometry import Geometry, Mesh, MeshUse, Triangles
 from .mesh_cache import read_cached, write_cached
-from .mesh_formats import FORMATS, STAGE, parse_mesh
+from .mesh_formats import FORMATS, STAGE
+from .mesh_process import parse_mesh
 from .resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
 from .value import Vector3
 
 MAX_EXTENT = 1e5  # [m]
+THICK = 1e-4  # a mesh of this relative thickness has a hull for certain
 
 Vertices = NDArray[np.float64]
 Faces = NDArray[np.int32]
@@ -37,6 +40,7 @@ class MeshData:
         self.faces.setflags(write=False)
 
 
+@public
 def mesh_reference(
     uri: str,
     folder: str = "",
@@ -87,6 +91,27 @@ def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> st
     return hashlib.sha256(read_bytes(path, STAGE, MAX_MESH_BYTES)).hexdigest()
 
 
+def check_collision_geometry(geometry: Geometry) -> None:
+    """Refuse a mesh file that no collision check could use: what the first check would find is found on reading a cell.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite, too large, or flat where its hull is what is checked.
+        FileError, LimitExceededError: not readable.
+    """
+    if not isinstance(geometry, Mesh):
+        return
+    vertices = load_mesh(geometry).vertices
+    if geometry.use is MeshUse.HULL and _thickness(vertices) < THICK:
+        hull(geometry)
+
+
+def _thickness(vertices: Vertices) -> float:
+    """Smallest spread of points along an axis, relative to the largest."""
+    values = np.linalg.eigvalsh(np.cov(vertices.T))
+    return math.sqrt(max(float(values[0]), 0.0) / float(values[-1])) if values[-1] > 0.0 else 0.0
+
+
+@public
 def load_mesh(mesh: Mesh | Triangles) -> MeshData:
     """Vertices and faces of a mesh, scaled to metres; the same object for the same mesh while it is in the cache.
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InvalidValueError
 from .value import Vector3, finite, vector3
 
 Matrix = NDArray[np.float64]
@@ -23,7 +24,7 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     may be off unit length by up to 1e-3 and is normalised wherever it is used.
 
     Raises:
-        ValueError: numbers that are not finite, or a quaternion that is further from unit length.
+        InvalidValueError: numbers that are not finite, or a quaternion that is further from unit length.
     """
 
     position: Vector3 = (0.0, 0.0, 0.0)
@@ -32,17 +33,27 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self._is_plainly_right():
             return
-        vector3(self.position, "position")
-        norm = math.sqrt(sum(value * value for value in finite(self.quaternion, "quaternion")))
+        position, quaternion = vector3(self.position, "position"), finite(self.quaternion, "quaternion")
+        if len(quaternion) != 4:
+            raise InvalidValueError(f"quaternion has {len(quaternion)} numbers, expected 4")
+        norm = math.sqrt(sum(value * value for value in quaternion))
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-            raise ValueError(f"quaternion {list(self.quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
+            raise InvalidValueError(f"quaternion {list(quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
+        # Lists and arrays become tuples; numbers in tuples stay what they are.
+        if type(self.position) is not tuple:
+            msgspec.structs.force_setattr(self, "position", position)
+        if type(self.quaternion) is not tuple:
+            msgspec.structs.force_setattr(self, "quaternion", quaternion)
 
     def _is_plainly_right(self) -> bool:
         """A quick look that most poses pass; what fails it is looked at closely."""
+        position, quaternion = self.position, self.quaternion
+        if type(position) is not tuple or type(quaternion) is not tuple:
+            return False
         try:
-            (px, py, pz), (x, y, z, w) = self.position, self.quaternion
+            (px, py, pz), (x, y, z, w) = position, quaternion
             return math.isfinite(px + py + pz) and abs(x * x + y * y + z * z + w * w - 1.0) <= QUATERNION_TOLERANCE
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
 
     @classmethod
@@ -50,14 +61,18 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The pose of a homogeneous (4, 4) transform.
 
         Raises:
-            ValueError: the shape is wrong or the rotation part is off orthonormal by more than 1e-6.
+            InvalidValueError: the shape is wrong or the rotation part is off orthonormal by more than 1e-6.
         """
-        if matrix.shape != (4, 4):
-            raise ValueError(f"a transform has shape (4, 4), got {matrix.shape}")
+        try:
+            matrix = np.asarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as unusable:
+            raise InvalidValueError("a transform is an array (4, 4) of numbers") from unusable
+        if matrix.shape != (4, 4) or not np.isfinite(matrix).all():
+            raise InvalidValueError(f"a transform has shape (4, 4) and finite numbers, got {matrix.shape}")
         rotation = matrix[:3, :3]
         error = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
         if not error <= 1e-6 or np.linalg.det(rotation) < 0.0:
-            raise ValueError(f"rotation is not orthonormal and right-handed (off by {error:.3g})")
+            raise InvalidValueError(f"rotation is not orthonormal and right-handed (off by {error:.3g})")
         x, y, z = (float(value) for value in matrix[:3, 3])
         return cls((x, y, z), quaternion_from_rotation(rotation))
 
@@ -115,12 +130,12 @@ def normalised(quaternion: Sequence[float]) -> Quaternion:
     """The quaternion at unit length.
 
     Raises:
-        ValueError: it is zero or not finite.
+        InvalidValueError: it is zero or not finite.
     """
     x, y, z, w = finite(quaternion, "quaternion")
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     if norm < 1e-12:
-        raise ValueError(f"quaternion {[x, y, z, w]} has no direction")
+        raise InvalidValueError(f"quaternion {[x, y, z, w]} has no direction")
     return x / norm, y / norm, z / norm, w / norm
 
 

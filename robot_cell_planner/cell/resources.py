@@ -15,12 +15,16 @@ import msgspec
 from frozendict import frozendict
 
 from ..errors import FileError, LimitExceededError, ResourceError
+from .arguments import check_fields
+from .private_files import FILE_MODE
 
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}")
 PACKAGE_XML_NAME = re.compile(rb"<name>\s*([A-Za-z0-9_.\-]+)\s*</name>")
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_URI_LENGTH = 4096
+XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_\-]{1,40})[\"']")
+XML_ENCODINGS = frozenset(("iso-8859-1", "iso-8859-15", "windows-1252", "latin1"))
 
 
 class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +39,9 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folders: tuple[str, ...] = ()
     text_bytes: int = MAX_TEXT_BYTES
     mesh_bytes: int = MAX_MESH_BYTES
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def with_folder(self, folder: str | Path) -> ResourceRoots:
         """The roots and one more folder, at the end."""
@@ -165,7 +172,7 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
     """
     try:
         real = path.resolve(strict=True)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # ValueError: a zero byte, or half a character
         # A path outside is refused alike whether or not it exists, so that nothing can be learnt of the file system.
         if not _allowed(Path(os.path.normpath(path)), roots):
             raise _outside(uri, roots) from error
@@ -233,18 +240,32 @@ def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> byt
         LimitExceededError: it is larger than `limit` bytes.
     """
     try:
+        # Asked before it is opened, because opening a device can do something; and again of what was opened.
+        _require_regular(os.stat(path), path, stage)
         with open(path, "rb", buffering=0, opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),))
+            _require_regular(status, path, stage)
             if status.st_size > limit:
-                raise LimitExceededError(
-                    f"{path} has {status.st_size} bytes, expected at most {limit}", stage=stage, subjects=(str(path),)
-                )
-            return file.readall()
+                raise _too_large(path, f"{status.st_size}", limit, stage)
+            pieces = [b""]
+            # The size that a file says, and then to its end: those of the kernel say 0, and others may grow.
+            while piece := file.read(min(status.st_size, limit) + 1):
+                pieces.append(piece)
+                if sum(map(len, pieces)) > limit:
+                    raise _too_large(path, f"more than {limit}", limit, stage)
+            return b"".join(pieces)
     except (OSError, ValueError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+
+
+def _require_regular(status: os.stat_result, path: str | Path, stage: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),))
+
+
+def _too_large(path: str | Path, size: str, limit: int, stage: str) -> LimitExceededError:
+    return LimitExceededError(f"{path} has {size} bytes, expected at most {limit}", stage=stage, subjects=(str(path),))
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
@@ -253,23 +274,25 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
-    """Content of a UTF-8 file.
+    """Content of a UTF-8 file, or of an XML file that declares one of the encodings of `XML_ENCODINGS`.
 
     Raises:
-        FileError: it is missing, not readable, or not UTF-8.
+        FileError: it is missing, not readable, or not text of that encoding.
         LimitExceededError: it is larger than `limit` bytes.
     """
     data = read_bytes(path, stage, limit)
+    declared = XML_DECLARATION.match(data)
+    encoding = declared.group(1).decode().lower() if declared else "utf-8"
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding if encoding in XML_ENCODINGS else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         text = f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8 text"
         raise FileError(text, stage=stage, subjects=(str(path),)) from error
 
 
-def write_text(path: Path, text: str, stage: str, overwrite: bool) -> None:
-    """Writes a whole file or nothing; who reads meanwhile sees the old or the new one.
+def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = FILE_MODE) -> None:
+    """Writes a whole file or nothing; who reads meanwhile sees the old or the new one. An existing file keeps its mode.
 
     Raises:
         FileError: it exists and is not to be overwritten, or cannot be written.
@@ -281,7 +304,7 @@ def write_text(path: Path, text: str, stage: str, overwrite: bool) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, stat.S_IMODE(path.stat().st_mode) if path.exists() else mode)
         if overwrite:
             os.replace(temporary, path)
         else:

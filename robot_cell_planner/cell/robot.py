@@ -7,7 +7,8 @@ from functools import cached_property
 import msgspec
 from frozendict import frozendict
 
-from ..errors import ModelError, NotSupportedError, UnknownNameError
+from ..errors import InvalidValueError, ModelError, NotSupportedError, UnknownNameError
+from .arguments import check_fields
 from .mechanism import Mechanism, Variable
 from .sources import ModelSources
 from .suggestions import unknown_name
@@ -28,9 +29,10 @@ class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tip_link: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "planning group")
         if len(set(self.variables)) != len(self.variables):
-            raise ValueError(f"planning group {self.name} lists a joint twice")
+            raise InvalidValueError(f"planning group {self.name} lists a joint twice")
 
 
 class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +41,9 @@ class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: str
     second: str
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
@@ -56,6 +61,7 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
     sources: ModelSources = ModelSources()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "robot")
         check_keys(self.groups, "planning group")
         variables = {variable.name for variable in self.mechanism.variables}

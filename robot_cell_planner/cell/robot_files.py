@@ -7,7 +7,8 @@ from pathlib import Path
 
 from frozendict import frozendict
 
-from ..errors import ModelError
+from ..errors import FileError, ModelError
+from .arguments import public
 from .geometry import Mesh, MeshUse
 from .limits import read_limits, with_default_limits
 from .mechanism import Mechanism
@@ -38,7 +39,7 @@ def read_sources(
     return ModelSources(
         urdf=_description(path, xacro_arguments, roots, "read urdf"),
         srdf=_description(resolve(srdf, folder, roots), xacro_arguments, roots, "read srdf") if srdf else "",
-        limits=read_text(resolve(limits, folder, roots), "read limits", roots.text_bytes) if limits else "",
+        limits=_limits(resolve(limits, folder, roots), roots) if limits else "",
         folder=str(path.parent),
         urdf_uri=_absolute(urdf, folder),
         srdf_uri=_absolute(srdf, folder),
@@ -50,7 +51,18 @@ def read_sources(
 def _description(path: Path, arguments: Mapping[str, str], roots: ResourceRoots, stage: str) -> str:
     if path.suffix == ".xacro":
         return expand_xacro(path, arguments, roots_for(path, roots))
-    return read_text(path, stage, roots.text_bytes)
+    return _not_empty(read_text(path, stage, roots.text_bytes), path, stage)
+
+
+def _not_empty(text: str, path: Path, stage: str) -> str:
+    """The text of a file that was named, and so is not meant to say nothing."""
+    if not text.strip():
+        raise FileError(f"{path} is empty", stage=stage, subjects=(str(path),))
+    return text
+
+
+def _limits(path: Path, roots: ResourceRoots) -> str:
+    return _not_empty(read_text(path, "read limits", roots.text_bytes), path, "read limits")
 
 
 def _absolute(uri: str, folder: str | Path) -> str:
@@ -62,6 +74,7 @@ def sources_roots(sources: ModelSources, roots: ResourceRoots) -> ResourceRoots:
     return roots_for(Path(sources.folder, "urdf"), roots)
 
 
+@public
 def load_robot(
     name: str,
     urdf: str | Path,
@@ -136,6 +149,7 @@ def _mechanism(name: str, sources: ModelSources, prefix: str, roots: ResourceRoo
     return with_default_limits(mechanism)
 
 
+@public
 def load_tool(
     name: str,
     urdf: str | Path,

@@ -6,17 +6,18 @@ from collections.abc import Callable
 
 from frozendict import frozendict
 
-from ..errors import NotSupportedError
+from ..errors import FileError, GeometryError, LimitExceededError, NotSupportedError
 from .cell import RobotCell
 from .geometry import MeshUse, Shape
 from .imported import Imported
 from .mass import sum_of_inertials, uniform_inertial
 from .mechanism import Inertial
+from .meshes import check_collision_geometry
 from .pose import Pose
 from .resources import ResourceRoots
 from .sdf_document import SdfContents, SdfFile, SdfLink, read_pose
 from .sdf_frames import Reference, SdfKind
-from .sdf_shapes import read_colour, read_geometry, read_inertial
+from .sdf_shapes import placed, read_colour, read_geometry, read_inertial
 from .state import BodyState, RobotCellState
 from .things import NamedFrame, RigidBody
 from .value import WORLD
@@ -101,6 +102,11 @@ class SdfBuilder:
     def _collision(self, file: SdfFile, element: Element, pose: Pose) -> Shape | None:
         geometry = file.xml.required_child(element, "geometry")
         found = read_geometry(file.xml, geometry, file.folder, self.roots, self.mesh_use)
+        if found is not None:
+            try:
+                check_collision_geometry(found[0])
+            except (GeometryError, FileError, LimitExceededError) as error:
+                raise placed(error, file.xml, geometry) from error
         return None if found is None else Shape(found[0], pose @ found[1], file.xml.attribute(element, "name", ""))
 
     def _visual(self, file: SdfFile, element: Element, pose: Pose) -> Shape | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -58,8 +59,21 @@ class Section:
 
     def required(self, key: str) -> Any:
         if not self.has(key):
-            raise self.error(f"lacks {key!r}")
+            if key in self.values:
+                raise self.error("is empty", key)
+            near = difflib.get_close_matches(key, [name for name in self.values if name not in self.known])
+            raise self.error(f"lacks {key!r}{f'; is {near[0]!r} meant to be it?' if near else ''}")
         return self.values[key]
+
+    def allow(self, *keys: str) -> None:
+        """Refuse all other keys, before what they would have said is missed.
+
+        Raises:
+            FileError: names the key, and the nearest allowed ones.
+        """
+        for key in self.values:
+            if key not in keys:
+                raise self.error(unknown_name(f"key {key!r}", key, keys), key)
 
     def finish(self) -> None:
         """Refuse keys that are not known.

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from ..errors import GeometryError, ResourceError
+from ..errors import FileError, GeometryError, LimitExceededError, ResourceError
 from .geometry import Box, Capsule, Cone, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere, Triangles
 from .mass import uniform_inertial
 from .mechanism import Inertial
-from .meshes import mesh_reference
+from .meshes import check_collision_geometry, mesh_reference
 from .pose import IDENTITY, Pose
 from .resources import ResourceRoots
 from .sections import Section
 from .value import Vector3
 
-KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "mesh", "triangles")
+KINDS = {
+    "box": ("size",),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "cone": ("radius", "length"),
+    "mesh": ("uri", "scale", "use"),
+    "triangles": ("vertices", "faces", "use"),
+}
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 
@@ -25,6 +33,7 @@ def read_pose(parent: Section, key: str = "pose") -> Pose:
     if not parent.has(key):
         return IDENTITY
     section = parent.section(key)
+    section.allow("position", "rpy", "quaternion")
     position = section.lengths("position", ZERO)
     try:
         pose = _oriented(section, position)
@@ -44,6 +53,23 @@ def _oriented(section: Section, position: Vector3) -> Pose:
         x, y, z, w = section.numbers("quaternion", 4)
         return Pose(position, (x, y, z, w))
     return Pose(position)
+
+
+def read_collisions(parent: Section, folder: str, roots: ResourceRoots) -> tuple[Shape, ...]:
+    """The shapes in the list `collisions`, all of which can be checked; none without the key.
+
+    Raises:
+        FileError: malformed.
+        ResourceError, GeometryError: a mesh cannot be found, or cannot be checked.
+    """
+    shapes = read_shapes(parent, "collisions", folder, roots)
+    for index, shape in enumerate(shapes):
+        try:
+            check_collision_geometry(shape.geometry)
+        except (GeometryError, FileError, LimitExceededError) as error:
+            place = parent.error("", "collisions", index).message
+            raise type(error)(place + error.message, stage=error.stage, subjects=error.subjects) from error
+    return shapes
 
 
 def read_shapes(parent: Section, key: str, folder: str, roots: ResourceRoots) -> tuple[Shape, ...]:
@@ -79,6 +105,8 @@ def _shape(section: Section, folder: str, roots: ResourceRoots) -> Shape:
 
 def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
     kind = section.text("type")
+    if kind in KINDS:
+        section.allow("type", "pose", "name", "rgba", "material", "texture", *KINDS[kind])
     if kind == "box":
         return Box(section.lengths("size"))
     if kind == "sphere":
@@ -145,6 +173,7 @@ def read_inertial(section: Section, shapes: tuple[Shape, ...]) -> Inertial | Non
 
 
 def _inertial(section: Section) -> Inertial:
+    section.allow("mass", "pose", "inertia")
     ixx, ixy, ixz, iyy, iyz, izz = section.numbers("inertia", 6) if section.has("inertia") else (0.0,) * 6
     result = Inertial(section.number("mass"), read_pose(section), (ixx, ixy, ixz, iyy, iyz, izz))
     section.finish()

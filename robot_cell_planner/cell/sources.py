@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 from frozendict import frozendict
 
+from .arguments import check_fields
+
 
 class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The texts of a model, and where they came from.
@@ -22,3 +24,6 @@ class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     srdf_uri: str = ""
     limits_uri: str = ""
     xacro_arguments: frozendict[str, str] = frozendict()
+
+    def __post_init__(self) -> None:
+        check_fields(self)

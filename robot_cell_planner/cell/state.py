@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cached_property
 
 import msgspec
 from frozendict import frozendict
 
+from ..errors import InvalidValueError
+from .arguments import check_fields
 from .digest import digest_of
 from .pose import IDENTITY, Pose
-from .value import with_item
+from .value import MAX_JOINT_VALUE, check_joint_value, with_item
 
 NO_NAMES: tuple[str, ...] = ()
 
 
 def _names(names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
-        raise ValueError(f"names are listed twice: {', '.join(names)}")
+        raise InvalidValueError(f"names are listed twice: {', '.join(names)}")
 
 
 class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -37,6 +38,8 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     hidden: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        _joint_values(self.configuration)
         _names(self.touch_links)
         _names(self.touch_bodies)
 
@@ -65,6 +68,7 @@ class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     hidden: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _names(self.touch_links)
         _names(self.touch_bodies)
 
@@ -86,9 +90,19 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
     bodies: frozendict[str, BodyState] = frozendict()
 
     def __post_init__(self) -> None:
-        for name, value in self.configuration.items():
-            if not math.isfinite(value):
-                raise ValueError(f"joint {name} is {value}, expected a finite number")
+        if not self._is_plainly_right():
+            check_fields(self)
+        _joint_values(self.configuration)
+
+    def _is_plainly_right(self) -> bool:
+        """A quick look at types that most states pass; what fails it is looked at closely."""
+        kinds = (Pose, float, ToolState, BodyState)
+        mappings = (self.base_poses, self.configuration, self.tools, self.bodies)
+        return all(
+            type(mapping) is frozendict
+            and (not mapping or (set(map(type, mapping.values())) == {kind} and set(map(type, mapping)) == {str}))
+            for mapping, kind in zip(mappings, kinds, strict=True)
+        )
 
     def with_configuration(self, values: Mapping[str, float]) -> RobotCellState:
         """The state with some joint values replaced; names are not checked here but by `RobotCell.check_state`."""
@@ -114,3 +128,9 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
             "bodies": {name: body._digest for name, body in self.bodies.items()},
         }
         return digest_of(parts)
+
+
+def _joint_values(values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        if not abs(value) <= MAX_JOINT_VALUE:  # NaN neither
+            check_joint_value(value, f"joint {name}")

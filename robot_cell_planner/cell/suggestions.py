@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MAX_COMPARED = 255  # [characters] of a name; longer ones have none that is near
+
 
 def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
     """ "<text> does not exist", with the nearest existing names, or a few of them where none is near."""
     names = sorted(existing)
-    near = difflib.get_close_matches(name, names[:20_000], n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name[:MAX_COMPARED], names[:20_000], n=3, cutoff=0.6)
     if near:
         return f"{text} does not exist; nearest: {', '.join(near)}"
     if not names:

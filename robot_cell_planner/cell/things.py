@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from frozendict import frozendict
 
-from ..errors import ModelError
+from ..errors import InvalidValueError, ModelError
+from .arguments import check_fields, public
 from .geometry import Shape
 from .mechanism import Inertial, Link, Mechanism
 from .pose import IDENTITY, Pose
@@ -30,6 +31,7 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: ModelSources = ModelSources()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "tool")
         if self.tcp_link and self.tcp_link not in self.mechanism.links:
             text = unknown_name(f"link {self.tcp_link!r} of tool {self.name}", self.tcp_link, self.mechanism.links)
@@ -44,6 +46,7 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.name}/{TCP}"
 
 
+@public
 def rigid_tool(
     name: str,
     collisions: tuple[Shape, ...],
@@ -65,9 +68,10 @@ class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inertial: Inertial | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "body")
         if not self.collisions and not self.visuals:
-            raise ValueError(f"body {self.name} has no shape")
+            raise InvalidValueError(f"body {self.name} has no shape")
 
 
 class NamedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +82,7 @@ class NamedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pose: Pose = IDENTITY
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_name(self.name, "frame")
 
 
@@ -87,6 +92,9 @@ class PairMargin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: str
     second: str
     margin: float
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class CollisionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,7 +109,8 @@ class CollisionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     pair_margins: tuple[PairMargin, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         named = [*self.margins.items(), *((f"{p.first} - {p.second}", p.margin) for p in self.pair_margins)]
         for name, margin in named:
             if not 0.0 <= margin <= 10.0:
-                raise ValueError(f"safety margin of {name} is {margin} m, expected 0 to 10")
+                raise InvalidValueError(f"safety margin of {name} is {margin} m, expected 0 to 10")

@@ -10,10 +10,10 @@ import math
 
 from frozendict import frozendict
 
-from ..errors import FileError, GeometryError, ModelError, ResourceError, RobotCellError
+from ..errors import FileError, GeometryError, LimitExceededError, ModelError, ResourceError, RobotCellError
 from .geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
 from .mechanism import Inertial, Joint, JointExtras, JointKind, JointLimits, Link, Mechanism, Mimic
-from .meshes import mesh_reference
+from .meshes import check_collision_geometry, mesh_reference
 from .resources import NO_ROOTS, ResourceRoots
 from .value import WORLD, Vector3
 from .xml_reader import Element, XmlReader, tag, text_of
@@ -46,6 +46,7 @@ def read_urdf(
     Raises:
         FileError: malformed; says file, line and what was expected.
         ResourceError: a mesh is missing or outside of the roots.
+        GeometryError: a mesh of a collision element cannot be checked: garbage, empty, not finite, without a hull.
         ModelError: links and joints are no tree.
     """
     return _Reader(XmlReader(source, STAGE), folder, roots, prefix, mesh_use).mechanism(text)
@@ -135,6 +136,8 @@ class _Reader:
         rgba, material, texture = self._material(element) if visual else (None, "", "")
         try:
             form = self._geometry(forms[0], MeshUse.EXACT if visual else self.mesh_use)
+            if not visual:
+                self._check(form, forms[0])
             name = self.xml.attribute(element, "name", "")
             return Shape(form, self.xml.origin(element), name, rgba, material, texture)
         except ValueError as error:
@@ -161,6 +164,12 @@ class _Reader:
         try:
             return mesh_reference(uri, self.folder, self.roots, (x, y, z), mesh_use)
         except (ResourceError, GeometryError, FileError) as error:
+            raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
+
+    def _check(self, form: Geometry, element: Element) -> None:
+        try:
+            check_collision_geometry(form)
+        except (GeometryError, FileError, LimitExceededError) as error:
             raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
 
     def _material(self, visual: Element) -> tuple[Rgba | None, str, str]:

@@ -1,107 +1,161 @@
 """Expands one xacro file, in a process of its own: the program that `xacro_files` starts.
 
-A xacro file is a program: it includes other files and evaluates Python expressions. Here it can read below the folders
-it was given and nothing else, for a limited time and in limited memory, and its mistakes end with this process.
+A xacro file is a program: it includes other files and evaluates expressions. Here expressions come from a list of
+allowed syntax (`xacro_expressions`), and the process is confined (`sandbox`): it can read below the folders that it was
+given and nothing else, for a limited time, in limited memory, with an answer of limited length.
 
-Reads from standard input a JSON object {path, arguments, folders, shares, packages, seconds, bytes}; writes one with
-"text", or "unknown_package", or "error" and the "files" that were in work when it failed, outermost first.
+Reads from standard input a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes}; writes
+one with "text", or "unknown_package", or "error" and the "files" that were in work when it failed, outermost first.
 """
+
+from __future__ import annotations
 
 import errno
 import io
 import json
+import math
 import os
-import resource
 import sys
+from collections.abc import Iterable
+from typing import Any
 
-# The folder of this script has modules of its own, which are not to stand in for the libraries below.
-if sys.path and os.path.abspath(sys.path[0] or ".") == os.path.dirname(os.path.abspath(__file__)):
-    del sys.path[0]
+import xacro
+import yaml  # noqa: F401 - xacro would import it when files can no longer be read
+from xacro import substitution_args
 
+from .sandbox import confine
+from .sandboxed import import_folders
+from .xacro_expressions import allowed_names, evaluate
+
+LISTING_EVENTS = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.glob/2"))
 REFUSED_EVENTS = (
     "ctypes.", "ftplib.", "http.", "os.chmod", "os.chown", "os.exec", "os.fork", "os.link", "os.mkdir", "os.kill",
     "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system",
-    "os.truncate", "os.unsetenv", "pty.", "shutil.", "smtplib.", "socket.", "subprocess.", "urllib.", "webbrowser.",
+    "os.truncate", "os.unsetenv", "pty.", "shutil.", "smtplib.", "socket.", "sqlite3.", "subprocess.", "urllib.",
+    "webbrowser.",
 )  # fmt: skip
+MODULES = (".py", ".pyc", ".so")
+MAX_LINKS = 20_000
 
 
-def confine(folders: list[str], shares: list[str]) -> None:
-    """From here on only files below the folders can be opened, for reading, and nothing else be done to the system.
-
-    shares: of installed packages, which may hold symbolic links to anywhere.
-    """
-    real = [os.path.realpath(folder) for folder in folders]
-    python = [os.path.realpath(path) for path in (*sys.path, sys.prefix, sys.base_prefix) if path]
-
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open":
-            check_open(arguments[0], arguments[2])
-        elif event.startswith(REFUSED_EVENTS):
-            raise PermissionError(f"a xacro file may not do {event}")
-
-    def check_open(path: object, flags: object) -> None:
-        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            raise PermissionError(errno.EACCES, "a xacro file may not write", str(path))
-        if not isinstance(path, (str, bytes)):
-            return
-        written, name = os.path.abspath(os.fsdecode(path)), os.path.realpath(os.fsdecode(path))
-        # Modules that Python imports late are no secrets.
-        module = name.endswith((".py", ".pyc", ".so")) and below(name, python)
-        if not (below(name, real) or below(written, shares) or module):
-            reason = f"lies outside of the allowed folders ({', '.join(folders)})"
-            raise PermissionError(errno.EACCES, reason, written)
-        if os.path.exists(name) and not os.path.isfile(name):
-            raise PermissionError(errno.EACCES, "is not a regular file", written)
-
-    sys.addaudithook(watch)
+class OutsideError(Exception):
+    """A file does what it may not. No OSError, which xacro passes over for includes that are optional."""
 
 
-def below(path: str, roots: list[str]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
-
-
-class UnknownPackage(Exception):
+class UnknownPackageError(Exception):
     """$(find) names a package that the caller did not resolve yet."""
 
 
-def expand(path: str, arguments: dict[str, str], packages: dict[str, str]) -> str:
-    """The expanded text."""
-    import xacro
-    from xacro import substitution_args
+def watch(folders: list[str], shares: list[str]) -> None:
+    """From here on Python itself opens and lists only what lies below the folders.
+
+    The kernel refuses the rest of it too, where it can; this names the file and the reason. shares: of installed
+    packages, which may hold symbolic links to anywhere.
+    """
+    real = [os.path.realpath(folder) for folder in folders]
+    python = import_folders()
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open":
+            check_open(arguments[0], arguments[2])
+        elif event in LISTING_EVENTS:
+            check_place(arguments[0], importing=event == "os.listdir")  # as the import of a module does
+        elif event.startswith(REFUSED_EVENTS):
+            raise OutsideError(f"a xacro file may not do {event}")
+
+    def check_place(path: object, importing: bool) -> str:
+        if not isinstance(path, (str, bytes)):
+            return ""
+        written, name = os.path.abspath(os.fsdecode(path)), os.path.realpath(os.fsdecode(path))
+        if below(name, real) or below(written, shares) or (importing and below(name, python)):
+            return name
+        raise OutsideError(f"{written}: lies outside of the allowed folders ({', '.join(folders)})")
+
+    def check_open(path: object, flags: object) -> None:
+        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OutsideError(f"{path}: a xacro file may not write")
+        name = check_place(path, importing=str(path).endswith(MODULES))
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise OutsideError(f"{name}: is not a regular file")
+
+    sys.addaudithook(hook)
+
+
+def below(path: str, roots: Iterable[str]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def linked_files(shares: list[str]) -> list[str]:
+    """Where the symbolic links in share folders lead, which the kernel would count as outside of them."""
+    found: set[str] = set()
+    for share in shares:
+        for folder, folders, files in os.walk(share):
+            for name in (*folders, *files):
+                if len(found) < MAX_LINKS and os.path.islink(path := os.path.join(folder, name)):
+                    found.add(os.path.realpath(path))
+    return sorted(found)
+
+
+def restrict_expressions(packages: dict[str, str]) -> None:
+    """Puts the evaluation of allowed syntax in the place of Python's `eval`, in `${...}` and `$(eval ...)`."""
 
     def find(name: str) -> str:
         if name not in packages:
-            raise UnknownPackage(name)
+            raise UnknownPackageError(name)
         return packages[name]
 
+    def evaluate_extension(text: str, context: dict[str, Any]) -> str:
+        given = context.setdefault("arg", {})
+        names = dict(functions)
+        names["arg"] = lambda name: substitution_args.convert_value(substitution_args._eval_arg(name, given), "auto")
+        names["dirname"] = lambda: substitution_args._eval_dirname(context["filename"])
+        names.update({k: substitution_args.convert_value(v, "auto") for k, v in given.items() if k not in names})
+        return str(evaluate(text, names))
+
+    functions: dict[str, Any] = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+    functions.update({kind.__name__: kind for kind in (list, dict, map, str, float, int)}, true=True, false=False)
+    functions.update(env=substitution_args._eval_env, optenv=substitution_args._eval_optenv, find=find)
+    allowed_names(functions)
+    allowed_names(xacro._global_symbols)
+    xacro.safe_eval = lambda text, names, _locals=None: evaluate(text, names)
+    substitution_args._eval = evaluate_extension
     substitution_args._eval_find = find
-    return str(xacro.process_file(path, mappings=arguments).toprettyxml(indent="  "))
+
+
+def expand(task: dict[str, Any]) -> dict[str, object]:
+    """The answer to a task."""
+    try:
+        text = str(xacro.process_file(task["path"], mappings=task["arguments"]).toprettyxml(indent="  "))
+    except Exception as error:  # whatever a file can provoke is its own fault, and is told to the caller
+        inner: BaseException = error
+        while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps what it met
+            inner = inner.exc  # type: ignore[attr-defined]
+        if isinstance(inner, UnknownPackageError):
+            return {"unknown_package": str(inner)}
+        return {"error": reason(error, inner), "files": [str(file) for file in xacro.filestack or [] if file]}
+    if len(text) > task["text_bytes"]:
+        size = f"expands to {len(text)} characters, expected at most {task['text_bytes']}"
+        return {"error": size, "files": [task["path"]]}
+    return {"text": text}
+
+
+def reason(error: BaseException, inner: BaseException) -> str:
+    told = str(inner) if isinstance(inner, OutsideError) else str(error)
+    if isinstance(inner, PermissionError):
+        told = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
+    if isinstance(inner, (MemoryError, RecursionError)):
+        told = f"{type(inner).__name__}: {told}"
+    return " ".join((told or repr(error)).split())
 
 
 def main() -> None:
     task = json.load(sys.stdin)
     answer, sys.stdout = sys.stdout, io.StringIO()  # files may print
-    # Libraries come in before the gates close.
-    import xacro
-    import yaml  # noqa: F401
-
-    resource.setrlimit(resource.RLIMIT_CPU, (task["seconds"], task["seconds"]))
-    resource.setrlimit(resource.RLIMIT_AS, (task["bytes"], task["bytes"]))
-    confine(task["folders"], task["shares"])
-    try:
-        result: dict[str, object] = {"text": expand(task["path"], task["arguments"], task["packages"])}
-    except Exception as error:  # whatever a file can provoke is its own fault, and is told to the caller
-        inner: BaseException = error
-        while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps what it met
-            inner = inner.exc  # type: ignore[attr-defined]
-        if isinstance(inner, UnknownPackage):
-            result = {"unknown_package": str(inner)}
-        else:
-            told = f"{inner.filename}: {inner.strerror}" if isinstance(inner, PermissionError) else str(error)
-            message = " ".join((told or repr(error)).split())
-            result = {"error": message, "files": [str(file) for file in xacro.filestack or [] if file]}
-    json.dump(result, answer)
-
-
-if __name__ == "__main__":
-    main()
+    restrict_expressions(task["packages"])
+    readable = [*task["folders"], *task["shares"], *linked_files(task["shares"]), *import_folders()]
+    layers = confine(
+        readable, cpu_seconds=task["seconds"], memory_bytes=task["bytes"], output_bytes=8 * task["text_bytes"]
+    )
+    watch(task["folders"], task["shares"])
+    json.dump({**expand(task), "layers": layers}, answer)
+    answer.flush()

@@ -10,8 +10,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
+from ..cell.value import MAX_JOINT_VALUE
 from ..errors import InvalidRequestError, NotSupportedError
 from .arrangement import arrangement
 from .clearance import closest_of, closest_pairs
@@ -23,6 +25,7 @@ Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000
 MAX_SAMPLES = 10_000_000
 STATES_AT_ONCE = 256
+LARGEST_SQUARE = MAX_JOINT_VALUE**2
 
 
 class CollisionChecker:
@@ -39,6 +42,7 @@ class CollisionChecker:
     A checker serves the thread that made it, and no other.
     """
 
+    @public
     def __init__(
         self,
         cell: RobotCell,
@@ -218,17 +222,30 @@ class CollisionChecker:
         if threading.get_ident() != self._thread:
             text = "a collision checker serves the thread that made it, and no other"
             raise NotSupportedError(text, stage="collision")
-        q = np.asarray(q, dtype=np.float64)
-        if q.shape != self._shape:
-            expected = f"expected ({self._shape[0]},)"
-            raise InvalidRequestError(f"a configuration has shape {q.shape}, {expected}", stage="collision")
-        if not math.isfinite(q.dot(q)):
-            raise InvalidRequestError(f"a configuration is not finite: {q.tolist()}", stage="collision")
+        q = self.checked(q)
         if self._matrix is not None:
             return np.asarray(self._matrix @ q + self._base)
         full = self._base.copy()
         full[self._place] = q
         return full
+
+    def checked(self, q: Floats) -> Floats:
+        """A configuration (dof,) of numbers within `cell.value.MAX_JOINT_VALUE`, as doubles.
+
+        Raises:
+            InvalidRequestError: it has another shape, or is not finite or larger.
+        """
+        try:
+            q = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidRequestError(f"a configuration is no row of numbers: {error}", stage="collision") from error
+        if q.shape != self._shape:
+            expected = f"expected ({self._shape[0]},)"
+            raise InvalidRequestError(f"a configuration has shape {q.shape}, {expected}", stage="collision")
+        # NaN and infinity are not below either.
+        if not q.dot(q) <= LARGEST_SQUARE and not (np.abs(q) <= MAX_JOINT_VALUE).all():
+            raise InvalidRequestError(f"a configuration is {_out_of_bounds(self.variables, q)}", stage="collision")
+        return q
 
     def near_solids(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
         """Pairs of solids whose boxes come within their margin and `reach` [m] of each other at q (dof,), where
@@ -252,13 +269,17 @@ class CollisionChecker:
         self._expand_batch(configurations)
 
     def _expand_batch(self, configurations: Floats) -> Floats:
-        batch = np.asarray(configurations, dtype=np.float64)
+        try:
+            batch = np.asarray(configurations, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidRequestError(f"configurations are no table of numbers: {error}", stage="collision") from error
         if batch.ndim != 2 or batch.shape[1:] != self._shape:
             expected = f"expected (n, {self._shape[0]})"
             raise InvalidRequestError(f"configurations have shape {batch.shape}, {expected}", stage="collision")
-        bad = np.flatnonzero(~np.isfinite(batch).all(axis=1))
+        bad = np.flatnonzero(~(np.abs(batch) <= MAX_JOINT_VALUE).all(axis=1))
         if len(bad):
-            raise InvalidRequestError(f"configuration {bad[0]} is not finite", stage="collision")
+            text = f"configuration {bad[0]} is {_out_of_bounds(self.variables, batch[bad[0]])}"
+            raise InvalidRequestError(text, stage="collision")
         if len(batch):
             self._expand(batch[0])
         if self._matrix is not None:
@@ -266,6 +287,12 @@ class CollisionChecker:
         full = np.tile(self._base, (len(batch), 1))
         full[:, self._place] = batch
         return full
+
+
+def _out_of_bounds(variables: tuple[str, ...], q: Floats) -> str:
+    column = int(np.flatnonzero(~(np.abs(q) <= MAX_JOINT_VALUE))[0])
+    what = "out of bounds" if math.isfinite(q[column]) else "not finite"
+    return f"{what}: joint {variables[column]} is {q[column]:g}, expected a number within {MAX_JOINT_VALUE:g}"
 
 
 def _own_joints(matrix: Floats) -> NDArray[np.intp] | None:

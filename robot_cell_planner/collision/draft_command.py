@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(given.folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in ((f"{robot.mechanism.name}.srdf", draft.srdf), ("joint_limits.yaml", draft.limits)):
-            write_text(folder / name, text, "draft", overwrite=given.overwrite)
+            write_text(folder / name, text, "draft", given.overwrite, mode=0o644)
             print(f"wrote {folder / name}")
     except (RobotCellError, ValueError, OSError) as error:
         print(f"draft_robot: {error}", file=sys.stderr)

@@ -10,20 +10,22 @@ import numpy as np
 from frozendict import frozendict
 from numpy.typing import NDArray
 
+from ..cell.arguments import checked_fields, public
 from ..cell.cell import RobotCell
 from ..cell.drafts import draft_groups, limits_text, srdf_text
 from ..cell.robot import DisabledPair, PlanningGroup, Robot
-from ..errors import NotSupportedError
+from ..errors import InvalidValueError, NotSupportedError
 from .checker import CollisionChecker
 
 
+@checked_fields
 @dataclass(frozen=True)
 class DraftOptions:
     """samples: random configurations that are looked at. seed: of the random numbers. always: the share of samples
     [0 to 1] from which on a pair counts as always colliding.
 
     Raises:
-        ValueError: a number out of range.
+        InvalidValueError: a number out of range.
     """
 
     samples: int = 10_000
@@ -32,9 +34,9 @@ class DraftOptions:
 
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= 10_000_000:
-            raise ValueError(f"samples is {self.samples}, expected 1 to 10,000,000")
+            raise InvalidValueError(f"samples is {self.samples}, expected 1 to 10,000,000")
         if not 0.0 < self.always <= 1.0:
-            raise ValueError(f"always is {self.always}, expected above 0 and at most 1")
+            raise InvalidValueError(f"always is {self.always}, expected above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Draft:
     disabled_pairs: tuple[DisabledPair, ...]
 
 
+@public
 def draft_robot(robot: Robot, options: DraftOptions = DraftOptions()) -> Draft:
     """A first SRDF and limits file of a robot, to be kept and edited.
 

@@ -18,6 +18,20 @@ So surfaces may touch, and rounding may press them into each other by up to 10 m
 exactly on a table does not collide with it. The tolerance is ten times that of the solvers.
 """
 
+ABSOLUTE_ERROR = {"coal": 2e-6, "bullet": 2e-3}  # [m]
+RELATIVE_ERROR = 1e-5  # as a fraction of the distance
+
+
+def distance_error(distance: float, engine: str = "coal") -> float:
+    """By how much a measured distance [m] may exceed the true one [m].
+
+    Coal's solver ends at a relative tolerance of 1e-6. Its distances exceed the true ones by up to 1.1e-6 m plus 2e-6
+    of the distance (60,000 pairs of boxes, cylinders, capsules and convex meshes up to 20 m apart, against lower bounds
+    from separating planes); a claim that rests on a distance allows for several times as much. Bullet is off by up to a
+    millimetre.
+    """
+    return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * max(distance, 0.0)
+
 
 class Witness(NamedTuple):
     """Closest points of two solids, in the world [m]; distance: negative for the depth of an overlap.

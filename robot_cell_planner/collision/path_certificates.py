@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError
+from .motions.arguments import require_ascending, require_no_jump
 from .motions.certifier import FINE, MotionCertificate, MotionCertifier, Verdict
 from .motions.curves import PolynomialMotion
 
@@ -22,11 +23,11 @@ class PathCertificate:
     """The verdict about a motion of several segments.
 
     verdict: COLLIDING if a segment is, else UNDECIDED if one is, else FREE. segments: of each segment; those after the
-    first collision were not looked at and have None. proven: share of the length in joint space that is proven free.
+    first collision were not looked at and have None. proven: see `proven_fraction`.
     clearance [m]: proven to be kept all along, NaN unless free. first_open: the certificate of the first segment that
     decides the verdict, None if all are free; place: where that is, counted in waypoints. states, exact_states: looked
     at by balls and by exact distances. resolution: at which exact distances give up [rad or m]. digest: of all numbers
-    that the balls' proof rests on.
+    that the balls' proof rests on. warnings: as of `MotionCertificate`.
     """
 
     verdict: Verdict
@@ -39,6 +40,7 @@ class PathCertificate:
     exact_states: int
     resolution: float
     digest: str
+    warnings: tuple[str, ...] = ()
 
     @property
     def method(self) -> str:
@@ -73,10 +75,16 @@ def certify_trajectory(
 ) -> PathCertificate:
     """Decide about polynomials of time one after the other, as `curves.PolynomialMotion` has them; arguments and
     errors as in `MotionCertifier.certify_curve`."""
+    require_ascending(breaks)
     spans = np.diff(breaks)
+    if coefficients.ndim != 3 or len(coefficients) != len(spans) or not len(spans):
+        text = f"there are {len(breaks)} breaks for coefficients of shape {coefficients.shape}"
+        raise InvalidRequestError(text, stage="certificate")
     powers = spans[:, None] ** np.arange(coefficients.shape[1])
     ends = np.einsum("ijk,ij->ik", coefficients, powers)
     rows = np.concatenate((coefficients[:1, 0], ends))
+    for index in range(1, len(spans)):
+        require_no_jump(ends[index - 1], coefficients[index, 0], float(breaks[index]))
 
     def segment(index: int) -> tuple[MotionCertificate, float]:
         piece = PolynomialMotion(np.array((0.0, spans[index])), coefficients[index : index + 1])
@@ -86,6 +94,17 @@ def certify_trajectory(
     return _of_segments(certifier, rows, segment, margin, resolution)
 
 
+def proven_fraction(path: Floats, certified: Sequence[bool]) -> float:
+    """The fraction of a path (n, dof), by Euclidean length in joint space, whose segments have a certificate that they
+    are free; NaN for a path without length, of which there is nothing to prove.
+
+    certified: of each of the n - 1 segments.
+    """
+    lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    total = float(lengths.sum())
+    return float(lengths[np.array(certified, dtype=bool)].sum()) / total if total > 0.0 else math.nan
+
+
 def _of_segments(
     certifier: MotionCertifier,
     rows: Floats,
@@ -93,11 +112,10 @@ def _of_segments(
     margin: float,
     resolution: float,
 ) -> PathCertificate:
-    lengths = np.linalg.norm(np.diff(rows, axis=0), axis=1)
-    verdicts: list[Verdict | None] = [None] * len(lengths)
+    verdicts: list[Verdict | None] = [None] * (len(rows) - 1)
     first: MotionCertificate | None = None
     place, states, exact_states = 0.0, 0, 0
-    for index in range(len(lengths)):
+    for index in range(len(verdicts)):
         found, share = segment(index)
         verdicts[index] = found.verdict
         states, exact_states = states + found.states, exact_states + found.exact_states
@@ -106,12 +124,10 @@ def _of_segments(
             first, place = found, index + share
         if collides:
             break
-    free = np.array([verdict is Verdict.FREE for verdict in verdicts])
-    total = float(lengths.sum())
     return PathCertificate(
         verdict=Verdict.FREE if first is None else first.verdict,
         segments=tuple(verdicts),
-        proven=float(lengths[free].sum()) / total if total > 0.0 else float(free.all()),
+        proven=proven_fraction(rows, [verdict is Verdict.FREE for verdict in verdicts]),
         clearance=margin if first is None else math.nan,
         first_open=first,
         place=place,
@@ -119,6 +135,7 @@ def _of_segments(
         exact_states=exact_states,
         resolution=resolution,
         digest=_digest(certifier, margin),
+        warnings=certifier.warnings,
     )
 
 

@@ -12,10 +12,14 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from ..cell.arguments import checked_fields
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
+from ..errors import InvalidValueError
 from .owners import Owner, OwnerKind, OwnerTable
 from .settings import IgnoreGroups, Margins, common_group
+
+MAX_EXTRA_MARGIN = 10.0  # [m]
 
 
 class Step(IntEnum):
@@ -36,6 +40,7 @@ class Step(IntEnum):
 ALL_STEPS = tuple(Step)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CollisionOptions:
     """What a check covers.
@@ -43,15 +48,15 @@ class CollisionOptions:
     extra_margin: distance to keep in addition to the margins of the cell [m]. steps: those to do.
 
     Raises:
-        ValueError: the margin is not within 0 to 10 m.
+        InvalidValueError: the margin is not within 0 to 10 m.
     """
 
     extra_margin: float = 0.0
     steps: tuple[Step, ...] = ALL_STEPS
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.extra_margin <= 10.0:
-            raise ValueError(f"extra_margin is {self.extra_margin} m, expected 0 to 10")
+        if not 0.0 <= self.extra_margin <= MAX_EXTRA_MARGIN:
+            raise InvalidValueError(f"extra_margin is {self.extra_margin} m, expected 0 to {MAX_EXTRA_MARGIN:g}")
 
 
 DEFAULT_OPTIONS = CollisionOptions()

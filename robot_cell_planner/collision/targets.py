@@ -11,6 +11,7 @@ from itertools import islice
 import numpy as np
 import pinocchio as pin
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.frames import FrameTree
 from ..cell.pose import Pose
@@ -37,6 +38,7 @@ class TargetChecker:
     Joints of tools stay as the state has them. `rule_book`: who is held against whom.
     """
 
+    @public
     def __init__(
         self,
         cell: RobotCell,

@@ -9,9 +9,10 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..cell.value import Vector3, vector3
+from ..cell.value import MAX_RATE, Vector3, vector3
 from ..errors import InvalidRequestError
 from . import chain_kernels
 from .chain import Chain
@@ -57,6 +58,7 @@ class Jacobians:
         return np.asarray(self.singular_values().prod(axis=1))
 
 
+@public
 def jacobians(
     cell: RobotCell,
     state: RobotCellState,
@@ -85,7 +87,7 @@ def jacobians(
         rows = checked_configurations(configurations, names)
     rates = np.zeros_like(rows)
     if velocities is not None:
-        given = checked_configurations(np.atleast_2d(velocities), names)
+        given = checked_configurations(np.atleast_2d(velocities), names, MAX_RATE)
         if len(given) not in (1, len(rows)):
             raise InvalidRequestError(f"there are {len(given)} velocities for {len(rows)} configurations")
         rates[:] = given

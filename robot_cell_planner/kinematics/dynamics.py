@@ -8,9 +8,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..cell.value import Vector3, vector3
+from ..cell.value import MAX_JOINT_VALUE, MAX_RATE, Vector3, vector3
 from ..errors import InvalidRequestError, ModelError
 from .mechanism_model import GRAVITY
 from .model import cell_model
@@ -32,6 +33,7 @@ class Dynamics:
     outside, at the origin and in the axes of the frame that it is given for. Not for use by several threads at once.
     """
 
+    @public
     def __init__(self, cell: RobotCell, state: RobotCellState, gravity: Vector3 = DOWN) -> None:
         """gravity: in the world [m/s2].
 
@@ -51,6 +53,7 @@ class Dynamics:
         expansion = self._cell_model.expansion
         self._matrix = np.eye(len(self.variables)) if expansion is None else expansion[0]
 
+    @public
     def inverse(
         self,
         q: Array | None = None,
@@ -67,6 +70,7 @@ class Dynamics:
         ]
         return _formed(np.array(efforts) @ self._matrix, single)
 
+    @public
     def gravity(self, q: Array | None = None) -> Array:
         """Efforts that hold everything against gravity."""
         rows, single = self._rows(q)
@@ -75,11 +79,13 @@ class Dynamics:
         ]
         return _formed(np.array(efforts) @ self._matrix, single)
 
+    @public
     def mass_matrix(self, q: Array | None = None) -> Array:
         """Joint space mass matrix, (n, n) or (k, n, n): kg m2, kg m or kg."""
         rows, single = self._rows(q)
         return _formed(np.array([self._mass(full) for full in self._cell_model.expand(rows[0])]), single)
 
+    @public
     def forward(
         self,
         q: Array | None = None,
@@ -119,22 +125,24 @@ class Dynamics:
     def _rows(self, *arrays: Array | None) -> tuple[list[Array], bool]:
         """Arrays as tables of equally many rows, and whether all of them were single rows."""
         defaults = [self._cell_model.configuration(self._state)] + [np.zeros(len(self.variables))] * 2
-        tables = [self._table(given, default) for given, default in zip(arrays, defaults, strict=False)]
+        bounds = (MAX_JOINT_VALUE, MAX_RATE, MAX_RATE)
+        tables = [self._table(*entry) for entry in zip(arrays, defaults, bounds, strict=False)]
         count = max(len(table) for table in tables)
         if any(len(table) not in (1, count) for table in tables):
             raise InvalidRequestError(f"arrays have {[len(t) for t in tables]} rows, expected as many or one")
         single = all(given is None or np.ndim(given) == 1 for given in arrays)
         return [np.repeat(table, count, axis=0) if len(table) < count else table for table in tables], single
 
-    def _table(self, given: Array | None, default: Array) -> Array:
+    def _table(self, given: Array | None, default: Array, most: float) -> Array:
         table = np.atleast_2d(np.array(default if given is None else given, dtype=np.float64))
         if table.ndim != 2 or table.shape[1] != len(self.variables):
             expected = f"(k, {len(self.variables)})"
             raise InvalidRequestError(f"an array has shape {table.shape}, expected {expected}", subjects=self.variables)
-        if not np.isfinite(table).all():
-            row, column = np.argwhere(~np.isfinite(table))[0]
+        if not (np.abs(table) <= most).all():
+            row, column = np.argwhere(~(np.abs(table) <= most))[0]
             name = self.variables[column]
-            raise InvalidRequestError(f"row {row} of joint {name} is not a finite number", subjects=(name,))
+            text = f"row {row} of joint {name} is {table[row, column]:g}, expected a number within {most:g}"
+            raise InvalidRequestError(text, subjects=(name,))
         return table
 
     def _forces(self, wrenches: Mapping[str, Array]) -> tuple[object, ...]:

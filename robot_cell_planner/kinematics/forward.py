@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
-from ..cell.value import WORLD, Vector3, positive
+from ..cell.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
 from ..errors import InvalidRequestError
 from . import chain_kernels
 from .cache import IdentityCache
@@ -42,6 +43,7 @@ class _Route(NamedTuple):
 _routes: IdentityCache[_Route] = IdentityCache(size=512)
 
 
+@public
 def forward_kinematics(
     cell: RobotCell,
     state: RobotCellState,
@@ -69,6 +71,7 @@ def forward_kinematics(
     return _pose(cell, state, route, relative_to, native_scale)
 
 
+@public
 def forward_kinematics_to_frame(
     cell: RobotCell,
     state: RobotCellState,
@@ -93,6 +96,7 @@ def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: st
     return pose if native_scale is None else scaled(pose, native_scale)
 
 
+@public
 def frame_matrix(cell: RobotCell, state: RobotCellState, frame: str, relative_to: str = WORLD) -> Array:
     """relative_to_T_frame (4, 4) for the joint values of a state.
 
@@ -151,6 +155,7 @@ def scaled(pose: Pose, native_scale: float) -> Pose:
     return Pose(position, pose.quaternion)
 
 
+@public
 def all_link_poses(cell: RobotCell, state: RobotCellState, relative_to: str = WORLD) -> dict[str, Pose]:
     """Poses of all links of all robots and tools, of the tools and of their centre points, written in `relative_to`.
 
@@ -162,6 +167,7 @@ def all_link_poses(cell: RobotCell, state: RobotCellState, relative_to: str = WO
     return {name: transforms.pose(name, relative_to) for name in names}
 
 
+@public
 def forward_batch(
     cell: RobotCell,
     state: RobotCellState,
@@ -203,11 +209,11 @@ def held_chain(model: CellModel, state: RobotCellState, frame: str, variables: t
     return chain_of(model, frame, variables, tuple(zip(held, values, strict=True)))
 
 
-def checked_configurations(configurations: Array, names: tuple[str, ...]) -> Array:
-    """A C contiguous, writable copy (k, n).
+def checked_configurations(configurations: Array, names: tuple[str, ...], most: float = MAX_JOINT_VALUE) -> Array:
+    """A C contiguous, writable copy (k, n). most: largest absolute value.
 
     Raises:
-        InvalidRequestError: the array has another shape, or a number that is not finite.
+        InvalidRequestError: the array has another shape, or a number that is not finite or larger than that.
     """
     try:
         rows = np.array(configurations, dtype=np.float64, order="C")
@@ -215,10 +221,10 @@ def checked_configurations(configurations: Array, names: tuple[str, ...]) -> Arr
         raise InvalidRequestError(f"configurations are not a table of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != len(names):
         raise InvalidRequestError(f"configurations have shape {rows.shape}, expected (k, {len(names)})", subjects=names)
-    if not np.isfinite(rows).all():
-        row, column = np.argwhere(~np.isfinite(rows))[0]
+    if not (np.abs(rows) <= most).all():
+        row, column = np.argwhere(~(np.abs(rows) <= most))[0]
         raise InvalidRequestError(
-            f"joint {names[column]} of configuration {row} is {rows[row, column]}, expected a finite number",
+            f"joint {names[column]} of row {row} is {rows[row, column]:g}, expected a number within {most:g}",
             subjects=(names[column],),
         )
     return rows

@@ -10,6 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import check_fields
+from ..errors import InvalidValueError
 from . import chain_kernels
 from .chain import Chain
 
@@ -56,6 +58,7 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     timeout: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, low, high in (
             ("max_solutions", 0, 1_000_000),
             ("seed", 0, 2**64 - 1),
@@ -64,11 +67,13 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:
-                raise ValueError(f"{name} is {value!r}, expected a whole number from {low} to {high}")
+                raise InvalidValueError(f"{name} is {value!r}, expected a whole number from {low} to {high}")
         if not isinstance(self.order, IkOrder) or not isinstance(self.solver, IkSolver):
-            raise ValueError(f"order is {self.order!r} and solver {self.solver!r}, expected an IkOrder and an IkSolver")
+            raise InvalidValueError(
+                f"order is {self.order!r} and solver {self.solver!r}, expected an IkOrder and an IkSolver"
+            )
         if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0.0):
-            raise ValueError(f"timeout is {self.timeout} s, expected a finite number above 0")
+            raise InvalidValueError(f"timeout is {self.timeout} s, expected a finite number above 0")
 
 
 class IkResult(msgspec.Struct, frozen=True, eq=False):

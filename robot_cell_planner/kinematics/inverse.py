@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import RobotCellError
@@ -22,6 +23,7 @@ Explanation = Callable[[Array], tuple[str, ...]]
 DEFAULTS = IkOptions()
 
 
+@public
 def inverse_kinematics(
     cell: RobotCell,
     state: RobotCellState,
@@ -53,6 +55,7 @@ def inverse_kinematics(
     return _Selection(problem, options or DEFAULTS, is_valid, explain).collect()
 
 
+@public
 def iter_inverse_kinematics(
     cell: RobotCell,
     state: RobotCellState,

@@ -7,12 +7,13 @@ from enum import Enum
 
 import msgspec
 
+from ..cell.arguments import check_fields
 from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
 from ..cell.suggestions import unknown_name
 from ..cell.value import WORLD, Vector3, positive, vector3
-from ..errors import TargetModeMismatchError, UnknownNameError
+from ..errors import InvalidValueError, TargetModeMismatchError, UnknownNameError
 from .cache import IdentityCache
 from .model import CellModel, cell_model
 
@@ -45,15 +46,16 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     native_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not isinstance(self.mode, TargetMode):
-            raise ValueError(f"mode is {self.mode!r}, expected a TargetMode")
+            raise InvalidValueError(f"mode is {self.mode!r}, expected a TargetMode")
         positive(self.tolerance_position, "tolerance_position")
         positive(self.tolerance_angle, "tolerance_angle")
         positive(self.native_scale, "native_scale")
         if self.mode is TargetMode.FRAME and not self.frame:
-            raise ValueError("a target of mode FRAME names no frame")
+            raise InvalidValueError("a target of mode FRAME names no frame")
         if self.frame and self.mode in (TargetMode.ROBOT, TargetMode.TOOL):
-            raise ValueError(f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none")
+            raise InvalidValueError(f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none")
 
 
 class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):
@@ -62,9 +64,10 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
     pose: Pose
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         if not isinstance(self.pose, Pose):
-            raise ValueError(f"pose is a {type(self.pose).__name__}, expected a Pose")
+            raise InvalidValueError(f"pose is a {type(self.pose).__name__}, expected a Pose")
 
 
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
@@ -74,10 +77,11 @@ class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="poi
     axis: Vector3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         super().__post_init__()
         vector3(self.point, "point")
         if math.hypot(*vector3(self.axis, "axis")) < 1e-9:
-            raise ValueError(f"axis {list(self.axis)} has no direction")
+            raise InvalidValueError(f"axis {list(self.axis)} has no direction")
 
 
 Target = FrameTarget | PointAxisTarget

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.pose import Pose
 from ..cell.state import RobotCellState
@@ -56,6 +57,7 @@ class WorldTransforms:
         return self.pose(second, first)
 
 
+@public
 def world_pose(cell: RobotCell, state: RobotCellState, frame: str) -> Pose:
     """world_T_frame.
 

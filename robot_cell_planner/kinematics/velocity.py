@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..cell.value import WORLD
@@ -40,6 +41,7 @@ class VelocityBounds:
     upper: Array
 
 
+@public
 def velocities_for_twist(
     cell: RobotCell,
     state: RobotCellState,

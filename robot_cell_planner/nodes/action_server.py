@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 
 from ..errors import CancelledError, RobotCellError
-from .conversions.basic import unexpected
+from .conversions.wire_types import to_wire
 from .interrupts import Interrupt
 from .node import CellNode
 
@@ -33,45 +31,40 @@ class GoalServer:
         self._handler = handler
         self._fail = fail
         self._interrupts: dict[bytes, Interrupt] = {}
-        self._server = ActionServer(
-            node,
-            kind,
-            name,
-            self._execute,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._cancel,
-            callback_group=node.concurrent,
-        )
+        self._server = node.create_action_server(kind, name, self._execute, self._cancel)
 
     def _interrupt(self, handle: ServerGoalHandle) -> Interrupt:
         return self._interrupts.setdefault(bytes(handle.goal_id.uuid), Interrupt())
 
-    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+    def _cancel(self, handle: ServerGoalHandle) -> None:
         self._interrupt(handle).set(CancelledError("the client cancelled the goal"))
-        return CancelResponse.ACCEPT
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:
         result = self._kind.Result()
+
+        def tell(feedback: Any) -> None:
+            self._node.send_feedback(handle, feedback)
+
         interrupt = self._interrupt(handle)
         try:
             interrupt.check()
-            await self._handler(handle.request, handle.publish_feedback, interrupt, result)
+            await self._handler(handle.request, tell, interrupt, result)
+            to_wire(result, "result")
         except RobotCellError as error:
             self._node.get_logger().info(f"{self._name}: {error}")
-            self._end_early(handle, result, error)
+            return self._ended_early(handle, result, error)
         except Exception as error:
             # The last fence: a fault of ours must not leave a client waiting; it is reported whole in the log.
-            self._node.get_logger().error(f"{self._name}: {traceback.format_exc()}")
-            self._end_early(handle, result, unexpected(error, self._name))
+            return self._ended_early(handle, result, self._node.named(self._name, error))
         else:
-            handle.succeed()
+            self._node.end_goal(handle, handle.succeed)
         finally:
             del self._interrupts[bytes(handle.goal_id.uuid)]
         return result
 
-    def _end_early(self, handle: ServerGoalHandle, result: Any, error: RobotCellError) -> None:
-        self._fail(result, error)
-        if handle.is_cancel_requested and isinstance(error, CancelledError):
-            handle.canceled()
-        else:
-            handle.abort()
+    def _ended_early(self, handle: ServerGoalHandle, result: Any, error: RobotCellError) -> Any:
+        """The result of a goal that was not met."""
+        result = self._node.failed(result, lambda message: self._fail(message, error))
+        was_cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
+        self._node.end_goal(handle, handle.canceled if was_cancelled else handle.abort)
+        return result

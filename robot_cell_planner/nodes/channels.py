@@ -12,7 +12,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import StoppedError
+from ..errors import InternalError, RobotCellError, StoppedError
+from ..trajectory.barrier import STAGE, CommandBarrier, held_at
 from ..trajectory.limits import MotionLimits
 from ..trajectory.playback import Playback, PlaybackOptions, PlaybackSample
 from ..trajectory.speed_laws import SpeedLaw
@@ -35,7 +36,9 @@ class Channel:
     on_end: called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has
     been commanded, or another channel has taken its place; the last command is repeated until the channel is dropped.
     ended_at: when that was, on the steady clock [s]. failure: why it ended without that. successor: the channel that
-    takes its place when that begins, and the law by which it is to get there.
+    takes its place when that begins, and the law by which it is to get there. stands: it stands where it was when a gap
+    of the stream began, and waits to be told to go on. breach: why a command was refused; it then stops along its path,
+    or where it is if that cannot be. halted: that stop is over.
     """
 
     joints: tuple[str, ...]
@@ -53,12 +56,17 @@ class Channel:
     stopping: bool = False
     ended_at: float = math.inf
     failure: Exception | None = None
+    stands: bool = False
+    breach: RobotCellError | None = None
+    halted: bool = False
     playback: Playback | None = None
     played_at: float = math.nan
     history: deque[tuple[int, PlaybackSample]] = field(default_factory=lambda: deque(maxlen=SENT_KEPT))
 
     def __post_init__(self) -> None:
-        self.last = Playback(self.trajectory, 0.0, 0.0, self.options).sample(0.0)
+        self._path = Playback(self.trajectory, 0.0, 0.0, self.options)
+        self.last = self._path.sample(0.0)
+        self.barrier = CommandBarrier(self.joints, self.limits, self.last.positions)
 
     @property
     def ended(self) -> bool:
@@ -67,18 +75,55 @@ class Channel:
     def play(self, now: float, stamp: int, longest_gap: float) -> None:
         """Go on to what is to be commanded now, stamp [ns] in the time of messages.
 
-        After a longer gap the robot stands; it goes on from there, from rest.
+        After a longer gap the robot stands; it waits there to be told to go on, from rest. A command that would break a
+        limit is not made: it stops instead.
         """
+        sample = self._allowed(now, longest_gap) if self.breach is None else None
+        if sample is None:
+            self.stopping = True
+            sample = self._stopped(now, longest_gap)
+        self._keep(sample, now, stamp)
+
+    def _allowed(self, now: float, longest_gap: float) -> PlaybackSample | None:
+        """What is to be commanded now; None if that must not be."""
+        try:
+            sample = self._next(now, longest_gap)
+        except Exception as error:
+            # Whatever is wrong with what is played back, the stream goes on, and the robot is brought to rest.
+            self.breach = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
+            return None
+        self.breach = self.barrier.breach(sample, now)
+        return sample if self.breach is None else None
+
+    def _next(self, now: float, longest_gap: float) -> PlaybackSample:
+        """What is to be commanded now, before it is held against limits."""
         if self.playback is None:
             begins = self.begins if math.isfinite(self.begins) else now
             self.playback = Playback(self.trajectory, begins, self.scale, self.options, self.limits)
-        elif now - self.played_at > longest_gap:
-            self.playback.go_on_from(self.last.place, now)
-        self._keep(self.playback.sample(now), now, stamp)
+        elif now - self.played_at > longest_gap and not self.playback.is_still(self.played_at):
+            self.playback.stand_at(self.last.place, now)
+            self.barrier.rest()
+            self.stands = True
+        return self.playback.sample(now)
+
+    def _stopped(self, now: float, longest_gap: float) -> PlaybackSample:
+        """The next command of a stop after a breach."""
+        if not self.halted and not now - self.played_at > longest_gap:
+            sample = self._stop_step(now)
+            if sample is not None:
+                self.halted = not sample.velocities.any()
+                return sample
+        self.halted = True
+        return held_at(self.last)
+
+    def _stop_step(self, now: float) -> PlaybackSample | None:
+        """The next command of a stop along the path; None if it would break a limit."""
+        return self.barrier.stop_step(self._path.point, self.last.place, now)
 
     def _keep(self, sample: PlaybackSample, now: float, stamp: int) -> None:
         """Take note of what is commanded now, stamp [ns] in the time of messages."""
         self.last, self.played_at = sample, now
+        self.barrier.passed(sample, now)
         if self.history and stamp < self.history[-1][0]:
             self.history.clear()  # the time of messages was set back: what was sent before is not found by it any more
         self.history.append((stamp, sample))
@@ -94,6 +139,9 @@ class Channel:
                 np.where(np.array(order) >= 0, row[order], default) for row, default in zip(rows, defaults, strict=True)
             ]
             self.history.append((stamp, PlaybackSample(0.0, *merged)))
+        if self.history:
+            self.last = self.history[-1][1]
+            self.barrier.passed(self.last, predecessor.played_at)
 
     def at(self, stamp: int) -> PlaybackSample:
         """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
@@ -137,6 +185,8 @@ class Channel:
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Whether its end, or rest after a stop, is what was last played."""
+        if self.breach is not None:
+            return self.halted
         playback = self.playback
         return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
 

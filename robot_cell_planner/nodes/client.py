@@ -9,8 +9,11 @@ with CellClient("my_script") as cell:
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -19,9 +22,11 @@ from builtin_interfaces.msg import Time
 from control_msgs.action import GripperCommand
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from trajectory_msgs.msg import JointTrajectory
+from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.msg import (
@@ -45,6 +50,8 @@ from ..cell.pose import Pose
 from ..cell.resources import NO_ROOTS
 from ..cell.scene import Scene
 from ..errors import CancelledError, ServiceUnavailableError
+from .barrier import BarrierExecutor
+from .client_waits import accepted_goal, check_timeout, first_offered, reply_to, result_of_goal, wait_until_served
 from .conversions.basic import (
     configuration_to_message,
     error_from_message,
@@ -54,9 +61,12 @@ from .conversions.basic import (
 )
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
+from .localhost import keep_to_localhost
 from .node import SERVICES, CellNode, reliable
+from .server_watch import ServerWatch
+from .shared_memory import remove_unfinished_ports
 
-GRIPPER_ACTION = "gripper_controller/gripper_cmd"
+GRIPPER_ACTION, MOVE_GRIPPER = "gripper_controller/gripper_cmd", "execution/move_gripper"
 Progress = Callable[[Any], None]
 
 
@@ -64,18 +74,22 @@ class CellClient:
     """Calls to the nodes of a cell, blocking, from any thread but the node's own.
 
     patience [s]: how long a node may take to appear. Every call raises the RobotCellError that the node reported,
-    or ServiceUnavailableError if there is no node that answers.
+    ServiceUnavailableError if there is no node that answers, or ServerLostError as soon as the one that was to answer
+    has ended.
     """
 
     def __init__(self, name: str = "cell_client", namespace: str = "", patience: float = 30.0) -> None:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
+            keep_to_localhost()
+            remove_unfinished_ports()
             rclpy.init()
-        self.node = CellNode(name, namespace)
+        self.node = CellNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
         self._patience = patience
         self._clients: dict[str, Any] = {}
-        self._executor = SingleThreadedExecutor()
+        self._executor = BarrierExecutor(self.node.faults)
+        self._watches: dict[str, ServerWatch] = {}
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
         self._thread.start()
@@ -98,6 +112,8 @@ class CellClient:
         """End the node."""
         self._executor.shutdown()
         self._thread.join()
+        for watch in self._watches.values():
+            watch.close()
         self.node.destroy_node()
         if self._owns_context:
             rclpy.try_shutdown()
@@ -105,21 +121,27 @@ class CellClient:
     # Plumbing.
 
     def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
-        """Call a service and return its reply; its error report is raised."""
+        """Call a service and return its reply; its error report is raised. An idempotent request is sent again when no
+        reply has come for 3 s, then 6 s and so on (`server_watch.IDEMPOTENT`).
+
+        timeout [s]: at most a day.
+
+        Raises:
+            ServiceUnavailableError: the service does not appear, or an idempotent request gets no reply.
+            ServerLostError: its node has ended meanwhile.
+            OutcomeUnknownError: no reply came to a request that must not be sent twice, or its node has ended.
+        """
+        check_timeout(timeout)
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
-        if not client.wait_for_service(timeout_sec=self._patience):
-            raise ServiceUnavailableError(
-                f"service {name} did not appear within {self._patience:g} s; does its node run, in this domain?",
-                subjects=(name,),
-            )
-        reply = self._wait(client.call_async(request), timeout, name)
+        watch = self._watch(name, client.service_is_ready, is_action=False)
+        reply = reply_to(client, request, name, watch, timeout)
         _raise_error(reply)
         return reply
 
     def ask(self, kind: type, name: str, request: Any, attempts: int = 6, timeout: float = 10.0) -> Any:
-        """Like `call`, for what only reads: asked again if no answer comes, as when a node has just been replaced."""
+        """Like `call`, for what only reads: asked again if its node ends, or no answer comes."""
         for _ in range(attempts - 1):
             try:
                 return self.call(kind, name, request, timeout)
@@ -128,23 +150,35 @@ class CellClient:
         return self.call(kind, name, request, timeout)
 
     def act(self, kind: type, name: str, goal: Any, progress: Progress | None = None, timeout: float = 600.0) -> Any:
-        """Send a goal to an action and return its result; its error report is raised."""
+        """Send a goal to an action and return its result; its error report is raised. A goal whose result nobody waits
+        for any more is cancelled.
+
+        timeout [s]: at most a day.
+
+        Raises:
+            ServiceUnavailableError: the action does not appear, or there is no result in time.
+            ServerLostError: its node has ended, and the goal is lost; another node in its place does not know of it.
+            OutcomeUnknownError: nobody has said whether the goal was accepted.
+        """
+        check_timeout(timeout)
         if name not in self._clients:
             self._clients[name] = self._made(lambda: ActionClient(self.node, kind, name, callback_group=self._group))
         client = self._clients[name]
-        if not client.wait_for_server(timeout_sec=self._patience):
-            raise ServiceUnavailableError(
-                f"action {name} did not appear within {self._patience:g} s; does its node run, in this domain?",
-                subjects=(name,),
-            )
+        ready = client.server_is_ready
+        watch = self._watch(name, ready, is_action=True)
+        goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
-        handle = self._wait(self.send_goal(client, goal, feedback), timeout, name)
-        if not handle.accepted:
-            raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+        until = time.monotonic() + timeout
+        sent = self.send_goal(client, goal, feedback, goal_id)
         try:
-            result = self._wait(handle.get_result_async(), timeout, name).result
+            handle = accepted_goal(sent, name, watch, ready, until)
+            if not handle.accepted:
+                raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+            asks = partial(self._made, handle.get_result_async)
+            result = result_of_goal(asks, lambda: handle.status, name, watch, ready, until)
         except BaseException:
-            handle.cancel_goal_async()
+            # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
+            ClientGoalHandle(client, goal_id, kind.Impl.SendGoalService.Response()).cancel_goal_async()
             raise
         _raise_error(result)
         return result
@@ -153,13 +187,23 @@ class CellClient:
         """What `make` makes, in the executor's own thread: rclpy shows it an action client that is not whole yet."""
         return self._wait(self._executor.create_task(make), self._patience, "the thread of the client")
 
-    def send_goal(self, client: ActionClient, goal: Any, feedback: Progress | None = None) -> Any:
+    def send_goal(
+        self, client: ActionClient, goal: Any, feedback: Progress | None = None, goal_id: UUID | None = None
+    ) -> Any:
         """Send a goal, in the executor's own thread; returns the future of its handle.
 
         rclpy 9 notes two futures for a goal, one after the other; an answer that another thread takes between the two
         resolves the one that nobody has.
         """
-        return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback))
+        return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
+
+    def _watch(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerWatch:
+        """Wait until somebody serves; returns the watch over who does."""
+        if name not in self._watches:
+            self._watches[name] = ServerWatch(self.node, name, is_action)
+        what = f"{'action' if is_action else 'service'} {name}"
+        wait_until_served(what, is_ready, self._watches[name], self._patience)
+        return self._watches[name]
 
     def _wait(self, future: Any, timeout: float, name: str) -> Any:
         done = threading.Event()
@@ -212,6 +256,7 @@ class CellClient:
         timing: TimingOptions | None = None,
         group: str = "",
         progress: Progress | None = None,
+        timeout: float = 600.0,
     ) -> MotionPlan:
         """A motion in joint space to any of the goals, timed unless `timing` says otherwise."""
         request = MotionRequest(
@@ -222,7 +267,7 @@ class CellClient:
             timing=timing or TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS),
         )
         return self.act(
-            action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress
+            action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress, timeout
         ).plan
 
     def plan_cartesian(
@@ -252,10 +297,14 @@ class CellClient:
         return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
     def move_gripper(self, position: float, effort: float = 0.0) -> Any:
-        """Move the gripper through its ros2_control action; position [m], effort [N], as that controller has them."""
-        goal = GripperCommand.Goal()
-        goal.command.position, goal.command.max_effort = float(position), float(effort)
-        return self.act(GripperCommand, GRIPPER_ACTION, goal)
+        """Move the gripper; position [m], effort [N]. Where a controller of ros2_control moves it, through its action,
+        whose result tells no reason."""
+        own = first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._patience) == MOVE_GRIPPER
+        kind, name = (action.MoveGripper, MOVE_GRIPPER) if own else (GripperCommand, GRIPPER_ACTION)
+        goal = kind.Goal()
+        command = goal if own else goal.command
+        command.position, command.max_effort = float(position), float(effort)
+        return self.act(kind, name, goal)
 
     def start_servo(self, options: ServoOptions) -> Any:
         """Begin to follow servo commands, or follow them differently from now on; returns the reply."""

@@ -240,8 +240,8 @@ class CollisionNode(CellNode):
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         if self._present is None:
-            return WARN, "no cell has come from the scene node yet", {"revision": self._replica.revision}
-        values = {"revision": self._replica.revision, "pairs checked": self._present.pairs_checked}
+            return WARN, "no cell has come from the scene node yet", self._replica.diagnostics
+        values = {**self._replica.diagnostics, "pairs checked": self._present.pairs_checked}
         if self._present.in_collision:
             return ERROR, str(self._present), values
         return OK, "the present state is free of collision", values

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from array import array
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,24 +16,20 @@ from dataclasses import dataclass
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.time import Time
-from rclpy.topic_endpoint_info import TopicEndpointInfo
-from sensor_msgs.msg import JointState
 
-from ..errors import ExecutionError, MotionBusyError, NotSupportedError
+from ..errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
 from ..trajectory.playback import PlaybackSample
 from ..trajectory.speed_laws import SpeedLaw
 from .channels import Channel
+from .command_message import CommandMessage
+from .command_topic import check_alone, moment
+from .joint_feedback import LONGEST_PAUSE
 from .scheduling import precede_in_process
 
-FIELDS = ("position", "velocity", "effort")
-OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
 Clock = Callable[[], float]
 # How far ahead a change of speed is made, so that the stream need not wait for it [s]; the next if one came too late.
 LEADS = (0.02, 0.06, 0.2)
-
-
-def _full_name(endpoint: TopicEndpointInfo) -> str:
-    return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
+Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,8 @@ class CommandStream:
     commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
     longer than this many periods counts as late. longest_gap: after a longer one the robot is taken to have stopped
     [s], and goes on from rest. hold: keep publishing the last command between motions. priority: of real time, 0 for
-    none.
+    none. forbidden(seen): asked before each command; how often commands were forbidden, and why they are now, or were
+    if that is more often than was seen.
     """
 
     def __init__(
@@ -68,13 +64,16 @@ class CommandStream:
         longest_gap: float = 0.1,
         hold: bool = False,
         priority: int = 0,
+        forbidden: Forbidden = lambda _: (0, None),
     ) -> None:
         self._priority = priority
         self._node = node
         self._publisher = publisher
         self._period = 1.0 / rate
         self._clock = clock
-        self._fields = frozenset(fields)
+        self._command = CommandMessage(fields)
+        self._forbidden = forbidden
+        self._times_forbidden = 0
         self._joints = tuple(joints)
         self._late = late_after * self._period
         self._longest_gap = longest_gap
@@ -84,7 +83,6 @@ class CommandStream:
         self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
         self._efforts: dict[str, float] = {}
         self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
-        self._message = JointState()
         self._running = True
         self._thread = threading.Thread(target=self._run, name="command stream", daemon=True)
         self._thread.start()
@@ -118,14 +116,7 @@ class CommandStream:
 
     def check_alone(self) -> None:
         """Raise ExecutionError if somebody else gives commands, too."""
-        others = [_full_name(found) for found in self._node.get_publishers_info_by_topic(self.topic)]
-        own = f"{self._node.get_namespace().rstrip('/')}/{self._node.get_name()}"
-        if own in others:
-            others.remove(own)
-        if others:
-            told = ", ".join(sorted(others))
-            text = f"{self.topic} has other publishers than this node, which the robot would obey, too: {told}"
-            raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(self.topic, *sorted(others)))
+        check_alone(self._node, self.topic)
 
     def start(self, channel: Channel, others: Mapping[str, float]) -> None:
         """Begin to play a channel back.
@@ -136,9 +127,15 @@ class CommandStream:
         Raises:
             MotionBusyError: one of its joints is moving already.
             ExecutionError: a joint that every message must have is in neither.
+            StoppedError: no command may be sent.
         """
         with self._lock:
             self._check_free(channel)
+            if not self._channels:  # what was forbidden while nothing moved, and is no more, does not matter
+                self._times_forbidden, _ = self._forbidden(self._times_forbidden)
+            _, reason = self._forbidden(self._times_forbidden)
+            if reason is not None:
+                raise reason
             moving = {name for other in self._channels for name in other.joints}
             known = set(self._commanded) - moving
             held = {name: value for name, value in others.items() if name in known}
@@ -174,7 +171,8 @@ class CommandStream:
             return channel.at(stamp)
 
     def set_scale(self, channel: Channel, scale: float) -> None:
-        """Change the speed of a channel; 0 brings it to rest on its path, and keeps it."""
+        """Change the speed of a channel; 0 brings it to rest on its path, and keeps it. One that stands after a gap of
+        the stream goes on with that."""
         if not channel.stopping:
             self._change_speed(channel, scale)
 
@@ -201,9 +199,11 @@ class CommandStream:
             with self._lock:
                 if playback.law is law and self._clock() <= start:
                     playback.follow(changed, scale)
+                    channel.stands = False
                     return
         with self._lock:
             playback.set_scale(scale, self._clock())
+            channel.stands = False
 
     def replace(self, old: Channel, new: Channel, law: SpeedLaw) -> bool:
         """Let a channel take another's place at the moment when it begins; it must move the same joints or more.
@@ -280,23 +280,34 @@ class CommandStream:
                     due, before = time.monotonic(), math.nan
                 if not self._running:
                     return
-                now, stamp = self._moment()
-                ended = self._hand_over(now)
-                self._fill(now, stamp)
-                ended += self._just_ended(now)
-                self._count(time.monotonic(), before)
-            before = time.monotonic()
-            self._publish()
+                self._times_forbidden, reason = self._forbidden(self._times_forbidden)
+                ended = self._next(before) if reason is None else self._halt(reason)
+            if reason is None:
+                before = time.monotonic()
+                self._publish()
             for channel in ended:
                 channel.on_end()
             due = self._rest_until(due + self._period)
 
-    def _moment(self) -> tuple[float, Time]:
-        """Now, on the clock of trajectories [s] and as messages have it; a gap between the two would go unnoticed."""
-        while True:
-            now, stamp = self._clock(), self._node.get_clock().now()
-            if self._clock() - now <= self._longest_gap:
-                return now, stamp
+    def _next(self, before: float) -> list[Channel]:
+        """Make the next command; before: when the last one was sent. Returns what has ended."""
+        now, stamp = moment(self._clock, self._node)
+        ended = self._hand_over(now)
+        self._fill(now, stamp)
+        ended += self._just_ended(now)
+        self._count(time.monotonic(), before)
+        return ended
+
+    def _halt(self, reason: RobotCellError) -> list[Channel]:
+        """Command nothing any more, at once; what was commanded means nothing from now on. Returns what has ended."""
+        halted = [channel for channel in self._channels if not channel.ended]
+        for channel in self._channels:
+            channel.failure = channel.failure or reason
+            channel.ended_at = min(channel.ended_at, time.monotonic())
+        self._channels = []
+        self._commanded = dict.fromkeys(self._joints, math.nan)
+        self._efforts = {}
+        return halted
 
     def _precede(self) -> None:
         """Take precedence over other threads, if that is wanted and granted."""
@@ -329,23 +340,16 @@ class CommandStream:
         """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
         for channel in self._channels:
+            faultless = channel.breach is None
             channel.play(now, stamp.nanoseconds, self._longest_gap)
+            if faultless and channel.breach is not None:
+                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.breach}")
             sample = channel.last
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
-            if "effort" in self._fields:
+            if self._command.has_efforts:
                 self._efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
-        names = list(self._commanded)
-        message = self._message
-        if len(names) != len(message.name) or names != message.name:
-            message.name = names
-        if "position" in self._fields:
-            message.position = array("d", self._commanded.values())
-        if "velocity" in self._fields:
-            message.velocity = array("d", [velocities.get(name, 0.0) for name in names])
-        if "effort" in self._fields:
-            message.effort = array("d", [self._efforts.get(name, 0.0) for name in names])
-        message.header.stamp = stamp.to_msg()
+        self._command.fill(self._commanded, velocities, self._efforts, stamp.to_msg())
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before
@@ -356,6 +360,8 @@ class CommandStream:
             if record.commands and math.isfinite(interval):
                 record.longest_interval = max(record.longest_interval, interval)
                 record.late += interval > self._late
+                if interval > LONGEST_PAUSE:
+                    record.paused_at = now
             if not record.commands:
                 record.first = now
             record.last = now
@@ -363,7 +369,7 @@ class CommandStream:
 
     def _publish(self) -> None:
         try:
-            self._publisher.publish(self._message)
+            self._publisher.publish(self._command.message)
         except Exception as error:
             # Whatever the middleware raises, whoever waits for these channels must be told; the thread goes on.
             with self._lock:

@@ -64,8 +64,10 @@ class ControllerMotion(Motion):
         return self._answered
 
     def send(self) -> None:
-        """Hand the trajectory over."""
-        goal = FollowJointTrajectory.Goal(trajectory=trajectory_to_message(slowed(self.goal.trajectory, self.scale)))
+        """Hand the trajectory over, with velocities and accelerations, so that the controller joins its points by the
+        very curve that was validated."""
+        trajectory = slowed(self.goal.trajectory.completed(), self.scale)
+        goal = FollowJointTrajectory.Goal(trajectory=trajectory_to_message(trajectory))
         tolerances = self.goal.tolerances
         goal.path_tolerance = _tolerances(self.goal, tolerances.path, tolerances.path_velocity)
         goal.goal_tolerance = _tolerances(self.goal, tolerances.goal, tolerances.goal_velocity)
@@ -127,8 +129,8 @@ class ControllerMotion(Motion):
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
-        if self.error is None and age > self._timeout:
-            self.stop(lost(age, self._timeout))
+        if self.error is None and age > self._patience.silence:
+            self.stop(lost(age, self._patience.silence))
 
     def set_override(self, override: float) -> None:
         """The trajectory was handed over with its speed; the node's applies to later ones."""

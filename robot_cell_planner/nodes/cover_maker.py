@@ -10,7 +10,7 @@ from rclpy.task import Future
 from ..cell.cell import RobotCell
 from ..cell.scene import Scene
 from ..collision.spheres.report import cover_cell, graspable
-from ..errors import GeometryError
+from ..errors import RobotCellError
 from .node import CellNode
 from .replica import SceneReplica
 from .waiting import Deadline
@@ -66,15 +66,20 @@ class CoverMaker:
         threading.Thread(target=self._make, args=arguments, name="covers", daemon=True).start()
 
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
+        warnings: tuple[str, ...] = ()
         try:
             report = cover_cell(cell, bodies=bodies)
+            warnings = report.warnings
             text = f"{report.spheres} balls cover what can move, found or made in {report.seconds:.1f} s"
-        except GeometryError as error:
-            text = f"not all geometry can be covered by balls, so that nothing is proven of motions: {error}"
-        self._node.soon(lambda: self._made(text))
+        except Exception as error:  # whoever waits for covers must not wait for ever
+            kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
+            text = f"not all geometry can be covered by balls, so that nothing is proven of motions: {kind}{error}"
+        self._node.soon(lambda: self._made(text, warnings))
 
-    def _made(self, text: str) -> None:
+    def _made(self, text: str, warnings: tuple[str, ...]) -> None:
         self._node.get_logger().info(text)
+        for warning in warnings:
+            self._node.get_logger().warning(warning)
         self._covered, self._making = self._making, NOTHING
         waiting, self._waiting = self._waiting, []
         for future in waiting:

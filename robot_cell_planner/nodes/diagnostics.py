@@ -22,12 +22,18 @@ class Diagnostics:
         self._node = node
         self._name = f"{node.get_namespace().strip('/')}/{name}".strip("/")
         self._check = check
+        self._faults = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", reliable(10))
         node.create_timer(node.parameters["diagnostics_period"], self._publish)
 
     def _publish(self) -> None:
         level, message, values = self._check()
+        faults = self._node.faults
+        failed, self._faults = faults.count - self._faults, faults.count
+        if failed:
+            level, message = ERROR, f"{message}; {failed} callbacks have failed, last {faults.latest}"
         pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        pairs.append(KeyValue(key="failed callbacks", value=str(faults.count)))
         status = DiagnosticStatus(
             level=level, name=self._name, message=message, hardware_id="robot_cell_planner", values=pairs
         )

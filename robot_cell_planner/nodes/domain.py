@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 # Domains whose ports stay below the range that Linux hands out to clients. 0 is everybody's default.
 FREE_TO_CHOOSE = range(1, 102)
+FIRST_PORT, PORTS_PER_DOMAIN = 7400, 250
+UDP_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
 @dataclass(frozen=True)
@@ -27,12 +34,26 @@ class NoFreeDomainError(RuntimeError):
     """All domains are in use."""
 
 
+def claim_name(domain: int, name: str) -> socket.socket | None:
+    """Claim the fully qualified name of a node in a domain, on this machine; the claim ends with the process, or when
+    the socket is closed. None: a node of another process has it."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    try:
+        claim.bind(f"\0robot_cell_planner/claim/{domain}/{digest}")
+    except OSError as error:
+        claim.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return claim
+
+
 def reserve_domain() -> Domain:
     """Reserve a domain in which no process of this machine takes part.
 
     Processes that choose with this function never choose the same one: each holds a name in the abstract socket
-    namespace, which ends with the process. Participants started otherwise are known by the discovery port that they
-    listen on.
+    namespace, which ends with the process. Participants started otherwise are known by the ports that they listen on.
 
     Raises:
         NoFreeDomainError: all are in use.
@@ -45,7 +66,7 @@ def reserve_domain() -> Domain:
         except OSError:
             reservation.close()
             continue
-        if not _is_discovery_port_used(number):
+        if not _has_participants(number):
             return Domain(number, reservation)
         reservation.close()
     raise NoFreeDomainError(
@@ -54,11 +75,17 @@ def reserve_domain() -> Domain:
     )
 
 
-def _is_discovery_port_used(number: int) -> bool:
-    """Whether a participant listens on the domain's discovery port (7400 + 250 d, DDSI-RTPS 2.3, section 9.6.1.1)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(("", 7400 + 250 * number))
-        except OSError:
-            return True
-    return False
+def _has_participants(number: int) -> bool:
+    """Whether a process of this computer listens on any port of a domain (7400 + 250 d and the 249 after it, DDSI-RTPS
+    2.3, section 9.6.1.1). Participants that keep to this computer have ports of their own alone, not the one that all
+    of a domain share."""
+    ports = range(FIRST_PORT + PORTS_PER_DOMAIN * number, FIRST_PORT + PORTS_PER_DOMAIN * (number + 1))
+    return any(port in ports for port in _udp_ports())
+
+
+def _udp_ports() -> Iterator[int]:
+    """The ports of all UDP sockets in this network namespace (proc(5), /proc/net/udp)."""
+    for table in UDP_TABLES:
+        with suppress(FileNotFoundError):  # a kernel without IPv6
+            for line in table.read_text().splitlines()[1:]:
+                yield int(line.split()[1].rpartition(":")[2], 16)

@@ -45,12 +45,14 @@ from .motion_permission import MotionPermission
 from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions
 from .motion_watch import MotionWatch
 from .node import LATCHED, CellNode, reliable, run, sensor
+from .path_return import patience
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
 from .scheduling import precede_in_process
 from .servo import ServoServer
 from .streamed_motion import StreamDrive
 from .trajectory_actions import TrajectoryActions
+from .trajectory_goals import LOWEST_SCALE
 
 Send = Callable[[Any], None]
 JOINT_STATES_DEPTH = 100
@@ -92,7 +94,7 @@ class ExecutionNode(CellNode):
         if self._stream is not None:
             playback = playback_options(parameters)
             drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
-        options = RunnerOptions(tolerance, parameters["joint_state_timeout"], self._joints, passive)
+        options = RunnerOptions(tolerance, patience(parameters), self._joints, passive)
         self._runner = MotionRunner(
             self,
             drive,
@@ -130,6 +132,7 @@ class ExecutionNode(CellNode):
             longest_gap=parameters["longest_gap"],
             hold=parameters["hold_when_idle"],
             priority=parameters["realtime_priority"],
+            forbidden=self._permission.forbidden,
         )
 
     def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
@@ -166,6 +169,7 @@ class ExecutionNode(CellNode):
     def _on_watch(self) -> None:
         """Read what was measured, and let the motions look at it."""
         self._feedback.look(time.monotonic())
+        self._permission.tell()
         self._look_at_clock()
         for message in self._joint_states.take():
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
@@ -181,7 +185,7 @@ class ExecutionNode(CellNode):
         self._runner.poll()
         if self._servo is not None:
             self._servo.poll()
-        if self._stream is not None and self._stream.wants_positions:
+        if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
             self._stream.hold_at(self._feedback.positions())
         self._look_for_others()
         now = time.monotonic()
@@ -250,9 +254,10 @@ class ExecutionNode(CellNode):
 
     async def _set_speed_scale(self, request: Any, response: Any) -> None:
         response.previous_scale = self._runner.override
-        if not 0.0 <= request.scale <= 1.0:
+        if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
             values = (Value("scale", request.scale, 1.0),)
-            raise InvalidRequestError("the speed scale is not within 0 to 1", subjects=("scale",), values=values)
+            text = f"the speed scale is neither 0 nor within {LOWEST_SCALE:g} to 1"
+            raise InvalidRequestError(text, subjects=("scale",), values=values)
         self._runner.set_override(request.scale)
         self._publish_status()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, Value
 from ..trajectory.playback import PlaybackOptions
-from .command_stream import FIELDS
+from .command_message import FIELDS
 from .diagnostics import DIAGNOSTIC_PARAMETERS
 from .gripper import GripperOptions
 from .parameters import Parameter, Parameters
@@ -15,6 +15,7 @@ from .trajectory_goals import ToleranceDefaults
 STREAM, CONTROLLER = "stream", "controller"
 FOLLOW_ACTION = "joint_trajectory_controller/follow_joint_trajectory"
 ENDLESS = 1e9
+LONGEST_GRIPPER_MOTION = 600.0  # [s]
 
 PARAMETERS = (
     Parameter(
@@ -65,7 +66,27 @@ PARAMETERS = (
     Parameter("appear_timeout", 5.0, "Time for robot and planning node to appear [s].", 0.1, 600.0, running=True),
     Parameter("validation_timeout", 30.0, "How long a validation may take [s].", 0.1, 600.0, running=True),
     Parameter("most_points", 100_000, "Largest number of points of a trajectory.", 1, 1_000_000, running=True),
-    Parameter("joint_state_timeout", 0.25, "Age at which joint_states count as lost [s].", 0.05, 10.0),
+    Parameter(
+        "joint_state_timeout",
+        0.25,
+        "Age at which joint_states count as missing: a motion is held on its path until they come again [s].",
+        0.05,
+        10.0,
+    ),
+    Parameter(
+        "joint_state_lost_after",
+        2.0,
+        "Age at which joint_states count as lost, and a motion ends; joint_state_timeout if that is more [s].",
+        0.05,
+        60.0,
+    ),
+    Parameter(
+        "return_time",
+        2.0,
+        "How long the robot may take to come back to its path after a pause of its process or of this one [s].",
+        0.0,
+        60.0,
+    ),
     Parameter("joint_jump", 0.5, "Largest step of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
     Parameter("start_tolerance", 0.01, "Largest distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
     Parameter("path_tolerance", 0.1, "Largest tracking error of a joint on the way [rad or m].", 0.0, ENDLESS),
@@ -140,13 +161,13 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
     """How the gripper moves.
 
     Raises:
-        InvalidRequestError: its bounds are the wrong way around.
+        InvalidRequestError: its bounds are the wrong way around, or its range takes more than ten minutes.
     """
     lower, upper = parameters["gripper_lower"], parameters["gripper_upper"]
     if not lower < upper:
         text = f"parameter gripper_lower is {lower:g}, expected below gripper_upper, {upper:g}"
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_lower", "gripper_upper"))
-    return GripperOptions(
+    options = GripperOptions(
         joint=parameters["gripper_joint"],
         lower=lower,
         upper=upper,
@@ -159,3 +180,10 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
         goal_time=parameters["gripper_goal_time"],
         allow_stalling=parameters["allow_stalling"],
     )
+    if not options.longest_motion <= LONGEST_GRIPPER_MOTION:
+        values = (Value("time", options.longest_motion, LONGEST_GRIPPER_MOTION, "s"),)
+        text = (
+            "the gripper would take too long for its range, by its parameters of range, velocity, acceleration and jerk"
+        )
+        raise InvalidRequestError(text, stage="parameters", subjects=("gripper_velocity",), values=values)
+    return options

@@ -26,7 +26,7 @@ from .motion import AT_GOAL, Motion
 from .motion_reports import follow_feedback
 from .motion_runner import MotionRunner, Outcome, Ownership, Tell
 from .node import CellNode
-from .trajectory_goals import MotionGoal, from_follow
+from .trajectory_goals import MotionGoal, check_begin, from_follow
 
 Result = FollowJointTrajectory.Result
 AHEAD = 0.5  # [s] before its time that a goal is made ready to take another's place
@@ -65,6 +65,7 @@ class FollowJointTrajectoryServer:
             partial=parameters["allow_partial_joints_goal"],
             expected=self._expected,
         )
+        check_begin(asked.begin, now)
         late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
         asked.after(late)  # all of it must not have passed
 

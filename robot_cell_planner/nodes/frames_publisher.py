@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
+from ..cell.cell import RobotCell
 from ..cell.mechanism import JointKind
 from ..cell.pose import IDENTITY, Pose
 from ..cell.robot import Robot
@@ -33,6 +34,7 @@ class FramesPublisher:
         self._node = node
         self._prefix = prefix
         self._moving: list[tuple[str, str]] = []
+        self._moving_in: RobotCell | None = None
         self._mechanisms: KeptMessages[Robot | Tool, list[TransformStamped]] = KeptMessages(self._fixed)
         self._bodies: KeptMessages[BodyState, TransformStamped] = KeptMessages(self._body)
         self._frames: KeptMessages[NamedFrame, TransformStamped] = KeptMessages(self._frame)
@@ -52,14 +54,16 @@ class FramesPublisher:
             entries.extend(fixed)
         entries.extend(self._bodies.messages(state.bodies))
         entries.extend(self._frames.messages(cell.frames))
-        parents = cell.mechanism_frames
-        self._moving = [(parents[child], child) for child in parents if child in cell.moved_frames]
         self._static_publisher.publish(TFMessage(transforms=entries))
 
     def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
-        """What depends on joint values, at a stamp [ns]."""
+        """What depends on joint values, at a stamp [ns], even before the cell's static transforms are published."""
+        cell = scene.cell
+        if self._moving_in is not cell:
+            parents = cell.mechanism_frames
+            self._moving_in, self._moving = cell, [(parents[c], c) for c in parents if c in cell.moved_frames]
         if self._moving:
-            transforms = WorldTransforms(scene.cell, state)
+            transforms = WorldTransforms(cell, state)
             time = time_to_message(stamp)
             moving = [self._transform(a, b, transforms.between(a, b), time) for a, b in self._moving]
             self._moving_publisher.publish(TFMessage(transforms=moving))

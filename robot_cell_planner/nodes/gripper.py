@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from control_msgs.action import GripperCommand
 
+from robot_cell_planner.action import MoveGripper
+
 from ..errors import InvalidRequestError, RobotCellError, StoppedError, TrackingError, Value
 from ..trajectory.limits import MotionLimits
 from ..trajectory.timing import TimingOptions, stop_at_waypoints
 from .action_server import GoalServer
+from .conversions.basic import error_to_message
 from .interrupts import Interrupt
 from .joint_feedback import JointFeedback, lost
 from .motion import AT_GOAL, Motion
@@ -21,6 +24,8 @@ from .motion_runner import MotionRunner, Ownership
 from .node import CellNode
 from .streamed_motion import StreamedMotion
 from .trajectory_goals import MotionGoal, Tolerances
+
+MOVE_GRIPPER = "execution/move_gripper"
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,12 @@ class GripperOptions:
     goal_time: float
     allow_stalling: bool
 
+    @property
+    def longest_motion(self) -> float:
+        """Time from one end of its range to the other at most [s]."""
+        way = (self.upper - self.lower) / self.velocity
+        return way + self.velocity / self.acceleration + self.acceleration / self.jerk
+
     def motion(self, start: float, position: float, max_effort: float, period: float) -> MotionGoal:
         """The goal of a GripperCommand.
 
@@ -59,7 +70,7 @@ class GripperOptions:
         endless = np.array([math.inf])
         limits = MotionLimits(
             (self.joint,),
-            -endless,
+            -endless,  # it may start a little beyond its range
             endless,
             np.array([self.velocity]),
             np.array([self.acceleration]),
@@ -75,7 +86,9 @@ class GripperOptions:
             goal_velocity=endless,
             goal_time=self.goal_time,
         )
-        return MotionGoal("gripper", (self.joint,), timed.trajectory, tolerances, efforts=np.array([max_effort]))
+        efforts = np.array([max_effort])
+        bounded = replace(limits, lower=np.array([self.lower]), upper=np.array([self.upper]))
+        return MotionGoal("gripper", (self.joint,), timed.trajectory, tolerances, efforts=efforts, limits=bounded)
 
 
 class GripperMotion(StreamedMotion):
@@ -95,9 +108,14 @@ class GripperMotion(StreamedMotion):
         now = time.monotonic()
         measured = self._feedback.get(self._options.joint)
         age = self._feedback.age(self.goal.joints, now)
-        if measured is None or age > self._timeout:
-            self.stop(lost(age, self._timeout))
+        if measured is None or age > self._patience.lost_after:
+            self.stop(lost(age, self._patience.silence))
             return
+        if not self.channel.ended and (age > self._patience.silence or self.channel.stands):
+            self._hold()
+            return
+        if self._is_held:
+            self._go_on()
         away = abs(measured.position - float(self.goal.trajectory.positions[-1, 0]))
         self._rest(measured.position, now)
         if not self.channel.ended or measured.arrival < self.channel.ended_at:
@@ -116,7 +134,8 @@ class GripperMotion(StreamedMotion):
 
 
 class GripperServer:
-    """The GripperCommand action, as ros2_control's gripper controllers offer it.
+    """The GripperCommand action, as ros2_control's gripper controllers offer it, and `execution/move_gripper`, whose
+    result says why a goal was refused or has failed; of the other's, the status of the node says it.
 
     A new goal takes the place of the one that runs: that one is stopped and aborted first. The fingers are not held
     against the cell: to touch something is what they are for.
@@ -139,10 +158,21 @@ class GripperServer:
         self._ownership = ownership
         self._period = period
         self._waiting: Interrupt | None = None
-        GoalServer(node, GripperCommand, name, self._move, self._fail)
+        GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
+        GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, _fail_with_reason)
 
-    async def _move(self, goal: Any, send: Any, interrupt: Interrupt, result: Any) -> None:
-        command = goal.command
+    async def _carry_out_command(self, goal: Any, send: Any, interrupt: Interrupt, result: Any) -> None:
+        await self._move(
+            goal.command, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), interrupt, result
+        )
+
+    async def _carry_out(self, goal: Any, send: Any, interrupt: Interrupt, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(self._told(MoveGripper.Feedback(), motion))
+
+        await self._move(goal, tell, interrupt, result)
+
+    async def _move(self, command: Any, tell: Any, interrupt: Interrupt, result: Any) -> None:
         await self._take_over(interrupt)
         with self._ownership.taken_by("gripper_command", interrupt):
             await self._runner.ready(interrupt)
@@ -152,9 +182,7 @@ class GripperServer:
             def make(*arguments: Any, **keywords: Any) -> GripperMotion:
                 return GripperMotion(self._options, *arguments, **keywords)
 
-            outcome = await self._runner.run(
-                asked, interrupt, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), None, make
-            )
+            outcome = await self._runner.run(asked, interrupt, tell, None, make)
         self._told(result, outcome.motion)
         outcome.check()
         if not result.reached_goal and not (result.stalled and self._options.allow_stalling):
@@ -189,6 +217,10 @@ class GripperServer:
         text = "the gripper has stalled" if stalled else "the gripper did not come to its goal in time"
         return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
 
-    @staticmethod
-    def _fail(result: Any, error: RobotCellError) -> None:
-        """The result has no field for a reason; the node's log has it."""
+    def _fail(self, _: Any, error: RobotCellError) -> None:
+        """The result has no field for a reason; the node's status tells it."""
+        self._runner.report(error)
+
+
+def _fail_with_reason(result: Any, error: RobotCellError) -> None:
+    result.error = error_to_message(error)

@@ -10,6 +10,11 @@ from ..errors import FeedbackLostError, InvalidRequestError, UnknownNameError, V
 
 CLOCK_STEP = 1_000_000_000  # [ns] by which stamps must be off to mean that a clock was set, not that messages overtook
 LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the whole computer, stood still
+# Joint states that come so many times later than the ones before them, and later than that, show that their publisher
+# stood still.
+LATE = 3.0
+MOST_JUMPS = 4.0  # times the largest step between messages, at most
+STILL = 1e-3  # [rad or m] that a joint which stands may move
 
 
 class Measurement(NamedTuple):
@@ -32,9 +37,10 @@ class JointFeedback:
 
     A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
     finite, jumped, a clock that was set back or ahead) is kept until it is taken. jump: the largest step of a joint
-    from one message to the next [rad or m].
+    from one message to the next [rad or m]; some times that, in proportion, where they are far apart.
 
     Age is silence while somebody listened: that of a computer which stood still as a whole is not the robot's.
+    paused_at: when the last pause ended, of this process or of a publisher's, on the steady clock [s].
     """
 
     def __init__(self, jump: float) -> None:
@@ -45,12 +51,21 @@ class JointFeedback:
         self._held_up: dict[str, int] = {}  # [ns] for how long the latest measurements may have waited to be looked at
         self.passed_over = 0
         self._faults: list[FeedbackLostError] = []
+        self._intervals: dict[str, float] = {}
+        self._anchors: dict[str, tuple[float, float]] = {}
+        self.paused_at = -math.inf
 
     def look(self, now: float) -> None:
         """To be called before messages are looked for; now: steady clock [s]."""
         if now - self._looked > LONGEST_PAUSE:
             self._paused += now - self._looked
+            self.paused_at = now
         self._looked = now
+
+    def listened(self, now: float) -> float:
+        """The steady clock [s] less all the time in which nobody looked."""
+        unlooked = now - self._looked
+        return now - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
 
     def update(
         self,
@@ -71,9 +86,26 @@ class JointFeedback:
         for index, name in enumerate(names):
             measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now, self._paused)
             if self._is_usable(name, measurement):
+                self._note(name, measurement)
                 self._joints[name] = measurement
             else:
                 self.passed_over += 1
+
+    def _note(self, name: str, new: Measurement) -> None:
+        """Take note of pauses of the publisher, and of when the joint last moved."""
+        last = self._joints.get(name)
+        if last is not None:
+            interval, usual = new.arrival - last.arrival, self._intervals.get(name, math.inf)
+            if interval > max(LONGEST_PAUSE, LATE * usual):
+                self.paused_at = new.arrival
+            self._intervals[name] = interval
+        anchor = self._anchors.get(name)
+        if anchor is None or abs(new.position - anchor[0]) > STILL:
+            self._anchors[name] = new.position, new.arrival
+
+    def stood_for(self, names: Sequence[str]) -> float:
+        """Time for which the latest measurements of joints show them standing [s]; of measured ones."""
+        return min((self._joints[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
 
     def _is_usable(self, name: str, new: Measurement) -> bool:
         if not math.isfinite(new.position):
@@ -93,16 +125,17 @@ class JointFeedback:
             text = f"the clock of joint_states was set {way}, seen at {name}"
             values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
-        elif step > self._jump:
-            text, values = f"joint_states says that {name} jumped", (Value("step", step, self._jump),)
+        elif step > (most := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MOST_JUMPS)):
+            text, values = f"joint_states says that {name} jumped", (Value("step", step, most),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
         return True
 
     def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
-        """For how long the measurement before this one may have waited to be looked at [ns]: what queued up during a
-        pause comes at once after it, and then the stamps seem to leap ahead."""
+        """For how long the measurement before this one may have waited to be sent, or to be looked at [ns]: what queued
+        up during a pause, of the publisher or of this process, comes at once after it, and then the stamps seem to leap
+        ahead."""
         waited = self._held_up.get(name, 0)
-        paused = new.paused > last.paused
+        paused = new.paused > last.paused or ahead < -round(LONGEST_PAUSE * 1e9)
         if waited or paused:
             self._held_up[name] = max(waited - (ahead if paused else max(ahead, 0)), 0)
         return waited

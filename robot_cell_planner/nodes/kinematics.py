@@ -24,8 +24,8 @@ from ..kinematics.inverse import inverse_kinematics
 from ..kinematics.targets import TargetMode, target_frame
 from ..kinematics.transforms import WorldTransforms
 from ..kinematics.warm_up import warm_up
-from .conversions.arrays import poses_to_messages
-from .conversions.basic import duration_from_message, path_from_message, pose_to_message
+from .conversions.arrays import check_scale, poses_to_messages
+from .conversions.basic import path_from_message, pose_to_message, timeout_from_message
 from .conversions.collisions import options_from_message
 from .conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
 from .conversions.models import ModelReader
@@ -160,7 +160,7 @@ class KinematicsNode(CellNode):
                 seed=message.seed,
                 max_restarts=message.max_restarts or self.parameters["ik_restarts"],
                 all_turns=message.all_turns,
-                timeout=duration_from_message(message.timeout) or self.parameters["ik_timeout"],
+                timeout=timeout_from_message(message.timeout, "options.timeout") or self.parameters["ik_timeout"],
             )
         except ValueError as error:
             raise InvalidRequestError(f"options: {error}", subjects=("options",)) from error
@@ -172,6 +172,7 @@ class KinematicsNode(CellNode):
             raise InvalidRequestError(text, subjects=("reference_frames",))
         if len(request.frames) > self.parameters["most_targets"]:
             raise LimitExceededError(f"{len(request.frames)} frames are asked for", subjects=("frames",))
+        check_scale(request.native_scale)
         if len(references) == 1:
             references *= len(request.frames)
         state = await self._replica.resolve(request.state)
@@ -182,7 +183,7 @@ class KinematicsNode(CellNode):
             response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
-        values = {"revision": self._replica.revision}
+        values = self._replica.diagnostics
         return (OK, "ready", values) if self._replica.revision else (WARN, "no cell has come yet", values)
 
 

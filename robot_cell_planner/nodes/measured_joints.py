@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from frozendict import frozendict
@@ -11,6 +10,7 @@ from ..cell.cell import RobotCell
 from ..cell.scene import joint_names
 from ..cell.state import RobotCellState
 from ..cell.suggestions import unknown_name
+from ..cell.value import MAX_JOINT_VALUE
 from ..errors import UnknownNameError
 
 CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
@@ -20,13 +20,14 @@ class MeasuredJoints:
     """The latest value and stamp of every joint, merged from any number of publishers.
 
     Names may come in any order, be a part of the cell's joints or more than them; the joints of a tool are known as
-    "tool/joint" and, where that is clear, by their own name. A value that is not finite, older than what is known, or
-    in a message whose lists differ in length is passed over and counted.
+    "tool/joint" and, where that is clear, by their own name. A value that is not finite, larger than MAX_JOINT_VALUE,
+    older than what is known, or in a message whose lists differ in length is passed over and counted.
     """
 
     def __init__(self, cell: RobotCell) -> None:
         self._stamps: dict[str, int] = {}
         self._values: dict[str, float] = {}
+        self._problem = ""
         self.passed_over = 0
         self.set_cell(cell)
 
@@ -46,6 +47,8 @@ class MeasuredJoints:
         """Take over a message; stamp in nanoseconds. True if any value was taken."""
         if len(names) != len(positions):
             self.passed_over += 1
+            if len(positions):  # without any it may be of efforts alone
+                self._problem = f"a message has {len(names)} names and {len(positions)} positions"
             return False
         taken = False
         for alias, position in zip(names, positions, strict=True):
@@ -53,12 +56,21 @@ class MeasuredJoints:
             if name is None:
                 continue
             last = self._stamps.get(name, -1)
-            if not math.isfinite(position) or last - CLOCK_STEP <= stamp < last:
+            if not abs(position) <= MAX_JOINT_VALUE:  # NaN neither
+                self.passed_over += 1
+                self._problem = f"joint {name} is {position:g}, expected {MAX_JOINT_VALUE:g} at most"
+                continue
+            if last - CLOCK_STEP <= stamp < last:
                 self.passed_over += 1
                 continue
             self._values[name], self._stamps[name] = float(position), stamp
             taken = True
         return taken
+
+    def take_problem(self) -> str:
+        """What was wrong with the latest value that no publisher should have sent, once; "" if there was none."""
+        problem, self._problem = self._problem, ""
+        return problem
 
     @property
     def values(self) -> Mapping[str, float]:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from ..errors import RobotCellError
 from ..trajectory.playback import PlaybackSample
 from .joint_feedback import JointFeedback
+from .path_return import Patience
 from .trajectory_goals import MotionGoal
 
 Array = NDArray[np.float64]
+LONGEST = 1e9  # [s] that is told to be left
 ON_PATH, AT_GOAL = "path tolerance", "goal tolerance"  # stages of tracking errors
 
 
@@ -30,11 +32,13 @@ class Phase(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Commanded and measured positions and velocities of the joints (dof,); NaN: velocities that are not measured."""
+    """Commanded and measured positions and velocities of the joints (dof,); NaN: velocities that are not measured.
+    stamp: of the oldest measurement among them [ns]."""
 
     desired: PlaybackSample
     actual: Array
     actual_velocities: Array
+    stamp: int = 0
 
     @property
     def difference(self) -> Array:
@@ -49,21 +53,26 @@ class Tracking:
 @dataclass
 class Sent:
     """The commands: how many, the longest time between two of them [s], how many came late, and when the first and last
-    were sent, on the steady clock [s]."""
+    were sent, on the steady clock [s]. paused_at: when the last pause of the stream ended, on that clock."""
 
     commands: int = 0
     longest_interval: float = 0.0
     late: int = 0
     first: float = math.nan
     last: float = math.nan
+    paused_at: float = -math.inf
 
 
 @dataclass
 class Account:
-    """What happened: the largest tracking error [rad or m] and its joint; the largest error at the end, NaN before."""
+    """What happened: the largest tracking error [rad or m] that the path tolerance was held against, and its joint; the
+    largest while the robot was on its way back after a pause, and how many such pauses there were; the largest error at
+    the end, NaN before."""
 
     max_tracking_error: float = 0.0
     joint: str = ""
+    max_returning_error: float = 0.0
+    pauses: int = 0
     goal_error: float = math.nan
 
 
@@ -71,8 +80,8 @@ class Motion(ABC):
     """A goal that is being carried out. `on_done` is called once, when it has ended and no command will follow.
 
     `poll` must be called when measurements come, and at least some times within the feedback timeout; all of it in one
-    thread. override: the node's speed scale, besides the goal's own. feedback_timeout: age at which joint states count
-    as lost [s]. passive: it is no motion along a path that could be held.
+    thread. override: the node's speed scale, besides the goal's own. patience: with joint states that are missing.
+    passive: it is no motion along a path that could be held.
     """
 
     passive = False
@@ -83,7 +92,7 @@ class Motion(ABC):
         feedback: JointFeedback,
         *,
         override: float,
-        feedback_timeout: float,
+        patience: Patience,
         on_done: Callable[[], None],
     ) -> None:
         self.goal = goal
@@ -91,7 +100,7 @@ class Motion(ABC):
         self.account = Account()
         self._feedback = feedback
         self._override = override
-        self._timeout = feedback_timeout
+        self._patience = patience
         self._on_done = on_done
         self._paused = False
         self._done = False
@@ -137,7 +146,7 @@ class Motion(ABC):
     def remaining(self) -> float:
         """Time to the end at the present speed [s]; 0 if it stands."""
         left = max(self.goal.trajectory.duration - self.reached, 0.0)
-        return left / self.scale if self.scale > 0.0 else 0.0
+        return min(left / self.scale, LONGEST) if self.scale > 0.0 else 0.0
 
     @property
     def point(self) -> int:
@@ -153,7 +162,8 @@ class Motion(ABC):
             return None
         actual = np.array([measurement.position for measurement in found])
         velocities = np.array([measurement.velocity for measurement in found])
-        return Tracking(self._commanded_at(min(measurement.stamp for measurement in found)), actual, velocities)
+        stamp = min(measurement.stamp for measurement in found)
+        return Tracking(self._commanded_at(stamp), actual, velocities, stamp)
 
     def _commanded_at(self, stamp: int) -> PlaybackSample:
         """What had been commanded when the joints were measured [ns]."""

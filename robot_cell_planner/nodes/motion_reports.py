@@ -65,6 +65,8 @@ def record_message(motion: Motion, started: int, used: StateUsed | None) -> Exec
         late_commands=sent.late,
         max_tracking_error=account.max_tracking_error,
         max_tracking_error_joint=account.joint,
+        max_returning_error=account.max_returning_error,
+        pauses=account.pauses,
         goal_error=account.goal_error,
     )
     if used is not None:

@@ -10,69 +10,51 @@ from typing import Any
 import numpy as np
 from rclpy.task import Future
 
-from robot_cell_planner.msg import Configuration, ExecutionRecord, StateRef
+from robot_cell_planner.msg import Configuration, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ..errors import MotionBusyError, RobotCellError, StoppedError, TrajectoryStartError, Value
+from ..errors import (
+    MotionBusyError,
+    RobotCellError,
+    StoppedError,
+    TrajectoryLimitError,
+    TrajectoryStartError,
+    Value,
+    told_apart,
+)
 from .controller_motion import ControllerDrive
 from .conversions.trajectories import trajectory_to_message
 from .conversions.trajectory_reports import limits_from_message
 from .interrupts import Interrupt, available, pause
 from .joint_feedback import JointFeedback, Measurement
 from .motion import Array, Motion
+from .motion_outcome import Outcome as Outcome
+from .motion_outcome import Replacement
 from .motion_permission import MotionPermission
-from .motion_reports import record_message
 from .motion_watch import WATCH, MotionWatch
 from .node import CellNode
 from .ownership import Ownership as Ownership
+from .path_return import Patience
 from .planning_calls import PlanningCalls, fresh_state
-from .streamed_motion import Foreseen, MakeMotion, StreamDrive, StreamedMotion
-from .trajectory_goals import MotionGoal
+from .streamed_motion import STOOD, Foreseen, MakeMotion, StreamDrive, StreamedMotion
+from .trajectory_goals import MotionGoal, check_begin
 
 Tell = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
+LOOK_PERIOD = 0.02  # [s] between looks at joints that are waited for
 LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A motion that has ended, when it was started [ns], and what its validation replied."""
-
-    motion: Motion
-    started: int
-    reply: ValidateTrajectory.Response | None
-
-    @property
-    def record(self) -> ExecutionRecord:
-        return record_message(self.motion, self.started, None if self.reply is None else self.reply.state)
-
-    def check(self) -> None:
-        """Raise why it ended early, if it did."""
-        if self.motion.error is not None:
-            raise self.motion.error
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """A motion that is set to take the place of the one that is running; fields as of `Outcome`."""
-
-    running: StreamedMotion
-    motion: StreamedMotion
-    finished: Future
-    started: int
-    reply: ValidateTrajectory.Response | None
 
 
 @dataclass(frozen=True)
 class RunnerOptions:
     """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
-    feedback_timeout: age at which joint states count as lost [s]. joints: those that every command has, if that is
+    patience: with joint states that are missing. joints: those that every command has, if that is
     fixed. passive: joints whose measured position says nothing about where they are commanded to (those of a gripper
     that holds something)."""
 
     start_tolerance: float
-    feedback_timeout: float
+    patience: Patience
     joints: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
 
@@ -118,6 +100,11 @@ class MotionRunner:
             if isinstance(motion, StreamedMotion) and not motion.passive and motion.goal.owner == owner:
                 return motion
         return None
+
+    def report(self, error: RobotCellError) -> None:
+        """Have the status tell why a goal was refused, or has ended early."""
+        self.last_error = error
+        self._on_change()
 
     async def ready(self, interrupt: Interrupt) -> tuple[str, ...]:
         """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
@@ -167,7 +154,12 @@ class MotionRunner:
 
     def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
         """Where joints are now; raises FeedbackLostError if that is not known."""
-        return self._feedback.fresh(joints, time.monotonic(), self._options.feedback_timeout)
+        return self._feedback.fresh(joints, time.monotonic(), self._options.patience.silence)
+
+    def up_to_date(self, state: StateRef) -> StateRef:
+        """A state to plan from, with joints no older than those that are measured here."""
+        found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
+        return state if state.own_state else fresh_state(state, tuple(found), found)
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
         """Where a motion of joints has to start: where the commands before it ended, if the robot is there; otherwise
@@ -178,13 +170,36 @@ class MotionRunner:
             position = commanded.get(joint, measurement.position)
             away = abs(position - measurement.position)
             if joint not in self._options.passive and away > self._options.start_tolerance:
+                found, left = told_apart(measurement.position, position)
                 self._node.get_logger().warning(
-                    f"{joint} is at {measurement.position:.5g}, not at {position:.5g} where the last command left it; "
+                    f"{joint} is at {found}, not at {left} where the last command left it; "
                     "its next motion starts where it is"
                 )
                 position = measurement.position
             start[joint] = position
         return start
+
+    async def _settled(self, joints: Sequence[str], interrupt: Interrupt) -> None:
+        """Wait, for a moment, until joints that were measured are so again, and those that are not where they were
+        commanded to stand: the motion before may have ended early."""
+        until = time.monotonic() + self._options.patience.lost_after
+        while time.monotonic() < until and not self._has_settled(joints):
+            await pause(self._node, LOOK_PERIOD, interrupt)
+
+    def _has_settled(self, joints: Sequence[str]) -> bool:
+        measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
+        if len(measured) < len(joints):
+            return True  # nothing that could be waited for
+        if self._feedback.age(joints, time.monotonic()) > self._options.patience.silence:
+            return False
+        commanded = self._drive.commanded
+        moved = [
+            name
+            for name, found in measured.items()
+            if name not in self._options.passive
+            and abs(commanded.get(name, found.position) - found.position) > self._options.start_tolerance
+        ]
+        return self._feedback.stood_for(moved) >= STOOD
 
     async def _prepare(
         self, goal: MotionGoal, interrupt: Interrupt, state: StateRef | None
@@ -198,19 +213,37 @@ class MotionRunner:
         """
         self._permission.check()
         self._drive.check()
+        check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
+        await self._settled(goal.joints, interrupt)
+        asked = goal
         goal = goal.starting_at(self.start_positions(goal.joints))
         reply = None
         if state is not None:
-            message = trajectory_to_message(goal.trajectory)
-            message.joint_names = list(goal.names)
-            reference = fresh_state(state, goal.names, self._measured(goal.joints))
-            reply = await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
+            try:
+                reply = await self._validated(goal, state, interrupt)
+            except TrajectoryLimitError as error:
+                slower = goal.slowed_for_start(asked, limits_from_message(error.partial.limits, goal.joints))
+                if slower is None:
+                    raise
+                goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
+                reply = await self._validated(goal, state, interrupt)
+                text = f"it takes {times:.4g} times as long, for the way from where the robot is to its start"
+                reply.report.warnings = [*reply.report.warnings, text]
+                self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
             goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
         while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
             await pause(self._node, min(left, LONGEST_WAIT), interrupt)
+        await self._settled(goal.joints, interrupt)
         self._permission.check()
         self._check_still_there(goal)
         return goal, reply
+
+    async def _validated(self, goal: MotionGoal, state: StateRef, interrupt: Interrupt) -> ValidateTrajectory.Response:
+        """The reply of the validation, if it finds nothing."""
+        message = trajectory_to_message(goal.trajectory)
+        message.joint_names = list(goal.names)
+        reference = fresh_state(state, goal.names, self._measured(goal.joints))
+        return await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
 
     def _check_still_there(self, goal: MotionGoal) -> None:
         """The robot must not have moved since the goal was made to begin where it was."""
@@ -315,7 +348,7 @@ class MotionRunner:
         """What every motion is made with."""
         return {
             "override": self.override,
-            "feedback_timeout": self._options.feedback_timeout,
+            "patience": self._options.patience,
             "on_done": lambda: finished.set_result(None),
         }
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.exceptions import InvalidParameterTypeException, ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, bounded
+
+MAX_REASON = 1_000  # [characters] of a refusal
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Parameters:
             if not parameter.running and change.value != self[change.name]:
                 reason = f"{change.name} only counts when the node starts"
             if reason:
-                return SetParametersResult(successful=False, reason=reason)
+                return SetParametersResult(successful=False, reason=bounded(reason, MAX_REASON))
         return SetParametersResult(successful=True)
 
     def _tell(self, changes: list[RosParameter]) -> None:
@@ -99,3 +102,14 @@ class Parameters:
 
     def __getitem__(self, name: str) -> Any:
         return self._node.get_parameter(name).value
+
+
+def refuse_parameters(request: Any, response: Any, error: Exception) -> None:
+    """Fill the response of a service that sets parameters when rclpy cannot make sense of the request; leave that of
+    any other service."""
+    refused = SetParametersResult(successful=False, reason=bounded(f"{type(error).__name__}: {error}", MAX_REASON))
+    if isinstance(response, SetParameters.Response):
+        missing = len(request.parameters) - len(response.results)
+        response.results = [*response.results, *[refused] * missing]
+    elif isinstance(response, SetParametersAtomically.Response):
+        response.result = refused

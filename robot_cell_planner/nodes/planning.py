@@ -13,6 +13,7 @@ from rclpy.task import Future
 from robot_cell_planner import action, msg, srv
 
 from ..cell.scene import Scene
+from ..cell.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ..errors import NotSupportedError, RobotCellError
 from ..planning import tasks
 from ..planning.look_ahead import LookAheadRequest
@@ -21,6 +22,7 @@ from ..planning.preparation import PREPARE
 from ..planning.request import PlanningOptions
 from ..planning.watch import Progress
 from ..planning.worker_jobs import Job
+from ..planning.worker_server import PRELOAD
 from ..planning.workers import WorkerPool
 from ..trajectory.timing import TimingOptions
 from ..trajectory.trajectory import Trajectory
@@ -39,11 +41,14 @@ from .plan_markers import PlanMarkers
 from .replica import SceneReplica
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 
-PRELOAD = ("robot_cell_planner.planning.preload",)  # imported by workers before they are forked
 PARAMETERS = (
     Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
     Parameter(
-        "worker_niceness", 10, "Added to the niceness of workers, so that streaming and simulation come first.", 0, 19
+        "worker_niceness",
+        10,
+        "Added to the niceness of workers that serve requests, so that streaming and simulation come first.",
+        0,
+        19,
     ),
     Parameter(
         "default_planner", AUTOMATIC, "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
@@ -76,6 +81,14 @@ PARAMETERS = (
         "Largest distance of a trajectory's first point from the state [rad or m].",
         0.0,
         1.0,
+        running=True,
+    ),
+    Parameter(
+        "start_limit_tolerance",
+        START_LIMIT_TOLERANCE,
+        "How far a start may be beyond a position limit to be moved to the limit, with a warning [rad or m].",
+        0.0,
+        MOST_START_TOLERANCE,
         running=True,
     ),
     Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
@@ -140,6 +153,7 @@ class PlanningNode(CellNode):
             search_step=value["search_step"],
             resolution=value["resolution"],
             engine=value["engine"],
+            start_limit_tolerance=value["start_limit_tolerance"],
         )
 
     def _timing_defaults(self) -> TimingOptions:
@@ -193,8 +207,7 @@ class PlanningNode(CellNode):
                 states_checked=progress.states_checked,
                 best_cost=progress.best_cost,
             )
-            if goal.is_active:
-                goal.publish_feedback(kind.Feedback(progress=feedback))
+            self.send_feedback(goal, kind.Feedback(progress=feedback))
 
         return tell
 
@@ -256,6 +269,7 @@ class PlanningNode(CellNode):
             trajectory=trajectory,
             start=scene.state.configuration,
             start_tolerance=request.start_tolerance or self.parameters["start_tolerance"],
+            start_limit_tolerance=self.parameters["start_limit_tolerance"],
             step=self.parameters["resolution"],
             engine=self.parameters["engine"],
             find_all=request.find_all,
@@ -263,8 +277,7 @@ class PlanningNode(CellNode):
         limit = self.parameters["time_limit"]
         report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
         response.report = report_to_message(report)
-        variables = scene.cell.variables
-        response.limits = limits_to_message(variables[name] for name in trajectory.variables)
+        response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
     async def _look_ahead(self, request: Any, response: Any) -> None:
         trajectory, scene = await self._asked_about(request, response, "the look-ahead")
@@ -288,7 +301,7 @@ class PlanningNode(CellNode):
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         values = {
-            "revision": self._replica.revision,
+            **self._replica.diagnostics,
             "requests running": len(self._running),
             "requests served": self._served,
         }

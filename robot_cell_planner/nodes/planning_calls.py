@@ -21,6 +21,7 @@ from .conversions.trajectories import report_error
 from .interrupts import Interrupt, available, outcome
 from .joint_feedback import Measurement
 from .node import CellNode
+from .server_watch import ServerWatch
 
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
@@ -35,6 +36,8 @@ class PlanningCalls:
         self._parameters = node.parameters
         self._validator = node.create_client(ValidateTrajectory, VALIDATE, callback_group=node.concurrent)
         self._planner = ActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+        self._validating = ServerWatch(node, VALIDATE, is_action=False)
+        self._planning = ServerWatch(node, PLAN, is_action=True)
 
     async def validate(
         self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, interrupt: Interrupt
@@ -46,8 +49,11 @@ class PlanningCalls:
             RobotCellError: what the planning node could not do, or what is wrong with the trajectory; the reply is in
                 `partial`.
         """
-        ready = self._validator.service_is_ready
-        await available(self._node, ready, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
+
+        def served() -> bool:
+            return self._validator.service_is_ready() and self._validating.begin()
+
+        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
         reply = await self._answer(request, interrupt)
         error = error_from_message(reply.error) or report_error(reply.report)
@@ -58,15 +64,19 @@ class PlanningCalls:
 
     async def _answer(self, request: ValidateTrajectory.Request, interrupt: Interrupt) -> Any:
         """The reply. A reply can be lost while the two nodes are still finding each other, so it is asked for again."""
+
+        def lives() -> bool:
+            return not self._validating.lost(self._validator.service_is_ready())
+
         left, patience = self._parameters["validation_timeout"], FIRST_PATIENCE
         while True:
             future = self._validator.call_async(request)
             try:
-                return await outcome(self._node, future, interrupt, min(patience, left), f"service {VALIDATE}")
+                return await outcome(self._node, future, interrupt, min(patience, left), f"service {VALIDATE}", lives)
             except ServiceUnavailableError:
                 left -= patience
                 patience *= 2.0
-                if left <= 0.0:
+                if left <= 0.0 or not lives():
                     raise
             finally:
                 self._validator.remove_pending_request(future)
@@ -81,17 +91,24 @@ class PlanningCalls:
             RobotCellError: why there is no plan; the result is in `partial`.
         """
         ready = self._planner.server_is_ready
-        await available(self._node, ready, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
+
+        def served() -> bool:
+            return ready() and self._planning.begin()
+
+        def lives() -> bool:
+            return not self._planning.lost(ready())
+
+        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
         sent = self._planner.send_goal_async(
             PlanMotion.Goal(request=request), feedback_callback=lambda message: on_feedback(message.feedback.progress)
         )
         try:
             within = self._parameters["validation_timeout"]
-            handle = await outcome(self._node, sent, interrupt, within, f"action {PLAN}")
+            handle = await outcome(self._node, sent, interrupt, within, f"action {PLAN}", lives)
             if not handle.accepted:
                 raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
             result = handle.get_result_async()
-            found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", ready)
+            found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", lives)
         except RobotCellError:
             sent.add_done_callback(_cancel)
             raise

@@ -15,11 +15,14 @@ import numpy as np
 
 from robot_cell_planner.msg import JointPath
 
+from ..cell.private_files import write_private_text
 from ..cell.resources import NO_ROOTS
+from ..planning.plan import percent
 from ..viewer import Recorder, write_html
 from .client import CellClient
 from .conversions.basic import duration_from_message
 from .conversions.models import ModelReader
+from .conversions.plans import proven_from_message
 from .replica import SceneReplica
 
 COLUMNS = (
@@ -48,8 +51,8 @@ LEAD = 0.5  # [s] that the page shows before anything moves
 @dataclass
 class SegmentRecord:
     """One line of the table. answer_ms: from the request until its plan was there; the first one waits for nodes and
-    workers to start. planning_ms: of that the stages of planning. proven: share of the path that is proven free between
-    the states checked too. plan_digest: of path and trajectory, the same whenever the plan is the same."""
+    workers to start. planning_ms: of that the stages of planning. proven: fraction of the path proven free; None
+    where there was nothing to prove it with. plan_digest: of path and trajectory, the same whenever the plan is."""
 
     name: str
     start: float
@@ -59,7 +62,7 @@ class SegmentRecord:
     states_checked: int = 0
     path_length: float = 0.0
     duration: float = 0.0
-    proven: float = 0.0
+    proven: float | None = None
     clearance_mm: float = float("nan")
     closest_pair: str = ""
     plan_digest: str = ""
@@ -100,6 +103,7 @@ class RunRecord:
     def begin(self, name: str, plan: Any, waited: float) -> SegmentRecord:
         """A planned motion is about to be carried out. waited: for its plan [s]."""
         record, clearance = plan.record, plan.record.clearance
+        proven = proven_from_message(record.certificate)
         segment = SegmentRecord(
             name=name,
             start=self.now(),
@@ -108,7 +112,7 @@ class RunRecord:
             states_checked=record.states_checked,
             path_length=record.path_length,
             duration=duration_from_message(plan.trajectory.points[-1].time_from_start),
-            proven=record.certificate.proven,
+            proven=None if math.isnan(proven) else proven,
             clearance_mm=1e3 * clearance.distance,
             closest_pair=f"{clearance.name_a} - {clearance.name_b}",
             plan_digest=plan_digest(plan),
@@ -134,7 +138,7 @@ class RunRecord:
             f"{segment.states_checked}",
             f"{segment.path_length:.2f}",
             f"{segment.duration:.2f}",
-            percent(segment.proven),
+            f"{percent(math.nan if segment.proven is None else segment.proven)} %",
             f"{segment.clearance_mm:.1f}",
             segment.closest_pair,
         ]
@@ -175,15 +179,14 @@ class RunRecord:
 
     def write(self) -> None:
         """Write record.json, plans.json and replay.html."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         content = {
             "seed": self._seed,
             "plans_digest": self.digest(),
             "segments": [asdict(segment) for segment in self._segments],
             "verdict": self._verdict,
         }
-        (self._folder / "record.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
-        (self._folder / "plans.json").write_text(json.dumps(self._plans), encoding="utf-8")
+        write_private_text(self._folder / "record.json", json.dumps(content, indent=1))
+        write_private_text(self._folder / "plans.json", json.dumps(self._plans))
         cell = self._replica.scene.cell
         position, angle = self._verdict["position_error_mm"], self._verdict["angle_error_deg"]
         summary = {
@@ -195,11 +198,6 @@ class RunRecord:
         recording = self._recorder.recording(summary).from_first_segment(LEAD)
         page = write_html(self._folder / "replay.html", cell, recording, cell.name)
         print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
-
-
-def percent(share: float) -> str:
-    """A share in whole percents; 100 % only if nothing but rounding is missing."""
-    return f"{math.floor(100.0 * share + 1e-6)} %"
 
 
 def plan_digest(plan: Any) -> str:

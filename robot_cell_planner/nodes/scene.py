@@ -18,15 +18,16 @@ from ..cell.journal import Journal
 from ..cell.model_changes import Add, Replace
 from ..cell.revisions import AcceptedChange, RevisionedScene
 from ..cell.scene import Scene
+from ..cell.start_limits import states_beyond_limits
 from ..cell.things import CollisionSettings
 from ..collision.settings import unknown_names
 from ..collision.solids import prepare_geometry
 from ..errors import InvalidRequestError
 from ..kinematics.transforms import world_pose
-from .conversions.basic import duration_from_message, pose_from_message, time_from_message
+from .conversions.basic import pose_from_message, time_from_message, timeout_from_message
 from .conversions.changes import changes_from_message, collision_changes, update_to_message
 from .conversions.models import ModelReader
-from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from .diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from .geometry_check import GeometryCheck
 from .node import CellNode, run
 from .parameters import Parameter
@@ -38,6 +39,7 @@ PARAMETERS = (
     Parameter("cell_file", "", 'Cell file to load at start; "" waits for load_cell.'),
     Parameter("journal_file", "", 'File that keeps every accepted change; "" keeps nothing over a restart.'),
     Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
+    Parameter("journal_repair", False, "Whether a damaged journal goes on from its last whole revision; it is kept."),
     Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
     Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
     Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0),
@@ -63,8 +65,7 @@ class SceneNode(CellNode):
         cell_file = self.parameters["cell_file"]
         self._roots = resource_roots(self.parameters, cell_file)
         self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
-        journal_file = self.parameters["journal_file"]
-        self._journal = Journal(journal_file, fsync=self.parameters["journal_fsync"]) if journal_file else None
+        self._journal = self._open_journal()
         self._owned = RevisionedScene(world_pose, self._journal, kept=self.parameters["revisions_kept"])
         self._view = SceneView(self, self._models, self.parameters["wait_timeout"])
         self._publisher = ScenePublisher(self, self._owned, self._view)
@@ -83,6 +84,15 @@ class SceneNode(CellNode):
         self.serve(srv.LoadState, "scene/load_state", self._load_state)
         self.serve(srv.UndoChanges, "scene/undo", self._undo)
         self.serve(srv.WaitForState, "scene/wait_for_state", self._wait_for_state)
+
+    def _open_journal(self) -> Journal | None:
+        given = self.parameters
+        if not given["journal_file"]:
+            return None
+        journal = Journal(given["journal_file"], fsync=given["journal_fsync"], repair=given["journal_repair"])
+        if journal.warning:
+            self.get_logger().warning(journal.warning)
+        return journal
 
     def _start(self, cell_file: str) -> None:
         restored = self._journal.restored if self._journal is not None else None
@@ -136,6 +146,10 @@ class SceneNode(CellNode):
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values passed over": self._view.measured.passed_over,
         }
+        if self._journal is not None and self._journal.broken:
+            return ERROR, self._journal.broken, values
+        if self._journal is not None and self._journal.warning:
+            values["journal"] = self._journal.warning
         changed = changed_files(self._owned.scene.cell, self._roots)
         if changed:
             values["files that have changed"] = ", ".join(changed[:10])
@@ -156,8 +170,15 @@ class SceneNode(CellNode):
         else:
             cell = self._models.cell(request.cell, "cell")
             found = Imported(cell, cell.default_state())
+            if not (cell.robots or cell.tools or cell.bodies or cell.frames):
+                text = "neither uri nor cell is given: a cell of nothing is not loaded; apply_changes removes things"
+                raise InvalidRequestError(text, subjects=("uri", "cell"))
         response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
-        response.warnings = [*found.left_out, *_unknown_warnings(found.cell)]
+        response.warnings = [
+            *found.left_out,
+            *_unknown_warnings(found.cell),
+            *states_beyond_limits(found.cell, found.state),
+        ]
         await self._geometry.check(found.cell)
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
@@ -221,7 +242,7 @@ class SceneNode(CellNode):
         response.revision = self._owned.revision
 
     async def _wait_for_state(self, request: Any, response: Any) -> None:
-        stamp, timeout = time_from_message(request.min_joint_stamp), duration_from_message(request.timeout)
+        stamp, timeout = time_from_message(request.min_joint_stamp), timeout_from_message(request.timeout, "timeout")
         if self._owned.revision:
             self._view.measured.check(request.joint_names)
         await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)

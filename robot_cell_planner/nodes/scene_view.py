@@ -17,7 +17,7 @@ from ..cell.state import RobotCellState
 from ..cell.state_changes import SetJoints
 from ..errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, Value
 from ..kinematics.transforms import world_pose
-from .conversions.basic import configuration_from_message, duration_from_message, time_from_message, time_to_message
+from .conversions.basic import configuration_from_message, time_from_message, time_to_message, timeout_from_message
 from .conversions.changes import changes_from_message
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
@@ -30,6 +30,7 @@ MOST_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
 JOINTS_RATE = 20.0  # [Hz]
 WAITING_PERIOD = 0.004  # [s]
+REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are passed over
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,12 @@ class SceneView:
             raise NoCellError("joints cannot be followed before a cell has come")
         return self._measured
 
+    @property
+    def diagnostics(self) -> dict[str, object]:
+        """What diagnostics say of it."""
+        passed_over = 0 if self._measured is None else self._measured.passed_over
+        return {"revision": self.revision, "joint values passed over": passed_over}
+
     def current_state(self) -> RobotCellState:
         """The latest state with measured joints in it."""
         return self.measured.applied_to(self.scene.state)
@@ -145,6 +152,9 @@ class SceneView:
             stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
             if self._measured is not None and self._measured.update(message.name, message.position, stamp):
                 newest = stamp
+        if self._measured is not None and (problem := self._measured.take_problem()):
+            text = f"joint_states: {problem}; {self._measured.passed_over} values were passed over so far"
+            self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
         if not newest:
             return
         for listener in self._joint_listeners:
@@ -205,7 +215,8 @@ class SceneView:
             RobotCellError: its own state, configuration or changes are malformed or do not fit the cell.
         """
         stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
-        await self.wait_for(reference.min_revision, stamp, (), duration_from_message(reference.timeout))
+        timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
+        await self.wait_for(reference.min_revision, stamp, (), timeout)
         scene, joint_stamp, revision = self.scene, self.measured.oldest(), self.revision
         if len(reference.own_state) > 1:
             raise InvalidRequestError(f"{field}.own_state has {len(reference.own_state)} states, expected 0 or 1")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..trajectory.limits import MotionLimits
 from ..trajectory.playback import PlaybackOptions, PlaybackSample, rest_at
-from ..trajectory.servo import VelocityFollower
+from ..trajectory.servo import ServoState, VelocityFollower
 from .channels import Channel
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ class ServoChannel(Channel):
     """
 
     def __init__(self, joints: tuple[str, ...], owner: str, limits: MotionLimits, start: Array) -> None:
-        super().__init__(joints, owner, rest_at(joints, start), 1.0, PlaybackOptions(), _nothing)
+        super().__init__(joints, owner, rest_at(joints, start), 1.0, PlaybackOptions(), _nothing, limits=limits)
         self.follower = VelocityFollower(limits, start)
         self._wanted = np.zeros(len(joints)), -math.inf
 
@@ -31,21 +31,35 @@ class ServoChannel(Channel):
         """Follow velocities (dof,) until a time of the stream's clock [s]; then come to rest."""
         self._wanted = velocities, until
 
-    def play(self, now: float, stamp: int, longest_gap: float) -> None:
+    def _next(self, now: float, longest_gap: float) -> PlaybackSample:
         """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
         passed = now - self.played_at
         if passed > longest_gap:
             self.follower.go_on_from_rest()
+            self.barrier.rest()
         elif passed > 0.0:
             velocities, until = self._wanted
             stands = self.stopping or now > until
             self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
-        state = self.follower.state
-        self._keep(PlaybackSample(0.0, state.positions, state.velocities, state.accelerations), now, stamp)
+        return _sample(self.follower.state)
+
+    def _stop_step(self, now: float) -> PlaybackSample | None:
+        last = self.last
+        self.follower.state = ServoState(last.positions, last.velocities, last.accelerations)
+        try:
+            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.barrier.seconds(now)))
+        except Exception:
+            # Whatever the follower raises, the breach that came before is what is told; the joints are held.
+            return None
+        return sample if self.barrier.breach(sample, now) is None else None
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Whether rest after a stop is what was last played."""
-        return self.stopping and self.follower.state.at_rest
+        return self.halted if self.breach is not None else self.stopping and self.follower.state.at_rest
+
+
+def _sample(state: ServoState) -> PlaybackSample:
+    return PlaybackSample(0.0, state.positions, state.velocities, state.accelerations)
 
 
 def _nothing() -> None:

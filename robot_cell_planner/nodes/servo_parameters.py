@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..errors import InvalidRequestError, Value
 from ..trajectory.servo_frames import FrameServoOptions
 from .conversions.basic import duration_from_message
 from .parameters import Parameter, Parameters
+from .trajectory_goals import LOWEST_SCALE
 
 SERVO_PARAMETERS = (
     Parameter("servo_rate", 125.0, "Rate at which commands become joint velocities [Hz].", 20.0, 250.0, running=True),
@@ -46,30 +46,35 @@ def servo_settings(options: Any, parameters: Parameters) -> ServoSettings:
         InvalidRequestError: a number outside its range.
     """
     frames = FrameServoOptions(
-        linear_speed=_or_default(options, "linear_speed", parameters["servo_linear_speed"]),
-        angular_speed=_or_default(options, "angular_speed", parameters["servo_angular_speed"]),
+        linear_speed=_or_default(options, "linear_speed", parameters),
+        angular_speed=_or_default(options, "angular_speed", parameters),
         slow_below=parameters["servo_slow_below"],
         stop_below=parameters["servo_stop_below"],
         gain=parameters["servo_gain"],
     )
-    if not 0.0 < options.velocity_scale <= 1.0:
+    if not LOWEST_SCALE <= options.velocity_scale <= 1.0:
         values = (Value("velocity_scale", options.velocity_scale, 1.0),)
-        text = f"velocity_scale is {options.velocity_scale:g}, expected above 0 and at most 1"
+        text = f"velocity_scale is {options.velocity_scale:g}, expected {LOWEST_SCALE:g} to 1"
         raise InvalidRequestError(text, stage="servo", subjects=("velocity_scale",), values=values)
-    timeout = duration_from_message(options.command_timeout)
-    if timeout < 0.0:
-        raise InvalidRequestError("command_timeout is below 0", stage="servo", subjects=("command_timeout",))
+    timeout = _within("command_timeout", duration_from_message(options.command_timeout), "servo_timeout")
     return ServoSettings(
         frames,
         options.velocity_scale,
-        _or_default(options, "slow_down_distance", parameters["servo_slow_down_distance"]),
+        _or_default(options, "slow_down_distance", parameters),
         timeout or parameters["servo_timeout"],
     )
 
 
-def _or_default(options: Any, field: str, default: float) -> float:
-    value = float(getattr(options, field))
-    if not (math.isfinite(value) and value >= 0.0):
-        text = f"{field} is {value:g}, expected a finite number of at least 0"
-        raise InvalidRequestError(text, stage="servo", subjects=(field,))
-    return value or default
+def _or_default(options: Any, field: str, parameters: Parameters) -> float:
+    """What a field says, 0 for the node's default; it has the range of that parameter."""
+    return _within(field, float(getattr(options, field)), f"servo_{field}") or float(parameters[f"servo_{field}"])
+
+
+def _within(field: str, value: float, name: str) -> float:
+    parameter = next(parameter for parameter in SERVO_PARAMETERS if parameter.name == name)
+    if not (value == 0.0 or parameter.lower <= value <= parameter.upper):
+        text = f"{field} is {value:g}, expected 0 or {parameter.lower:g} to {parameter.upper:g}"
+        raise InvalidRequestError(
+            text, stage="servo", subjects=(field,), values=(Value(field, value, parameter.upper),)
+        )
+    return value

@@ -24,6 +24,7 @@ from .conversions.basic import time_to_message
 from .joint_feedback import JointFeedback, lost
 from .motion import ON_PATH
 from .node import CellNode
+from .path_return import PathReturn, patience
 from .servo_channel import ServoChannel
 from .servo_commands import FrameReader, ServoTopics, joint_velocities
 from .servo_parameters import ServoSettings
@@ -77,6 +78,9 @@ class ServoSession:
         self._reader = FrameReader(task.cell, task.state, variables, task.frame)
         self._tracker = TargetTracker(task.settings.frames)
         self._approach = Approach(task.limits)
+        self._patience = patience(node.parameters)
+        self._return = PathReturn(self._patience.return_time)
+        self._is_silent = False
         self._velocities = np.zeros(len(variables))
         self._twist = np.zeros(6)
         self._commanded_at = -math.inf
@@ -87,15 +91,23 @@ class ServoSession:
         failure = self.channel.failure
         if failure is not None:
             return failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
-        joints, parameters = self._task.joints, self._node.parameters
-        age = self._feedback.age(joints, time.monotonic())
-        if age > parameters["joint_state_timeout"]:
-            return lost(age, parameters["joint_state_timeout"])
+        if self.channel.breach is not None:
+            return self.channel.breach
+        joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
+        age = self._feedback.age(joints, now)
+        self._is_silent = age > self._patience.silence
+        if age > self._patience.lost_after:
+            return lost(age, self._patience.silence)
+        if self._is_silent:
+            return None
         stamps = [found.stamp for joint in joints if (found := self._feedback.get(joint)) is not None]
         desired = self._stream.commanded_at(self.channel, min(stamps))
         errors = np.abs(desired.positions - self._measured())
         worst = int(np.argmax(errors))
         if errors[worst] <= parameters["path_tolerance"]:
+            self._return.is_back()
+            return None
+        if self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
             return None
         values = (Value("position error", float(errors[worst]), parameters["path_tolerance"]),)
         text = f"the position of {joints[worst]} is not as commanded"
@@ -118,7 +130,10 @@ class ServoSession:
         status = ServoStatus(smallest_singular_value=0.0, scale=0.0, state=ServoStatus.NO_COMMAND)
         status.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
         left = self._commanded_at + self._task.settings.timeout - now
-        if left > 0.0:
+        if self._is_silent:
+            # Nobody knows where the robot is: it comes to rest until it is measured again.
+            self.channel.follow(np.zeros_like(positions), math.inf)
+        elif left > 0.0:
             wanted = self._wanted(positions, now, status)
             share = override * self._share_of_the_way(wanted, status)
             status.scale *= share

@@ -265,7 +265,7 @@ class SimulatedRobotNode(CellNode):
 
     def _fail(self) -> None:
         if self._failure is not None:
-            raise self._failure
+            self.fail(self._failure)
 
     def _check(self) -> tuple[bytes, str, Mapping[str, object]]:
         values = {

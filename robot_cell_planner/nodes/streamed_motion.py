@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from .interrupts import Interrupt, available
 from .joint_feedback import JointFeedback, lost
 from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
 from .node import CellNode
+from .path_return import PathReturn
 
+STOOD = 0.1  # [s] for which a robot has been measured in one place that counts as standing
+MOST_RETURN = 5.0  # times the return time that the robot may take by this computer's clock
 MakeMotion = Callable[..., "StreamedMotion"]
 
 
@@ -34,11 +38,15 @@ class StreamedMotion(Motion):
         **keywords: Any,
     ) -> None:
         super().__init__(*arguments, **keywords)
+        self._held = False
         goal = self.goal
         self._stream = stream
         self.channel = Channel(
             goal.joints, goal.owner, goal.trajectory, self.scale, playback, on_end, goal.efforts, goal.limits
         )
+        self._held_at = self._settling_at = math.nan
+        self._stands_since: int | None = None
+        self._return = PathReturn(self._patience.return_time)
 
     @property
     def sent(self) -> Sent:
@@ -90,6 +98,8 @@ class StreamedMotion(Motion):
             self._finish()
             return
         if self.error is None:
+            self.error = self.channel.breach
+        if self.error is None:
             self._watch()
         elif self.channel.ended and self._has_come_to_rest():
             self._finish()
@@ -97,29 +107,119 @@ class StreamedMotion(Motion):
     def _watch(self) -> None:
         if self.channel.waits:
             return  # what it will take the place of is watched
-        now = time.monotonic()
+        now, patience = time.monotonic(), self._patience
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
-        if age > self._timeout or tracking is None:
-            self.stop(lost(age, self._timeout))
+        if age > patience.lost_after or tracking is None:
+            self.stop(lost(age, patience.silence))
+        elif not self.channel.ended and (age > patience.silence or self.channel.stands):
+            self._hold()
+        elif self._is_held:
+            self._come_back(tracking, self._feedback.listened(now))
+        else:
+            self._judge(tracking, now)
+            if self.error is None and self.channel.ended:
+                self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
+
+    # Standing for a moment, because of a pause.
+
+    @property
+    def scale(self) -> float:
+        """The speed scale that is asked for; 0 while it is paused, or held."""
+        return 0.0 if self._held else super().scale
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether it stands, or comes to rest, until the robot is back on its path."""
+        return self._held and not self.channel.ended
+
+    def _hold(self) -> None:
+        """Come to rest on the path, or stay there, until the robot is measured on it again."""
+        if self._held and not self.channel.stands:
+            return
+        self.account.pauses += not self._held
+        self._held = True
+        self._stream.set_scale(self.channel, 0.0)
+
+    def _go_on(self) -> None:
+        self._held, self._held_at, self._stands_since = False, math.nan, None
+        self._return.is_back()
+        self._stream.set_scale(self.channel, self.scale)
+
+    def _come_back(self, tracking: Tracking, now: float) -> None:
+        """Go on once the robot has been measured standing on its path, where the commands are; now: time in which
+        somebody listened [s]."""
+        stands = not tracking.desired.velocities.any()
+        if math.isnan(self._held_at):
+            self._held_at = now
+        if stands and self._stands_since is None:
+            self._stands_since = tracking.stamp
+        # By the robot's own time: a simulation that is starved is late with all that it does.
+        stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
+        most, held = self._patience.return_time, now - self._held_at
+        late = min(stood, held) > most or held > MOST_RETURN * most
+        if (tracking.error > self.goal.tolerances.path).any():
+            if not late:
+                self._account_for_return(tracking)
+            else:
+                self._account(tracking)
+                self.stop(self._left(ON_PATH, tracking.error, self.goal.tolerances.path, "position"))
             return
         self._account(tracking)
-        if self.channel.ended:
-            self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
+        if late or stands:
+            self._go_on()
+
+    def _account_for_return(self, tracking: Tracking) -> None:
+        self.account.max_returning_error = max(self.account.max_returning_error, float(tracking.error.max()))
+
+    # On the path, and at its end.
+
+    def _judge(self, tracking: Tracking, now: float) -> None:
+        """Hold what was measured on the way against the path's tolerances; what was measured after the end is held
+        against those of the goal, unless the robot is still to come back to its path."""
+        if self.channel.ended and tracking.desired.place >= self.last.place and not self._return.is_out:
+            return
+        error = self._off_path(tracking)
+        if error is None:
+            self._return.is_back()
+            self._account(tracking)
+        elif self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+            self._account_for_return(tracking)
+            if not self.channel.ended:
+                self._hold()
         else:
-            self._follow(tracking)
+            self._account(tracking)
+            self.stop(error)
+
+    def _off_path(self, tracking: Tracking) -> TrackingError | None:
+        """Why the path's tolerances do not hold."""
+        tolerances = self.goal.tolerances
+        if (tracking.error > tolerances.path).any():
+            return self._left(ON_PATH, tracking.error, tolerances.path, "position")
+        speed = np.abs(tracking.actual_velocities - tracking.desired.velocities)
+        if (speed > tolerances.path_velocity).any():
+            return self._left(ON_PATH, speed, tolerances.path_velocity, "velocity")
+        return None
 
     def _has_come_to_rest(self) -> bool:
-        """Whether the robot is at rest after a stop that was wanted; after another one nothing is waited for."""
-        now = time.monotonic()
-        if not isinstance(self.error, CancelledError | StoppedError):
+        """Whether the robot is at rest after a stop, so that what follows finds it where it stays."""
+        now, joints = time.monotonic(), self.goal.joints
+        if self._settled_for(now) > self.goal.tolerances.goal_time:
             return True
-        if now - self.channel.ended_at > self.goal.tolerances.goal_time:
+        age, tracking = self._feedback.age(joints, now), self.tracking()
+        if age > self._patience.silence or tracking is None:
             return True
-        age, tracking = self._feedback.age(self.goal.joints, now), self.tracking()
-        if age > self._timeout or tracking is None:
-            return True
-        return self._is_there(tracking, self._feedback.arrival(self.goal.joints))
+        if isinstance(self.error, CancelledError | StoppedError):
+            return self._is_there(tracking, self._feedback.arrival(joints))
+        # It may be anywhere: it did not follow, or what was commanded must not be.
+        return self._feedback.arrival(joints) >= self.channel.ended_at and self._feedback.stood_for(joints) >= STOOD
+
+    def _settled_for(self, now: float) -> float:
+        """Time since the end was commanded, in which somebody listened [s]."""
+        listened = self._feedback.listened(now)
+        if math.isnan(self._settling_at):
+            self._settling_at = listened
+        return listened - self._settling_at
 
     def _is_there(self, tracking: Tracking, measured_at: float) -> bool:
         """Whether the last command was reached, by a measurement that came after it."""
@@ -133,22 +233,12 @@ class StreamedMotion(Motion):
         """From the last command (dof,)."""
         return np.abs(tracking.actual - self.last.positions)
 
-    def _follow(self, tracking: Tracking) -> None:
-        tolerances = self.goal.tolerances
-        off = tracking.error > tolerances.path
-        if off.any():
-            self.stop(self._left(ON_PATH, tracking.error, tolerances.path, "position"))
-            return
-        speed = np.abs(tracking.actual_velocities - tracking.desired.velocities)
-        if (speed > tolerances.path_velocity).any():
-            self.stop(self._left(ON_PATH, speed, tolerances.path_velocity, "velocity"))
-
     def _settle(self, tracking: Tracking, measured_at: float, now: float) -> None:
         """The end has been commanded: done once a later measurement is within the goal's tolerances."""
         self.account.goal_error = float(self._distance(tracking).max())
         if self._is_there(tracking, measured_at):
             self._finish()
-        elif now - self.channel.ended_at > self.goal.tolerances.goal_time:
+        elif self._settled_for(now) > self.goal.tolerances.goal_time:
             self.stop(self._missed(tracking, now - measured_at))
 
     def _missed(self, tracking: Tracking, age: float) -> RobotCellError:
@@ -158,7 +248,7 @@ class StreamedMotion(Motion):
             return self._left(AT_GOAL, self._distance(tracking), tolerances.goal, "position")
         if (speed > tolerances.goal_velocity).any():
             return self._left(AT_GOAL, speed, tolerances.goal_velocity, "velocity")
-        return lost(age, self._timeout)
+        return lost(age, self._patience.silence)
 
     def _left(self, stage: str, values: Array, limits: Array, quantity: str) -> TrackingError:
         """The error for the joint that is furthest beyond its tolerance."""

@@ -84,6 +84,7 @@ class TrajectoryActions:
         replans = 0
         with self._ownership.taken_by(options.owner or "anonymous", interrupt):
             while True:
+                request.start = self._runner.up_to_date(request.start)
                 plan = await self._plan(request, send, interrupt, result)
                 options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
                 planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.msg import ExecutionOptions
 
 from ..errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
-from ..trajectory.joining import faded, joined, reached_from, without_passed
+from ..trajectory.curve_limits import RELATIVE_TOLERANCE, slowing
+from ..trajectory.joining import from_rest, joined, reached_from, slowed_within, without_passed
 from ..trajectory.limits import MotionLimits
 from ..trajectory.trajectory import Trajectory
 from .conversions.basic import duration_from_message, time_from_message
@@ -23,6 +25,9 @@ from .conversions.trajectories import rows_from_points, trajectory_from_message
 from .joint_feedback import robot_names
 
 Array = NDArray[np.float64]
+LOWEST_SCALE = 1e-3  # of speed, other than 0: at lower ones a robot that moves cannot be told from one that stands
+LONGEST_WAIT = 600.0  # [s] for the end of a motion
+MOST_AHEAD = 3600  # [s] that a start may lie in the future
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,8 @@ class MotionGoal:
     def starting_at(self, positions: Mapping[str, float]) -> MotionGoal:
         """The same motion, but beginning exactly at positions (where the commands before it ended).
 
-        A first sample that comes later than the start is reached from there. One at the start is moved there; its
-        distance fades out, smoothly, over the first half second.
+        A first sample that comes later than the start is reached from there. One at the start is moved there, at rest;
+        the difference fades out, smoothly, over the first half second.
 
         Raises:
             TrajectoryStartError: the distance is larger than the start tolerance.
@@ -108,7 +113,16 @@ class MotionGoal:
                 subjects=(joint,),
                 values=(Value(f"distance of {joint}", abs(float(away[worst])), self.tolerances.start),),
             )
-        return replace(self, trajectory=faded(self.trajectory, away)) if away.any() else self
+        return replace(self, trajectory=from_rest(self.trajectory, here))
+
+    def slowed_for_start(self, asked: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
+        """The same motion, slowed down as a whole so far that it keeps limits, if what breaks them is the way from the
+        robot to the start, which was added to what was asked; None if it is not, or the limits are not known."""
+        if limits is None or self.trajectory is asked.trajectory or self.led_in:
+            return None
+        if float(slowing(asked.trajectory.curve, limits).max(initial=1.0)) > 1.0 + RELATIVE_TOLERANCE:
+            return None
+        return replace(self, trajectory=slowed_within(self.trajectory, limits))
 
     def joining(self, present: Sequence[Array], after: float, scale: float) -> MotionGoal:
         """The same motion for a robot that is moving; arguments and errors as of `trajectory.joining.joined`."""
@@ -165,17 +179,34 @@ def checked_options(options: ExecutionOptions) -> ExecutionOptions:
     Raises:
         InvalidRequestError: a number out of its range.
     """
-    if not 0.0 < options.speed_scale <= 1.0:
-        text = f"options.speed_scale is {options.speed_scale:g}, expected above 0 and at most 1"
+    if not LOWEST_SCALE <= options.speed_scale <= 1.0:
+        text = f"options.speed_scale is {options.speed_scale:g}, expected {LOWEST_SCALE:g} to 1"
         raise InvalidRequestError(text, subjects=("options.speed_scale",))
     for name in ("start_tolerance", "path_tolerance", "goal_tolerance"):
         value = getattr(options, name)
         if not (math.isfinite(value) and value >= 0.0):
             text = f"options.{name} is {value:g}, expected 0 or more"
             raise InvalidRequestError(text, subjects=(f"options.{name}",))
-    if duration_from_message(options.goal_time_tolerance) < 0.0:
-        raise InvalidRequestError("options.goal_time_tolerance is below 0", subjects=("options.goal_time_tolerance",))
+    _checked_wait(options.goal_time_tolerance, "options.goal_time_tolerance")
     return options
+
+
+def _checked_wait(message: Duration, field: str) -> float:
+    """Seconds that the end may be waited for."""
+    seconds = duration_from_message(message)
+    if not 0.0 <= seconds <= LONGEST_WAIT:
+        text = f"{field} is {seconds:g} s, expected 0 to {LONGEST_WAIT:g}"
+        raise InvalidRequestError(text, subjects=(field,), values=(Value(field, seconds, LONGEST_WAIT, "s"),))
+    return seconds
+
+
+def check_begin(begin: int, now: int) -> None:
+    """Raise InvalidRequestError for a start that lies too far ahead; begin [ns], 0 for at once, now [ns]."""
+    ahead = (begin - now) * 1e-9
+    if begin and ahead > MOST_AHEAD:
+        values = (Value("starts in", ahead, MOST_AHEAD, "s"),)
+        text = "the trajectory starts too late: nobody else could move the robot until then"
+        raise InvalidRequestError(text, subjects=("header.stamp",), values=values)
 
 
 def _tolerances_of_options(options: ExecutionOptions, dof: int, defaults: ToleranceDefaults) -> Tolerances:
@@ -236,7 +267,7 @@ def from_follow(
             path_velocity=_chosen(path[1], math.inf),
             goal=_chosen(end[0], defaults.goal),
             goal_velocity=_chosen(end[1], defaults.stopped_velocity),
-            goal_time=duration_from_message(goal.goal_time_tolerance) or defaults.goal_time,
+            goal_time=_checked_wait(goal.goal_time_tolerance, "goal_time_tolerance") or defaults.goal_time,
         ),
         efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),
         begin=time_from_message(goal.trajectory.header.stamp),

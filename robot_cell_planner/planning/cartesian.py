@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
+from ..cell.arguments import checked_fields, public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..kinematics.forward import frame_matrix
@@ -25,6 +28,7 @@ from .watch import Progress, Watch
 from .waypoints import PointAxisWaypoints, Waypoints
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CartesianRequest:
     """A motion in which a frame of the group moves along lines and arcs from where it is through all waypoints.
@@ -46,6 +50,7 @@ class CartesianRequest:
         check_joints(self.joints)
 
 
+@public
 def plan_cartesian(
     cell: RobotCell,
     state: RobotCellState,
@@ -79,6 +84,7 @@ def plan_cartesian(
             extra_margin=options.extra_margin,
             state_limit=options.state_limit,
             watch=watch,
+            start_limit_tolerance=options.start_limit_tolerance,
         )
         if options.check_collision and not options.sample_start_configuration:
             check_start(job)
@@ -101,7 +107,7 @@ def plan_cartesian(
     plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
     if options.check_collision:
         with watch.stage("certify"):
-            plan = replace(plan, proven=follower.motions.proven_share(path))
+            plan = replace(plan, proven=job.checks.proven_fraction(path))
     return finish_plan(
         job,
         plan,
@@ -115,6 +121,7 @@ def _follower(job: Job, request: CartesianRequest) -> Follower:
     """Who follows the route, at its start."""
     waypoints, space = request.waypoints, job.space
     problem = ik_problem(job.cell, job.state, waypoints.target(0), space.group, space.variables)
+    problem = msgspec.structs.replace(problem, start=space.start.copy())
     reference = frame_matrix(job.cell, job.state, waypoints.reference_frame)
     route = Route(problem.chain.forward(space.start.copy()), waypoints, reference)
     kind = GraphFollower if request.options.strategy is Strategy.GRAPH else GreedyFollower

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from ..cell.arguments import checked_fields
+from ..cell.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ..errors import InvalidRequestError, Value
 
 DEFAULT_STATE_LIMIT = 10_000_000
@@ -23,6 +25,7 @@ class Strategy(str, Enum):
     GREEDY = "greedy"
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CartesianOptions:
     """How a Cartesian motion is followed.
@@ -39,8 +42,8 @@ class CartesianOptions:
     between two points, joints moving straight from one to the other; 0: it is reported and not limited. Points are
     added where it asks for them.
 
-    extra_margin [m], search_step, resolution [rad or m], engine, seed, state_limit and time_limit [s]: as in
-    `PlanningOptions`.
+    extra_margin [m], search_step, resolution [rad or m], engine, seed, state_limit, time_limit [s] and
+    start_limit_tolerance [rad or m]: as in `PlanningOptions`.
 
     Raises:
         InvalidRequestError: a value outside its range.
@@ -66,6 +69,7 @@ class CartesianOptions:
     seed: int = 0
     state_limit: int = DEFAULT_STATE_LIMIT
     time_limit: float = 0.0
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
@@ -85,6 +89,7 @@ class CartesianOptions:
             ("seed", 0, 2**63 - 1),
             ("state_limit", 1, 10**9),
             ("time_limit", 0.0, 1e6),
+            ("start_limit_tolerance", 0.0, MOST_START_TOLERANCE),
         ):
             value = getattr(self, name)
             if not low <= value <= high:

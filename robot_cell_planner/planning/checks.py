@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker, segments
 from ..collision.motions.certifier import MotionCertificate, MotionCertifier, certifier_of
+from ..collision.path_certificates import proven_fraction
 from ..collision.report import CollisionPair
 from ..errors import GeometryError
 from ..trajectory.limits import Array
@@ -24,6 +26,7 @@ MAX_BLOCKED_KEPT = 256
 CHUNK = 64
 # Configurations that exact distances may cost for a stretch of a motion that balls cannot tell about.
 EXACT_STATES = 400
+MAX_CERTIFICATES_KEPT = 4096
 
 
 class _Blocked(NamedTuple):
@@ -57,6 +60,7 @@ class CountedChecks:
         self.motions = 0
         self.blocked = 0
         self._proven_alone = False
+        self._certificates: dict[bytes, MotionCertificate] = {}
         self._first_blocked: list[_Blocked] = []
         self._last_blocked = _Blocked(checker.default, checker.default, 0.0)
 
@@ -74,6 +78,12 @@ class CountedChecks:
             return certifier_of(self.checker)
         except GeometryError:
             return None
+
+    @property
+    def certifier_warnings(self) -> tuple[str, ...]:
+        """Warnings of the certifier, if there is one by now: of objects whose spheres are coarse."""
+        certifier = self.__dict__.get("certifier")
+        return certifier.warnings if certifier is not None else ()
 
     @property
     def by_balls(self) -> bool:
@@ -118,7 +128,7 @@ class CountedChecks:
         return free
 
     def certificate(self, start: Array, end: Array) -> MotionCertificate | None:
-        """What is proven of a straight motion; None where nothing can be.
+        """What is proven of a straight motion; None where nothing can be. The latest ones are kept.
 
         Raises:
             CancelledError, TimedOutError: see `Watch`.
@@ -127,9 +137,37 @@ class CountedChecks:
         # A start beyond its limits, on its way back, is nothing for a certificate.
         if self.certifier is None or not self.certifier.within_slides(start, end):
             return None
-        found = self.certifier.certify(start, end, enough=EXACT_STATES)
-        self.states += found.states + found.exact_states
+        key = start.tobytes() + end.tobytes()
+        found = self._certificates.get(key)
+        if found is None:
+            found = self.certifier.certify(start, end, enough=EXACT_STATES)
+            self.states += found.states + found.exact_states
+            if len(self._certificates) >= MAX_CERTIFICATES_KEPT:
+                self._certificates.clear()
+            self._certificates[key] = found
         return found
+
+    def proven_fraction(self, path: Array) -> float:
+        """The `proven` of a plan: the fraction of a path (n, dof), by Euclidean length in joint space, whose segments
+        have a certificate that they are free, with `EXACT_STATES` as the most configurations for each interval that
+        balls cannot decide.
+
+        NaN where there is nothing to prove it with: no certifier, no objects that are checked and that the variables
+        move against each other, or a path without length.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        if self.certifier is None or not self.certifier.scene.model.moves_pairs:
+            return math.nan
+        return proven_fraction(path, [self._certified(first, second) for first, second in pairwise(path)])
+
+    def _certified(self, start: Array, end: Array) -> bool:
+        """Whether a straight motion has a certificate that it is free."""
+        if start.tobytes() + end.tobytes() not in self._certificates and self._quickly_free(start, end):
+            return True
+        found = self.certificate(start, end)
+        return found is not None and found.free
 
     def state_free(self, q: Array) -> bool:
         """Whether q (dof,) is free.

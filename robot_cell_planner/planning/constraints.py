@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from frozendict import frozendict
 
+from ..cell.arguments import checked_fields
 from ..cell.pose import Pose
 from ..cell.value import WORLD, Vector3
 from ..errors import InvalidRequestError, Value
@@ -21,6 +22,7 @@ FRAME_TOLERANCE = 1e-3
 MAX_CONSTRAINTS = 32
 
 
+@checked_fields
 @dataclass(frozen=True)
 class JointCombination:
     """The sum of coefficient times joint value stays what it is at the start, within `tolerance` [rad or m].
@@ -56,6 +58,7 @@ class FrameRule(str, Enum):
     POSITION_ON_LINE = "position on line"  # within `tolerance` m of the line through `pose`, along `axis`
 
 
+@checked_fields
 @dataclass(frozen=True)
 class FrameConstraint:
     """A frame that moves with the group stays in a set; paths are brought onto it by projection.

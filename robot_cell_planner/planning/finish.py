@@ -57,6 +57,7 @@ def bare_plan(
         resolution=origin.resolution,
         goal=goal,
         cartesian=cartesian,
+        warnings=job.space.start_warnings + job.checks.certifier_warnings,
         times=job.watch.times,
     )
 

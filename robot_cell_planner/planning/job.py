@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..cell.cell import RobotCell
+from ..cell.start_limits import START_LIMIT_TOLERANCE
 from ..cell.state import RobotCellState
 from ..collision.checker import CollisionChecker
 from ..collision.report import CollisionPair, CollisionReport
@@ -126,9 +127,10 @@ def start_job(
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
     certify: bool = True,
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE,
 ) -> Job:
-    """The job of a request. slack [rad or m]: how far the state may be beyond position limits. certify: prove motions
-    free where that can be done.
+    """The job of a request. slack, start_limit_tolerance [rad or m]: how far the state may be beyond position limits,
+    see `joint_space`. certify: prove motions free where that can be done.
 
     Raises:
         StateError, UnknownNameError, FrameCycleError: the state does not fit the cell, or a name is not there.
@@ -136,7 +138,7 @@ def start_job(
         ConstraintMismatchError: the constraints hold everything.
     """
     cell.check_state(state)
-    space = joint_space(cell, state, group, joints, slack)
+    space = joint_space(cell, state, group, joints, slack, start_limit_tolerance)
     rules = CollisionOptions(extra_margin=extra_margin)
     checker = CollisionChecker(cell, state, space.variables, engine=engine, options=rules)
     return job_in(cell, state, space, CountedChecks(checker, watch, state_limit, certify), constraints)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, Value
@@ -41,6 +42,7 @@ CONSTRAINT_STEP = 0.001  # [rad or m]
 NATIVE_STATES = 250_000
 
 
+@public
 def plan_motion(
     cell: RobotCell,
     state: RobotCellState,
@@ -89,6 +91,7 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
             constraints=request.constraints,
             slack=options.jiggle,
             certify=options.certify,
+            start_limit_tolerance=options.start_limit_tolerance,
         )
         if options.jiggle:
             job = escape_start(job, options.jiggle, options.resolution, options.seed)
@@ -105,23 +108,22 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
         found = finder.first_path(goals, suggestions)
     path = _improved(job, found, options, planner)
     with watch.stage("verify"):
-        path, proven = verified(job, path, options, finder.around)
-        path = _held(job, path)
-    return _finished(job, path, proven, goals, request, found)
+        path = _held(job, verified(job, path, options, finder.around))
+    return _finished(job, path, goals, request, found)
 
 
-def _finished(
-    job: Job, path: Array, proven: float, goals: GoalSet, request: MotionRequest, found: SearchResult
-) -> Plan:
+def _finished(job: Job, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:
     options, timing = request.options, request.timing
     goal = goals.reached(path[-1])
     escaped = 0
     if job.escape is not None:
         path, escaped = np.vstack((job.escape.start, path)), 1
+    with job.watch.stage("certify"):
+        proven = job.checks.proven_fraction(path)
     origin = Origin(found.planner or options.planner, options.seed, options.resolution)
     plan = bare_plan(job, path, origin, goal=goal)
     remarks = (found.remark,) if found.remark else ()
-    plan = replace(plan, proven=proven, escape_waypoints=escaped, warnings=remarks)
+    plan = replace(plan, proven=proven, escape_waypoints=escaped, warnings=(*plan.warnings, *remarks))
     if timing is None:
         return finish_plan(job, plan, None)
     step = options.resolution if leaves_path(timing) else float("inf")

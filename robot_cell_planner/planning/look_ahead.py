@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..cell.arguments import checked_fields
 from ..cell.scene import Scene
 from ..collision.checker import CollisionChecker
 from ..collision.motions.certifier import Verdict, certifier_of
@@ -20,6 +21,7 @@ COARSE = 0.05  # [rad or m] between the states that are looked at first, since m
 HALVINGS = 8  # to find the beginning of a collision between two states
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class LookAheadRequest:
     """What is left of a trajectory; times and samples as in the whole. step [rad or m]: between states where no

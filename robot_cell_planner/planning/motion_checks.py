@@ -54,19 +54,6 @@ class MotionChecks:
         self._checks.motions += max(count, 0)
         return None
 
-    def proven_share(self, path: Array) -> float:
-        """The share of a path (n, dof), Euclidean in joint space, whose motions have a certificate: 1 is all of it.
-
-        Raises:
-            CancelledError, TimedOutError: see `Watch`.
-        """
-        lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
-        proven = np.array([self._is_proven(path, index) for index in range(len(path) - 1)], dtype=bool)
-        for index in np.flatnonzero(~proven).tolist():
-            certificate = self._checks.certificate(path[index], path[index + 1])
-            proven[index] = certificate is not None and certificate.free
-        return float(lengths[proven].sum() / lengths.sum()) if not proven.all() and lengths.any() else 1.0
-
     def _is_free(self, path: Array, index: int) -> bool:
         return _key(path, index) in self._free or self._is_proven(path, index)
 

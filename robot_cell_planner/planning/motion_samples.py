@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker
-from ..collision.rules import CollisionOptions
+from ..collision.engine import distance_error
+from ..collision.motions.arrays import UNBOUNDED
+from ..collision.motions.motion_model import motion_model
+from ..collision.rules import MAX_EXTRA_MARGIN, CollisionOptions
 from ..trajectory.limits import Array
 from .checks import CountedChecks
-from .speed_bounds import speed_bounds
 
 # Distances [m], widest first, that a state is tried to keep beyond its margins, to prove those around it free.
 ROOMS = (0.04, 0.015, 0.005)
@@ -20,15 +22,20 @@ AT_ONCE = 64  # states checked between two looks at the clock
 def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
     """Whether each of the configurations (n, dof) of a motion, in its order, is free: (n,).
 
-    Where a state keeps a distance beyond its margins, all states are free that things cannot approach each other by as
+    Where a state keeps a distance beyond its margins, all states are free that objects cannot approach each other by as
     much on the way to; states without such a neighbour are checked one by one. So the answers are those of
-    `CountedChecks.batch_free`.
+    `CountedChecks.batch_free`. They are about these states alone, and no proof of what lies between.
 
     Raises:
         CancelledError, TimedOutError: see `Watch`.
     """
-    bounds = speed_bounds(checks.checker)
-    if len(configurations) < LEAST_STATES or not np.isfinite(bounds).all():
+    if len(configurations) < LEAST_STATES:
+        return checks.batch_free(configurations)
+    checker = checks.checker
+    model = motion_model(checker)
+    bounds = model.approach_bounds
+    ends = configurations.min(axis=0), configurations.max(axis=0)
+    if (bounds >= UNBOUNDED).any() or any(model.slide_beyond(q) is not None for q in ends):
         return checks.batch_free(configurations)
     steps = np.abs(np.diff(configurations, axis=0)) @ bounds
     approach = np.concatenate(([0.0], np.cumsum(steps)))
@@ -36,7 +43,10 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
     for room in ROOMS:
         if not len(left):
             break
-        centres, members = _blocks(approach[left], room)
+        reach = room - distance_error(room + model.largest_margin, checker.engine)
+        if reach <= 0.0 or checker.options.extra_margin + room > MAX_EXTRA_MARGIN:
+            continue
+        centres, members = _blocks(approach[left], reach)
         roomy = _free_with(checks, configurations[left[centres]], room)
         left = left[~roomy[members]]
     result = np.ones(len(configurations), dtype=bool)
@@ -44,11 +54,11 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
     return result
 
 
-def _blocks(approach: Array, room: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """States, by how far things may have approached each other up to each (n,), in blocks within which they cannot by
-    more than `room` on either side of one state: that state of each block (b,), and the block of each state (n,)."""
-    # A block is no wider than the room, so that any state of it serves as its centre.
-    numbers = np.floor(approach / room).astype(np.int64)
+def _blocks(approach: Array, reach: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """States, by how far objects may have approached each other up to each (n,), in blocks within which they cannot by
+    more than `reach` [m]: the middle state of each block (b,), and the block of each state (n,)."""
+    # A block is no wider than the reach, so that any state of it serves as its centre.
+    numbers = np.floor(approach / reach).astype(np.int64)
     _, firsts, members = np.unique(numbers, return_index=True, return_inverse=True)
     ends = np.append(firsts[1:], len(approach))
     return (firsts + ends) // 2, members

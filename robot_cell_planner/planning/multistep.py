@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..cell.arguments import checked_fields, public
 from ..cell.cell import RobotCell
 from ..cell.changes import Change, apply_changes
 from ..cell.scene import Scene
@@ -34,6 +35,7 @@ BEAM = 8
 CHOICES = 8
 
 
+@checked_fields
 @dataclass(frozen=True)
 class MotionStep:
     """First the changes, then the motion.
@@ -51,6 +53,7 @@ class MotionStep:
     waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
 
 
+@checked_fields
 @dataclass(frozen=True)
 class MultistepRequest:
     """Motions to plan one after the other. options: limits are for the whole. timing: of each motion, which begins and
@@ -98,6 +101,7 @@ class _Sequence:
         return tuple(q.tobytes() for q in self.choices)
 
 
+@public
 def plan_multistep(
     cell: RobotCell,
     state: RobotCellState,
@@ -175,6 +179,7 @@ class _Planner:
             constraints=step.constraints,
             slack=options.jiggle if index == 0 else 0.0,
             certify=options.certify,
+            start_limit_tolerance=options.start_limit_tolerance,
         )
         if not (index == 0 and options.jiggle):
             check_start(job)

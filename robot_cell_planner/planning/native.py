@@ -82,7 +82,9 @@ class NativePlanner:
 
         check: called with the states looked at every some milliseconds; it may raise. more_goals: called then, too.
         """
-        if not self._certifier.balls_serve():
+        # Beyond the limits of slides, or where a spindle turns very far, balls prove nothing.
+        within = self._certifier.within_slides(self._space.q_lower, self._space.q_upper)
+        if not self._certifier.balls_serve() or not within:
             return SearchResult(None)
         trees = _Trees(self._space, self._weights, options.longest)
 
@@ -251,7 +253,7 @@ def _weights(certifier: MotionCertifier) -> Array:
     each moves anything per rad or m, so that trees grow more where more is moved."""
     scene = certifier.scene
     speeds = np.zeros(len(certifier.checker.variables))
-    for joint, speed in zip(scene.tree.joints, scene.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
+    for joint, speed in zip(scene.tree.joints, scene.model.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
         speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
     weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), FARTHEST))
     return np.asarray(weights / np.exp(np.log(weights).mean()))

@@ -94,10 +94,10 @@ class Leads:
         self.states += 1 + len(q)
         rows = []
         for pair, i, j, margin in checker.near_solids(q, NEAR):
-            both = all(owner in scene.number for owner in pair)
+            both = all(owner in scene.model.number for owner in pair)
             distance = checker.distance_of_solids(i, j)
             missing = margin + (CLEAR_OF_EACH_OTHER if both else CLEAR) - distance
-            if missing > 0.0 and any(owner in scene.number for owner in pair):
+            if missing > 0.0 and any(owner in scene.model.number for owner in pair):
                 rows.append((i, j, distance, missing))
         slopes = np.zeros((len(rows), len(q)))
         for joint in range(len(q) if rows else 0):

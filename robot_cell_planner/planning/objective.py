@@ -38,7 +38,7 @@ class PathCost:
 
     def of(self, path: Array) -> float:
         """The cost of a path (n, dof)."""
-        return sum(self.of_motion(start, end) for start, end in pairwise(path))
+        return sum((self.of_motion(start, end) for start, end in pairwise(path)), 0.0)
 
     def of_motion(self, start: Array, end: Array) -> float:
         """The cost of a straight motion."""

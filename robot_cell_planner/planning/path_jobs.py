@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
+from ..cell.arguments import checked_fields
 from ..cell.cell import RobotCell
+from ..cell.start_limits import clamped_start
 from ..cell.state import RobotCellState
+from ..cell.value import MAX_JOINT_VALUE
 from ..collision.checker import CollisionChecker
+from ..collision.motions.certifier import Verdict
 from ..collision.paths import PathCollision, check_path
 from ..collision.rules import CollisionOptions
 from ..errors import (
@@ -53,6 +58,7 @@ class PathTool(str, Enum):
     CONCATENATE = "concatenate"
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class PathRequest:
     """A path to work on.
@@ -117,14 +123,14 @@ def process_path(
         path = concatenate(request.paths, request.joint_tolerance)
     else:
         path = request.paths[0]
-    job = path_job(cell, state, request.variables, path, request.constraints, options, watch)
+    job, path = path_job(cell, state, request.variables, path, request.constraints, options, watch)
     with watch.stage("check"):
         _refuse_invalid(job, path, options)
     with watch.stage(request.tool.value):
         result = _worked(job, path, request)
     with watch.stage("verify"):
-        verifier = _refuse_invalid(job, result, options)
-    return _recorded(job, result, options, request.tool.value, verifier)
+        _refuse_invalid(job, result, options)
+    return _recorded(job, result, options, request.tool.value)
 
 
 def check_joint_path(
@@ -142,7 +148,7 @@ def check_joint_path(
     """Hold a path (n, dof) against position limits, constraints and the cell; and measure it.
 
     find_all: report all that is wrong (up to 100 of a kind), not only the first of each kind. certificates: False to
-    ask the collision engine alone.
+    ask the collision engine alone about collisions; the record's `proven` is of certificates all the same.
 
     Raises:
         InvalidRequestError: a malformed path.
@@ -152,7 +158,7 @@ def check_joint_path(
     options = options or PlanningOptions()
     path = checked_path(path, variables)
     watch = Watch(options.time_limit, None, cancelled)
-    job = path_job(cell, state, variables, path, constraints, options, watch)
+    job, path = path_job(cell, state, variables, path, constraints, options, watch)
     with watch.stage("check"):
         return _findings(job, path, options, find_all, certificates)
 
@@ -166,32 +172,37 @@ def measure_joint_path(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> Plan:
-    """Lengths and smallest clearance of a path (n, dof), valid or not; errors as of `check_joint_path`."""
+    """Lengths and smallest clearance of a path (n, dof), valid or not, of which nothing is proven; errors as of
+    `check_joint_path`."""
     options = options or PlanningOptions()
     path = checked_path(path, variables)
     watch = Watch(options.time_limit, None, cancelled)
-    job = path_job(cell, state, variables, path, (), options, watch)
+    job, path = path_job(cell, state, variables, path, (), options, watch)
     with watch.stage("measure"):
-        return _recorded(job, path, options, "measure", None)
+        return _recorded(job, path, options, "measure", certify=False)
 
 
 def checked_path(path: Array, variables: tuple[str, ...]) -> Array:
-    """A path (n, dof) of finite numbers.
+    """A path (n, dof) of numbers within MAX_JOINT_VALUE.
 
     Raises:
         InvalidRequestError: it is none, or has too many waypoints.
     """
-    rows = np.array(path, dtype=np.float64)
+    try:
+        rows = np.array(path, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"a path is no table of numbers: {error}", stage=STAGE) from error
     if rows.ndim != 2 or rows.shape[1] != len(variables) or not len(rows) or not len(variables):
         text = f"a path has shape {rows.shape}, expected (n, {len(variables)}) with at least one waypoint"
         raise InvalidRequestError(text, stage=STAGE)
     if len(rows) > MAX_WAYPOINTS:
         numbers = (Value("waypoints", len(rows), MAX_WAYPOINTS),)
         raise InvalidRequestError("a path has too many waypoints", stage=STAGE, values=numbers)
-    bad = np.argwhere(~np.isfinite(rows))
+    bad = np.argwhere(~(np.abs(rows) <= MAX_JOINT_VALUE))
     if len(bad):
         row, column = (int(value) for value in bad[0])
-        text = f"joint {variables[column]} of waypoint {row} is {rows[row, column]}, expected a finite number"
+        what = f"joint {variables[column]} of waypoint {row} is {rows[row, column]:g}"
+        text = f"{what}, expected a number within {MAX_JOINT_VALUE:g}"
         raise InvalidRequestError(text, stage=STAGE, subjects=(variables[column],))
     return rows
 
@@ -204,15 +215,21 @@ def path_job(
     constraints: tuple[PathConstraint, ...],
     options: PlanningOptions,
     watch: Watch,
-) -> Job:
+) -> tuple[Job, Array]:
+    """The job of working on a path (n, dof), and the path, whose first waypoint is within limits if it is nearly."""
     if len(set(variables)) != len(variables):
         raise InvalidRequestError("a joint is listed twice", stage=STAGE, subjects=variables)
-    space = space_of(cell, variables, path[0].copy(), _group_of(cell, variables))
+    group = _group_of(cell, variables)
+    definitions = space_of(cell, variables, path[0], group).definitions
+    first, warnings = clamped_start(definitions, path[0].tolist(), options.start_limit_tolerance)
+    path = np.vstack((first, path[1:]))
+    space = replace(space_of(cell, variables, path[0].copy(), group), start_warnings=warnings)
     start = state.with_configuration(dict(zip(variables, path[0].tolist(), strict=True)))
     cell.check_state(start)
     rules = CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(cell, start, variables, engine=options.engine, options=rules)
-    return job_in(cell, start, space, CountedChecks(checker, watch, options.state_limit, options.certify), constraints)
+    checks = CountedChecks(checker, watch, options.state_limit, options.certify)
+    return job_in(cell, start, space, checks, constraints), path
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:
@@ -247,11 +264,11 @@ def _keeping_clearance(job: Job, path: Array, options: PlanningOptions) -> Job:
     rules = CollisionOptions(extra_margin=max(options.extra_margin, spare))
     plain = job.checks.checker
     checker = CollisionChecker(job.cell, job.state, plain.variables, engine=plain.engine, options=rules)
-    return replace(job, checks=CountedChecks(checker, job.watch, job.checks.state_limit))
+    return replace(job, checks=CountedChecks(checker, job.watch, job.checks.state_limit, job.checks.certify))
 
 
-def _refuse_invalid(job: Job, path: Array, options: PlanningOptions) -> PathVerifier:
-    """Refuse a path that breaks limits or constraints or collides; else the verifier that proved what it could."""
+def _refuse_invalid(job: Job, path: Array, options: PlanningOptions) -> None:
+    """Refuse a path that breaks limits or constraints or collides."""
     for index, q in enumerate(path):
         fault = _limit_fault(job, q, index)
         if fault is not None:
@@ -266,7 +283,6 @@ def _refuse_invalid(job: Job, path: Array, options: PlanningOptions) -> PathVeri
         blocked = verifier.first_blocked(path)
     if blocked is not None:
         raise _collision_fault(_collisions_on(job, path, blocked, options, False)[0])
-    return verifier
 
 
 def _findings(job: Job, path: Array, options: PlanningOptions, find_all: bool, certificates: bool) -> PathFindings:
@@ -287,8 +303,7 @@ def _findings(job: Job, path: Array, options: PlanningOptions, find_all: bool, c
             free = job.checks.state_free(path[index + 1])
     collisions = collisions[:most]
     faults += [_collision_fault(found) for found in collisions]
-    record = _recorded(job, path, options, "check", verifier if not collisions else None)
-    return PathFindings(tuple(faults), tuple(collisions), record)
+    return PathFindings(tuple(faults), tuple(collisions), _recorded(job, path, options, "check"))
 
 
 def _limit_fault(job: Job, q: Array, index: int) -> JointLimitError | None:
@@ -322,7 +337,17 @@ def _collisions_on(job: Job, path: Array, index: int, options: PlanningOptions, 
     motion = path[index : index + 2]
     found = check_path(job.checks.checker, motion, find_all=find_all, resolution=options.resolution)
     job.checks.states += found.states_checked
-    return [replace(entry, point=entry.point + index, place=entry.place + index) for entry in found.collisions]
+    collisions = found.collisions or _certain_collision(job, motion)
+    return [replace(entry, point=entry.point + index, place=entry.place + index) for entry in collisions]
+
+
+def _certain_collision(job: Job, motion: Array) -> tuple[PathCollision, ...]:
+    """The collision between the states of the resolution that the certificate of a motion names; none without it."""
+    certificate = job.checks.certificate(motion[0], motion[-1]) if len(motion) > 1 else None
+    if certificate is None or certificate.verdict is not Verdict.COLLIDING:
+        return ()
+    pair = job.checks.checker.first_pair(np.array(certificate.configuration))
+    return () if pair is None else (PathCollision(1, certificate.place, 0.0, pair),)
 
 
 def _collision_fault(found: PathCollision) -> PathInvalidError:
@@ -332,13 +357,14 @@ def _collision_fault(found: PathCollision) -> PathInvalidError:
     return PathInvalidError(text, stage="path", subjects=(pair.first, pair.second), values=values)
 
 
-def _recorded(job: Job, path: Array, options: PlanningOptions, tool: str, verifier: PathVerifier | None) -> Plan:
+def _recorded(job: Job, path: Array, options: PlanningOptions, tool: str, *, certify: bool = True) -> Plan:
     plan = bare_plan(job, path, Origin(tool, options.seed, options.resolution))
     with job.watch.stage("clearance"):
         clearance = path_clearance(job, path, CLEARANCE_STEP)
-    proven = 0.0
-    if verifier is not None:
-        proven = verifier.proven / verifier.length if verifier.length > 0.0 else 1.0
+    proven = math.nan
+    if certify:
+        with job.watch.stage("certify"):
+            proven = job.checks.proven_fraction(path)
     return replace(
         plan,
         clearance=clearance,

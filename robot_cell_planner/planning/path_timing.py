@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
-from ..errors import NotSupportedError, UnknownNameError
+from ..errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from ..kinematics.dynamics import Dynamics
 from ..kinematics.forward import forward_batch
 from ..trajectory.limits import Array
 from ..trajectory.parameterization import Efforts, PathModel, ToolSpeeds, time_path
+from ..trajectory.sampled_paths import sharp_turns
 from ..trajectory.timing import Method, TimedMotion, TimingOptions
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, TrajectoryReport, validate
@@ -28,12 +29,14 @@ DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, over which the speed of th
 
 @dataclass(frozen=True)
 class PathTiming:
-    """A path (n, dof) of the joints `variables` to time. timing: how; options: how blends are checked."""
+    """A path (n, dof) of the joints `variables` to time. timing: how; options: how blends are checked. stops: samples
+    to rest at, for FOLLOW_SAMPLES alone."""
 
     variables: tuple[str, ...]
     path: Array
     timing: TimingOptions
     options: PlanningOptions
+    stops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,24 +73,34 @@ def time_in_job(
 def time_joint_path(
     cell: RobotCell, state: RobotCellState, request: PathTiming, *, cancelled: Callable[[], bool] | None = None
 ) -> TimedPath:
-    """A trajectory along a path, validated against limits and cell; what is wrong with the path is in its report.
+    """A trajectory along a path, validated against limits and cell; what is wrong with the path is in its report, with
+    a warning where samples turn so sharply that the motion rests there.
 
     Raises:
-        InvalidRequestError, UnknownNameError, JointLimitError: a malformed path, or one beyond limits.
+        InvalidRequestError, UnknownNameError, JointLimitError: a malformed path, or one beyond limits; stops with
+            another method than FOLLOW_SAMPLES.
         NotSupportedError, TrajectoryError: see `parameterization.time_path`.
         CancelledError, TimedOutError: ended from outside.
     """
     path = checked_path(request.path, request.variables)
+    samples = request.timing.method is Method.FOLLOW_SAMPLES
+    if request.stops and not samples:
+        text = f"stops are for samples that are followed; the method is {request.timing.method.value}"
+        raise InvalidRequestError(text, stage="trajectory", subjects=("stops",))
     watch = Watch(request.options.time_limit, None, cancelled)
     unknown = [joint for joint in request.timing.limits if joint not in request.variables]
     if unknown:
         text = f"limits are given for {unknown[0]}, which the path does not move"
         raise UnknownNameError(text, subjects=(unknown[0],))
-    job = path_job(cell, state, request.variables, path, (), request.options, watch)
+    job, path = path_job(cell, state, request.variables, path, (), request.options, watch)
     with watch.stage("timing"):
-        motion = time_in_job(job, path, request.timing, request.options.resolution)
+        motion = time_in_job(job, path, request.timing, request.options.resolution, stops=request.stops)
     with watch.stage("validate"):
         report = _report(job, motion.trajectory, request)
+    turns = [turn for turn in sharp_turns(path) if turn not in request.stops] if samples else []
+    text = f"the path turns sharply at {len(turns)} of its samples, first at sample {min(turns, default=0)}"
+    told = (f"{text}: the motion rests there",) if turns else ()
+    report = replace(report, warnings=job.space.start_warnings + report.warnings + told)
     return TimedPath(motion.trajectory, report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -71,8 +72,9 @@ class Plan:
     trajectory: the timed samples, if timing was asked for. goal: number of the goal that is reached; -1: none was
     numbered. states_checked, motions_checked: held against the cell. path_length: Euclidean, rad and m alike;
     tool_path_length [m]: of the tool centre point, or of the tip without a tool. clearance: smallest along the path.
-    proven: share of the path, Euclidean in joint space, that is proven free between the states checked too; the rest
-    was checked at steps of `resolution` [rad or m]. escape_waypoints: those at the beginning that lead out of a
+    proven: fraction of the path by Euclidean length in joint space, the start correction included, whose segments have
+    a certificate that they are free (`CountedChecks.proven_fraction`); NaN where there is nothing to prove it with. The
+    rest was checked at steps of `resolution` [rad or m]. escape_waypoints: those at the beginning that lead out of a
     collision, on request. warnings: what the caller should know though nothing failed. cartesian: of a Cartesian plan
     alone.
     """
@@ -91,7 +93,7 @@ class Plan:
     path_length: float
     tool_path_length: float
     resolution: float
-    proven: float = 0.0
+    proven: float = math.nan
     goal: int = -1
     escape_waypoints: int = 0
     clearance: PathClearance | None = None
@@ -141,6 +143,11 @@ class PlanFailure:
     states_checked: int = 0
     motions_checked: int = 0
     times: tuple[StageTime, ...] = field(default=())
+
+
+def percent(fraction: float) -> str:
+    """A fraction in whole percents, 100 only if nothing but rounding is missing; "-" for NaN."""
+    return "-" if math.isnan(fraction) else f"{math.floor(100.0 * fraction + 1e-6)}"
 
 
 def path_length(path: Array) -> float:

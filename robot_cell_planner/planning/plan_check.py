@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..cell.cell import RobotCell
+from ..cell.start_limits import clamped_start
 from ..cell.state import RobotCellState
 from ..collision.checker import CollisionChecker
 from ..errors import PathInvalidError, RobotCellError, StateError, TrajectoryStartError, Value
@@ -26,8 +27,8 @@ END_TOLERANCE = 1e-9  # [rad or m]
 
 @dataclass(frozen=True, eq=False)
 class PlanVerdict:
-    """What does not hold of a plan, and what the check itself found: its record, whose `proven` is the share of the
-    path that was proven free."""
+    """What does not hold of a plan, and what the check itself found: its record, whose `proven` is of certificates that
+    were made anew."""
 
     violations: tuple[RobotCellError, ...]
     record: Plan
@@ -48,8 +49,8 @@ def verify_plan(
     """Hold a plan against a cell and the state that it is to start from.
 
     That state's digest must be the plan's, and the path must begin there, keep position limits and collide nowhere; it
-    must be as long and as clear as is said. A trajectory must keep limits, begin and end where the path does, and
-    collide nowhere.
+    must be as long, as clear and as proven as is said. A trajectory must keep limits, begin and end where the path
+    does, and collide nowhere.
 
     Raises:
         UnknownNameError, InvalidRequestError: the plan does not fit the cell at all.
@@ -63,7 +64,11 @@ def verify_plan(
     faults = list(found.faults)
     if plan.escape_waypoints:
         faults = [fault for fault in faults if not _before(fault, plan.escape_waypoints)]
-    violations = [*_origin_violations(cell, state, plan), *faults, *_claim_violations(plan, found.record)]
+    violations = [
+        *_origin_violations(cell, state, plan, options.start_limit_tolerance),
+        *faults,
+        *_claim_violations(plan, found.record),
+    ]
     if plan.trajectory is not None:
         violations.extend(_trajectory_violations(cell, state, plan, plan.trajectory, options))
     return PlanVerdict(tuple(violations), found.record)
@@ -74,7 +79,7 @@ def _before(fault: RobotCellError, place: int) -> bool:
     return any(value.name == "place" and value.value < place for value in fault.values)
 
 
-def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan) -> list[RobotCellError]:
+def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan, tolerance: float) -> list[RobotCellError]:
     violations: list[RobotCellError] = []
     for what, claimed, real in (
         ("cell", plan.cell_digest, cell.digest()),
@@ -83,8 +88,9 @@ def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan) -> li
         if claimed != real:
             text = f"the plan was made for a {what} of digest {claimed or 'unknown'}, this one has {real}"
             violations.append(StateError(text, stage="verify plan", subjects=(what,)))
-    start = np.array([state.configuration[name] for name in plan.variables])
-    away = float(np.abs(plan.path[0] - start).max())
+    given = [state.configuration[name] for name in plan.variables]
+    start, _ = clamped_start([cell.variables[name] for name in plan.variables], given, tolerance)
+    away = float(np.abs(plan.path[0] - np.array(start)).max())
     if away > END_TOLERANCE:
         values = (Value("distance", away, END_TOLERANCE),)
         violations.append(PathInvalidError("the path begins away from the state", stage="verify plan", values=values))
@@ -103,6 +109,10 @@ def _claim_violations(plan: Plan, record: Plan) -> list[RobotCellError]:
             values = (Value("clearance", claimed, real, "m"),)
             text = "the path comes closer to something than is said"
             violations.append(PathInvalidError(text, stage="verify plan", values=values))
+    if plan.proven > record.proven + LENGTH_TOLERANCE:
+        values = (Value("proven", plan.proven, record.proven),)
+        text = "less of the path is proven free than is said"
+        violations.append(PathInvalidError(text, stage="verify plan", values=values))
     return violations
 
 

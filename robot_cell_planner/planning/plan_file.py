@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -39,7 +40,11 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
         FileError: malformed, of another version, or not a plan; says where.
     """
     try:
-        return msgspec.json.decode(data, type=_Document, dec_hook=_decode).plan
+        document = msgspec.json.decode(data)
+        plan = document.get("plan") if isinstance(document, dict) else None
+        if isinstance(plan, dict) and plan.get("proven", math.nan) is None:
+            plan["proven"] = math.nan  # for which JSON has no number
+        return msgspec.convert(document, type=_Document, dec_hook=_decode).plan
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
         raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error
 

@@ -30,8 +30,8 @@ STATES = 10_000
 Search = Callable[[Job, Array, Array, float, int], Array | None]
 
 
-def verified(job: Job, path: Array, options: PlanningOptions, search: Search) -> tuple[Array, float]:
-    """The path, verified from end to end, and the share of it that is proven free.
+def verified(job: Job, path: Array, options: PlanningOptions, search: Search) -> Array:
+    """The path, verified from end to end.
 
     Where a motion collides, a way around is searched: from its start to its end, then from ever farther before it to
     ever farther behind it.
@@ -46,7 +46,7 @@ def verified(job: Job, path: Array, options: PlanningOptions, search: Search) ->
     for repair in range(1, MAX_REPAIRS + 1):
         blocked = verifier.first_blocked(path)
         if blocked is None:
-            return path, verifier.share(path)
+            return path
         here = path[blocked]
         near = place is not None and float(np.linalg.norm(here - place)) <= 10.0 * options.search_step
         attempt = attempt + 1 if near else 0

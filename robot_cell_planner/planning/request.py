@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from frozendict import frozendict
 
-from ..cell.value import Vector3
+from ..cell.arguments import checked_fields
+from ..cell.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ..cell.value import Vector3, check_joint_value
 from ..errors import InvalidRequestError, LimitExceededError, Value
 from ..kinematics.targets import FrameTarget, PointAxisTarget
 from ..trajectory.timing import TimingOptions
@@ -25,6 +26,7 @@ UNTIL_LIMIT = -1
 Target: TypeAlias = FrameTarget | PointAxisTarget
 
 
+@checked_fields
 @dataclass(frozen=True)
 class PlanningOptions:
     """How a path is searched. What shapes it is counted in states, so that it repeats; the clock only aborts.
@@ -37,7 +39,8 @@ class PlanningOptions:
     start in collision or beyond limits; 0: not allowed. extra_margin [m]: distance to keep in addition to the margins
     of the cell. search_step [rad or m]: widest step between states checked while searching.
     resolution [rad or m]: widest step between states checked along the path that is returned. engine: of collision.
-    certify: prove motions free where that can be done; otherwise states alone are checked.
+    certify: prove motions free where that can be done; otherwise states alone are checked. start_limit_tolerance [rad
+    or m]: a start that is beyond a position limit by no more than this is moved to the limit, with a warning.
 
     Raises:
         InvalidRequestError: a value outside its range.
@@ -58,6 +61,7 @@ class PlanningOptions:
     resolution: float = 0.001
     engine: str = "coal"
     certify: bool = True
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "planner_parameters", frozendict(self.planner_parameters))
@@ -66,11 +70,13 @@ class PlanningOptions:
         _within("time_limit", self.time_limit, 0.0, 1e6, "s")
         _within("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
         _within("jiggle", self.jiggle, 0.0, 1.0)
+        _within("start_limit_tolerance", self.start_limit_tolerance, 0.0, MOST_START_TOLERANCE)
         _within("extra_margin", self.extra_margin, 0.0, 10.0, "m")
         _within("resolution", self.resolution, 1e-5, 1.0)
         _within("search_step", self.search_step, self.resolution, 1.0)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class GoalRegion:
     """All poses around a target within boxes of positions and rotations, along and about the target's axes.
@@ -93,6 +99,7 @@ class GoalRegion:
                 raise InvalidRequestError(f"{name} is {list(extent)}, expected three numbers from 0", stage=STAGE)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Goals:
     """Where a motion may end: reaching any one of everything listed is enough.
@@ -124,6 +131,7 @@ class Goals:
         return len(self.joint_goals) + len(self.named_states) + len(self.targets) + len(self.regions)
 
 
+@checked_fields
 @dataclass(frozen=True)
 class MotionRequest:
     """A motion to plan from the state that it is given with.
@@ -188,9 +196,10 @@ def check_count(what: str, count: int, most: int) -> None:
 def _check_finite(rows: Iterable[Mapping[str, float]], what: str) -> None:
     for index, row in enumerate(rows):
         for joint, value in row.items():
-            if not math.isfinite(value):
-                text = f"joint {joint} of {what} {index} is {value}, expected a finite number"
-                raise InvalidRequestError(text, stage=STAGE, subjects=(joint,))
+            try:
+                check_joint_value(value, f"joint {joint} of {what} {index}")
+            except ValueError as error:
+                raise InvalidRequestError(str(error), stage=STAGE, subjects=(joint,)) from error
 
 
 def _within(name: str, value: float, low: float, high: float, unit: str = "") -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cell.cell import RobotCell
 from ..cell.mechanism import Variable
+from ..cell.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ..cell.state import RobotCellState
 from ..cell.suggestions import unknown_name
 from ..errors import StartBeyondLimitsError, UnknownNameError, Value
@@ -27,6 +28,7 @@ class JointSpace:
     group: name of the planning group. variables: in the order of every configuration (dof,). start: where they are.
     lower, upper (dof,): bounds of the search; those of a continuous joint lie one turn either way of its start, so that
     values never jump. turning (dof,): joints that look the same after a full turn and have room for one.
+    start_warnings: where the start is not quite what was given, see `cell.start_limits`.
     """
 
     group: str
@@ -36,6 +38,7 @@ class JointSpace:
     lower: Array
     upper: Array
     turning: NDArray[np.bool_]
+    start_warnings: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -78,11 +81,17 @@ def _products(choices: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 def joint_space(
-    cell: RobotCell, state: RobotCellState, group: str = "", joints: Sequence[str] = (), slack: float = 0.0
+    cell: RobotCell,
+    state: RobotCellState,
+    group: str = "",
+    joints: Sequence[str] = (),
+    slack: float = 0.0,
+    tolerance: float = START_LIMIT_TOLERANCE,
 ) -> JointSpace:
     """The joint space of a group, or of some of its joints, at a state.
 
-    slack [rad or m]: how far the state may be beyond position limits.
+    tolerance [rad or m]: a start beyond position limits by no more than this is moved to the limit, with a warning in
+    `start_warnings`. slack [rad or m]: how far the state may be beyond position limits otherwise.
 
     Raises:
         UnknownNameError: no such group, or a joint that is not in it.
@@ -94,8 +103,10 @@ def joint_space(
             text = unknown_name(f"joint {joint!r} of group {found.name}", joint, found.variables)
             raise UnknownNameError(text, subjects=(joint,))
     variables = tuple(name for name in found.variables if name in joints) if joints else found.variables
-    start = np.array([state.configuration[name] for name in variables])
-    space = space_of(cell, variables, start, found.name)
+    given = [state.configuration[name] for name in variables]
+    values, warnings = clamped_start([cell.variables[name] for name in variables], given, tolerance)
+    start = np.array(values)
+    space = replace(space_of(cell, variables, start, found.name), start_warnings=warnings)
     if (start < space.lower - slack).any() or (start > space.upper + slack).any():
         raise beyond_limits(space)
     return space

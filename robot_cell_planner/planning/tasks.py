@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from frozendict import frozendict
 
+from ..cell.mechanism import Variable
 from ..cell.scene import Scene
+from ..cell.start_limits import START_LIMIT_TOLERANCE, limits_around_start
 from ..cell.suggestions import unknown_name
 from ..collision.checker import CollisionChecker
 from ..errors import UnknownNameError
@@ -46,11 +48,14 @@ LOOK_AHEAD = f"{__name__}:look_ahead"
 @dataclass(frozen=True)
 class ValidationRequest:
     """What to hold a trajectory against. start: joint values that it must begin at within `start_tolerance` [rad or m];
-    empty: not checked. step [rad or m]: widest step between states checked. extra_margin [m]: to keep in addition."""
+    empty: not checked. start_limit_tolerance [rad or m]: how far it may begin beyond a position limit, with a warning,
+    where a start is given. step [rad or m]: widest step between states checked. extra_margin [m]: to keep in addition.
+    """
 
     trajectory: Trajectory
     start: Mapping[str, float] = frozendict()
     start_tolerance: float = 1e-3
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE
     step: float = 0.01
     engine: str = "coal"
     find_all: bool = False
@@ -144,7 +149,8 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
     """
     variables = request.trajectory.variables
     _check_joints(scene, variables)
-    limits = MotionLimits.of([scene.cell.variables[name] for name in variables])
+    definitions, bounds, warnings = limits_at_start(scene, request)
+    limits = MotionLimits.of(definitions).around(bounds)
     checker = CollisionChecker(scene.cell, scene.state, variables, engine=request.engine)
 
     def pair_of(configuration: Array) -> tuple[str, str]:
@@ -152,7 +158,7 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
         return ("", "") if pair is None else (pair.first, pair.second)
 
     search = CollisionSearch(checker.in_collision_batch, pair_of, request.step)
-    return validate(
+    report = validate(
         request.trajectory,
         limits,
         start=request.start or None,
@@ -160,6 +166,18 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
         collisions=search,
         find_all=request.find_all,
     )
+    return replace(report, warnings=warnings + report.warnings)
+
+
+def limits_at_start(
+    scene: Scene, request: ValidationRequest
+) -> tuple[list[Variable], list[tuple[float, float]], tuple[str, ...]]:
+    """The joints of a trajectory, the position limits [rad or m] that it has to keep in view of where it begins, and a
+    warning for each that is wider than the cell's."""
+    variables = request.trajectory.variables
+    definitions = [scene.cell.variables[name] for name in variables]
+    first = dict(zip(variables, request.trajectory.positions[0].tolist(), strict=True)) if request.start else {}
+    return definitions, *limits_around_start(definitions, first, request.start_limit_tolerance)
 
 
 def _check_joints(scene: Scene, names: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from ..cell.arguments import checked_fields
 from ..cell.pose import Pose
 from ..cell.value import WORLD, Vector3, vector3
 from ..errors import InvalidRequestError, LimitExceededError, Value
@@ -17,6 +18,7 @@ from ..trajectory.limits import Array
 MAX_WAYPOINTS = 100_000
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Segment:
     """How to get to a waypoint.
@@ -94,6 +96,7 @@ class _Waypoints:
                 raise InvalidRequestError(f"waypoint {index}: {error}", stage="request") from error
 
 
+@checked_fields
 @dataclass(frozen=True)
 class FrameWaypoints(_Waypoints):
     """Poses that a frame of the group passes one after the other; the pose that it starts from is not one of them.
@@ -135,6 +138,7 @@ class FrameWaypoints(_Waypoints):
         return np.asarray(Rotation.from_quat([pose.quaternion for pose in self.poses]).as_matrix())
 
 
+@checked_fields
 @dataclass(frozen=True)
 class PointAxisWaypoints(_Waypoints):
     """Points that the origin of a frame passes, each with a direction for its z axis; the rotation about that is free.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,14 +10,35 @@ from typing import Any
 
 from ..cell.scene import Scene
 from ..errors import CancelledError, RobotCellError, TimedOutError, Value
+from .alarm import Alarm, Entry
 
 Done = Callable[[Any, RobotCellError | None], None]
+
+
+class Wake:
+    """Wakes the thread of the pool that waits for a worker. Each thread has one, for all of its jobs."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)  # what to wait for
+
+    def set(self) -> None:
+        os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        try:
+            os.eventfd_read(self.descriptor)
+        except BlockingIOError:
+            return  # it was not set
+
+    def close(self) -> None:
+        os.close(self.descriptor)
 
 
 class Job:
     """A request to run. task: "module:function" of a task. time_limit [s]: from now on; 0 for none.
 
-    `on_done` is called once, with a result or an error, in the thread of whoever ends the job.
+    `on_done` is called once, with a result or an error, in the thread of whoever ends the job. A job that has ended
+    holds neither its request nor anything of the system.
     """
 
     def __init__(
@@ -36,10 +56,10 @@ class Job:
         self.time_limit = time_limit
         self.on_progress = on_progress
         self.started = time.monotonic()
-        self.wake: tuple[Any, Any] = multiprocessing.Pipe(duplex=False)
         self._on_done = on_done
         self._lock = threading.Lock()
-        self._taken = False
+        self._wake: Wake | None = None  # of the thread that has begun it
+        self._alarm: tuple[Alarm, Entry] | None = None
         self._ended = False
 
     @property
@@ -50,8 +70,14 @@ class Job:
     def restart_clock(self) -> None:
         """Count the time limit from now on, unless a worker has begun the job."""
         with self._lock:
-            if not self._taken:
+            if self._wake is None:
                 self.started = time.monotonic()
+
+    def watch(self, alarm: Alarm) -> None:
+        """Let an alarm end the job at its time limit while it waits for a worker."""
+        with self._lock:
+            if self.time_limit and self._wake is None and not self._ended:
+                self._alarm = alarm, alarm.at(self.deadline, self.expire)
 
     def cancel(self) -> None:
         """Ask the job to end; its `on_done` gets a CancelledError unless it is done already. One that still waits for a
@@ -59,8 +85,8 @@ class Job:
         if self._end_waiting(CancelledError("the request was cancelled while it waited for a worker")):
             return
         with self._lock:
-            if not self._ended:
-                self.wake[1].send_bytes(b"c")
+            if self._wake is not None and not self._ended:
+                self._wake.set()
 
     def expire(self) -> None:
         """End the job if it still waits for a worker: its time limit has passed."""
@@ -76,63 +102,50 @@ class Job:
     def waits(self) -> bool:
         """Whether no worker has begun it, and it has not ended."""
         with self._lock:
-            return not (self._taken or self._ended)
+            return self._wake is None and not self._ended
 
-    def take(self) -> bool:
-        """Begin the job in a worker; False: it has ended while it waited."""
+    def take(self, wake: Wake) -> bool:
+        """Begin the job in a worker; a cancellation sets `wake` from now on. False: it has ended while it waited."""
         with self._lock:
-            self._taken = not self._ended
-            return self._taken
+            if self._ended:
+                return False
+            wake.clear()
+            self._wake = wake
+            self._leave_alarm()
+            return True
 
     def finish(self, result: Any, error: RobotCellError | None) -> None:
-        """Tell how the job ended."""
+        """Tell how the job ended; nothing happens if it has ended before."""
         with self._lock:
             if self._ended:
                 return
-            self._ended = True
-        self._on_done(result, error)
+            on_done = self._end()
+        on_done(result, error)
 
     def _end_waiting(self, error: RobotCellError) -> bool:
         with self._lock:
-            if self._taken or self._ended:
+            if self._wake is not None or self._ended:
                 return False
-            self._ended = True
-        self._on_done(None, error)
+            on_done = self._end()
+        on_done(None, error)
         return True
 
+    def _end(self) -> Done:
+        """Let go of everything; returns who is to be told."""
+        self._ended = True
+        self._wake = None
+        self._leave_alarm()
+        on_done, self._on_done = self._on_done, _forget
+        self.on_progress = _forget
+        self.request = None
+        return on_done
 
-class Alarm:
-    """Calls functions at their times, in a thread of its own."""
+    def _leave_alarm(self) -> None:
+        if self._alarm is not None:
+            alarm, entry = self._alarm
+            self._alarm = None
+            alarm.call_off(entry)
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._calls: list[tuple[float, int, Callable[[], None]]] = []
-        self._count = 0
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="alarm", daemon=True)
-        self._thread.start()
 
-    def at(self, moment: float, call: Callable[[], None]) -> None:
-        """Call at a moment of `time.monotonic`."""
-        with self._changed:
-            self._count += 1
-            heapq.heappush(self._calls, (moment, self._count, call))
-            self._changed.notify()
-
-    def close(self) -> None:
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                left = self._calls[0][0] - time.monotonic() if self._calls else None
-                if self._closing:
-                    return
-                if left is None or left > 0.0:
-                    self._changed.wait(left)
-                    continue
-                call = heapq.heappop(self._calls)[2]
-            call()
+def _forget(*_: Any) -> None:
+    """Told in place of whom an ended job has let go of."""

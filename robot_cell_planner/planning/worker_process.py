@@ -5,16 +5,15 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from multiprocessing import connection
 from typing import Any
 
 from ..cell.cell import RobotCell
 from ..cell.scene import Scene
 from ..cell.state import RobotCellState
-from ..errors import InternalError, RobotCellError
+from ..errors import InternalError, LimitExceededError, RobotCellError
+from ..lifeline import end_when_closed
 
 CELLS_KEPT = 4
 READY = "ready"  # what a worker says first
@@ -31,10 +30,15 @@ class TaskControl:
 Task = Callable[[Scene, Any, TaskControl], Any]
 
 
-def work(pipe: Any, flag: Any, niceness: int) -> None:
-    """Answer what comes through a pipe until it is closed. flag: set while the task is to end; niceness: to add."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(niceness)
+def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
+    """Answer what comes through a pipe until it is closed. flag: set while the task is to end.
+
+    niceness: to add with the first task that is not the preparation. For that one somebody may wait already, after
+    another worker has died.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        end_when_closed(parent.sentinel)
     pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()
     while True:
@@ -42,6 +46,9 @@ def work(pipe: Any, flag: Any, niceness: int) -> None:
             task, digest, cell, state, request = pipe.recv()
         except (EOFError, OSError):
             return
+        if task != preparation and niceness:
+            os.nice(niceness)
+            niceness = 0
         if cell is not None:
             cells[digest] = cell
             if len(cells) > CELLS_KEPT:
@@ -57,13 +64,9 @@ def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pip
         return "result", run(Scene(cell, state), request, control)
     except RobotCellError as error:
         return "error", error
+    except MemoryError:
+        text = "the worker ran out of memory (ulimit -v, or the limit of a container); ask for less, or allow it more"
+        return "error", LimitExceededError(text, stage="worker", subjects=(task,))
     except Exception as error:
         # The last fence: whatever a task raises costs that request alone, and is told in full.
         return "error", InternalError(f"{type(error).__name__}: {error}", stage=task)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)

@@ -16,52 +16,38 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from multiprocessing import connection
 from typing import Any
 
 from ..cell.scene import Scene
-from ..errors import (
-    CancelledError,
-    LimitExceededError,
-    RobotCellError,
-    Value,
-    WorkerCrashedError,
-)
-from .worker_jobs import Alarm, Job
-from .worker_process import CELLS_KEPT, work
+from ..errors import CancelledError, InternalError, LimitExceededError, RobotCellError, Value, WorkerCrashedError
+from .alarm import Alarm
+from .worker_handle import NoWorkerError, Worker, start_worker
+from .worker_jobs import Job, Wake
 
 GRACE = 0.02  # [s] how long a task may take to notice that it should end
 MOST_WAITING = 1000
 LOOK = 0.1  # [s] between two looks, while a worker prepares, whether the pool is closing
+IDLE_LOOK = 1.0  # [s] between two looks, while there is nothing to do, whether the worker is still there
+LONGEST_WAIT = 3600.0  # [s] at once; the kernel cannot wait for any number of seconds
 MOST_PREPARING = 120.0  # [s] after which a worker that prepares for a cell is given up
 END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
-
-
-@dataclass
-class _Worker:
-    process: Any
-    pipe: Any
-    flag: Any
-    cells: list[str] = field(default_factory=list)
-    prepared: list[str] = field(default_factory=list)
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
 
 
 class _Look:
     """In place of a job: whoever gets it looks at what there is to prepare for."""
 
 
+class _Closing(Exception):
+    """The pool is closing."""
+
+
 class WorkerPool:
     """A fixed number of worker processes and a queue of jobs before them.
 
-    preload: modules that the workers are to have imported. niceness: added to that of the process, so that planning
-    gives way to whatever streams or simulates. preparation: the task, without a request, that makes a worker ready for
-    a cell; what it raises is left to the jobs to find. Callbacks of jobs run in threads of the pool.
+    preload: modules that the workers are to have imported. niceness: added to that of the process for requests, so that
+    planning gives way to whatever streams or simulates. preparation: the task, without a request, that makes a worker
+    ready for a cell; what it raises is left to the jobs to find. Callbacks of jobs run in threads of the pool.
     """
 
     def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = "") -> None:
@@ -76,6 +62,7 @@ class WorkerPool:
         self._no_worker = ""  # why the last attempt to start one failed
         self._alarm = Alarm()
         self._lock = threading.Lock()
+        self._running: set[Job] = set()
         self._early: list[Job] | None = []  # submitted before any worker was ready; None: one has been
         self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
         for thread in self._threads:
@@ -107,7 +94,7 @@ class WorkerPool:
             if self._early is not None:
                 self._early.append(job)
                 return job
-        self._watch(job)
+        job.watch(self._alarm)
         return job
 
     def prepare(self, scene: Scene) -> None:
@@ -118,17 +105,13 @@ class WorkerPool:
         for _ in range(missing):
             self._jobs.put(_Look())
 
-    def _watch(self, job: Job) -> None:
-        if job.time_limit:
-            self._alarm.at(job.deadline, job.expire)
-
     def _begin(self) -> None:
         """A worker is ready: the clocks of jobs that had none to run in start."""
         with self._lock:
             early, self._early = self._early, None
         for job in early or ():
             job.restart_clock()
-            self._watch(job)
+            job.watch(self._alarm)
 
     def run(self, task: str, scene: Scene, request: Any, time_limit: float = 0.0) -> Any:
         """Submit a job and wait for its result; raises its error."""
@@ -144,145 +127,181 @@ class WorkerPool:
         self._closing = True
         for _ in self._threads:
             self._jobs.put(None)
+        with self._lock:
+            running = list(self._running)
+        for job in running:
+            job.cancel()
         patience = time.monotonic() + END_PATIENCE
         for thread in self._threads:
             thread.join(max(patience - time.monotonic(), 0.0))
         self._alarm.close()
+        while not self._jobs.empty():
+            _end_as_closing(self._jobs.get_nowait())
 
-    def _start(self) -> _Worker | None:
-        """A new worker; None if there can be none, as when the server that forks them has ended meanwhile. The next
-        attempt starts another."""
+    def _start(self) -> Worker | None:
+        """A new worker; None if there can be none. The next attempt is made for the next job."""
         try:
             return self._fork()
-        except (EOFError, OSError, RuntimeError) as error:
-            # RuntimeError: the program that uses the pool is still being imported by its own workers.
-            self._no_worker = f"{type(error).__name__}: {str(error).strip()}"
+        except NoWorkerError as error:
+            self._no_worker = str(error)
             return None
 
-    def _fork(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
-        flag = self._context.RawValue("b", 0)
-        process = self._context.Process(target=work, args=(theirs, flag, self._niceness), daemon=True)
-        process.start()
-        theirs.close()
-        ours.recv()  # it listens: what is sent from now on does not have to wait for it
-        return _Worker(process, ours, flag)
+    def _fork(self) -> Worker:
+        return start_worker(self._context, self._niceness, self._preparation)
 
     def _serve(self) -> None:
         # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit this.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        wake = Wake()
         worker = self._start()
         self._begin()
-        while True:
-            worker = self._prepared(worker, self._latest)
-            job = self._jobs.get()
-            if job is None or self._closing:
-                if isinstance(job, Job):
-                    job.finish(None, CancelledError("the pool of workers is closing"))
-                break
-            if isinstance(job, _Look):
-                with self._lock:
-                    self._looks -= 1
-                continue
-            if not job.waits:
-                continue
-            if worker is None or not worker.process.is_alive():
-                if worker is not None:
-                    worker.end()
-                worker = self._start()
-            self._latest = job.scene
-            worker = self._prepared(worker, job.scene)
-            if not job.take():
-                continue
-            if worker is None:
-                text = f"no worker can be started: {self._no_worker}"
-                job.finish(None, WorkerCrashedError(text, subjects=(job.task,)))
-            else:
-                worker = self._run(worker, job)
-        if worker is not None:
-            worker.end()
+        try:
+            while True:
+                worker = self._prepared(worker, self._latest)
+                worker = self._serve_next(worker, wake)
+        except _Closing:
+            if worker is not None:
+                worker.end()
+            wake.close()
 
-    def _prepared(self, worker: _Worker | None, scene: Scene | None) -> _Worker | None:
+    def _serve_next(self, worker: Worker | None, wake: Wake) -> Worker | None:
+        """Wait for something to do, and do it; returns the worker that is there afterwards.
+
+        Raises:
+            _Closing: there is nothing more to do.
+        """
+        try:
+            job = self._jobs.get(timeout=IDLE_LOOK)
+        except queue.Empty:
+            return self._living(worker) if worker is not None else None
+        if job is None or self._closing:
+            _end_as_closing(job)
+            raise _Closing
+        if isinstance(job, _Look):
+            with self._lock:
+                self._looks -= 1
+            return worker
+        if not job.waits:
+            return worker
+        self._latest = job.scene
+        worker = self._prepared(self._living(worker), job.scene)
+        if not job.take(wake):
+            return worker
+        if worker is None:
+            text = f"no worker can be started: {self._no_worker}"
+            job.finish(None, WorkerCrashedError(text, subjects=(job.task,)))
+            return None
+        with self._lock:
+            self._running.add(job)
+        try:
+            return self._run(worker, job, wake)
+        finally:
+            with self._lock:
+                self._running.discard(job)
+
+    def _living(self, worker: Worker | None) -> Worker | None:
+        """The worker if it lives, else another in its place."""
+        if worker is not None:
+            if worker.alive:
+                return worker
+            worker.end()
+        return self._start()
+
+    def _prepared(self, worker: Worker | None, scene: Scene | None) -> Worker | None:
         """Prepare a worker for a scene's cell, if it is not; returns the worker that is there afterwards. One that does
         not survive it has another in its place, which leaves it to the jobs to tell what is wrong."""
         if worker is None or scene is None or not self._preparation:
             return worker
-        digest = scene.cell.digest()
-        if digest in worker.prepared:
+        if scene.cell.digest() in worker.prepared:
             return worker
         if not self._prepares(worker, scene):
             worker.end()
             worker = self._start()
         if worker is not None:
-            worker.prepared = [*worker.prepared[1 - CELLS_KEPT :], digest]
+            worker.note_prepared(scene)
         return worker
 
-    def _prepares(self, worker: _Worker, scene: Scene) -> bool:
+    def _prepares(self, worker: Worker, scene: Scene) -> bool:
         """Whether a worker comes to the end of its preparation."""
-        worker.flag.value = 0
         patience = time.monotonic() + MOST_PREPARING
         try:
-            _send(worker, self._preparation, scene, None)
+            worker.send(self._preparation, scene, None)
             while not self._closing and time.monotonic() < patience:
                 if worker.pipe.poll(LOOK) and worker.pipe.recv()[0] != "progress":
                     return True
         except (EOFError, OSError):
-            worker.process.join(timeout=1.0)
+            worker.status()
         return False
 
-    def _run(self, worker: _Worker, job: Job) -> _Worker | None:
+    def _run(self, worker: Worker, job: Job, wake: Wake) -> Worker | None:
         """Run a job to its end; returns the worker that is there afterwards, which may be a new one, or none."""
-        worker.flag.value = 0
-        ending: RobotCellError | None = None
-        deadline = job.deadline
+        task = job.task
         try:
-            _send(worker, job.task, job.scene, job.request)
-            while True:
-                left = deadline - time.monotonic()
-                ready = connection.wait([worker.pipe, job.wake[0]], None if left == float("inf") else max(left, 0.0))
-                if worker.pipe in ready:
-                    kind, content = worker.pipe.recv()
-                    if kind != "progress":
-                        result, error = (content, None) if kind == "result" else (None, content)
-                        if ending is not None:
-                            result, error = None, _with_partial(ending, content)
-                        job.finish(result, error)
-                        return worker
-                    job.on_progress(content)
-                if job.wake[0] in ready:
-                    job.wake[0].recv_bytes()
-                    if ending is not None:
-                        continue
-                    ending = CancelledError("the request was cancelled")
-                elif time.monotonic() < deadline:
-                    continue
-                elif ending is not None:
-                    break
-                else:
-                    ending = job.timed_out()
-                worker.flag.value = 1
-                deadline = time.monotonic() + GRACE
+            ending = self._follow(worker, job, wake)
+            if ending is None:
+                return worker
         except (EOFError, OSError) as error:
-            worker.process.join(timeout=1.0)
-            status = worker.process.exitcode
-            ending = ending or WorkerCrashedError(
-                f"the worker that ran {job.task} ended with status {status}", subjects=(job.task,)
-            )
+            text = f"the worker that ran {task} ended with status {worker.status()}"
+            ending = WorkerCrashedError(text, subjects=(task,))
+            ending.__cause__ = error
+        except Exception as error:
+            # The last fence: a request that cannot be sent, or a caller that fails when told, costs that job alone.
+            ending = InternalError(f"{type(error).__name__}: {error}", stage=task)
             ending.__cause__ = error
         job.finish(None, ending)
         worker.end()
         return self._start()
 
+    def _follow(self, worker: Worker, job: Job, wake: Wake) -> RobotCellError | None:
+        """Send a job and follow it to its end; returns why it did not come to one, with a worker that is to be killed.
 
-def _with_partial(ending: RobotCellError, content: Any) -> RobotCellError:
-    if isinstance(content, RobotCellError):
-        ending.partial = content.partial
-    return ending
+        Raises:
+            EOFError, OSError: the worker has ended.
+        """
+        ending: RobotCellError | None = None
+        deadline = job.deadline
+        worker.send(job.task, job.scene, job.request)
+        while True:
+            left = min(max(deadline - time.monotonic(), 0.0), LONGEST_WAIT)
+            ready = connection.wait([worker.pipe, wake.descriptor], left)
+            if worker.pipe in ready:
+                try:
+                    kind, content = worker.pipe.recv()
+                except (EOFError, OSError):
+                    if ending is None:
+                        raise
+                    return ending
+                if kind != "progress":
+                    _finish(job, ending, kind, content)
+                    return None
+                job.on_progress(content)
+            if wake.descriptor in ready:
+                wake.clear()
+                if ending is not None:
+                    continue
+                ending = CancelledError("the request was cancelled")
+            elif time.monotonic() < deadline:
+                continue
+            elif ending is not None:
+                return ending
+            else:
+                ending = job.timed_out()
+            worker.ask_to_end()
+            deadline = time.monotonic() + GRACE
 
 
-def _send(worker: _Worker, task: str, scene: Scene, request: Any) -> None:
-    digest = scene.cell.digest()
-    known = digest in worker.cells
-    if not known:
-        worker.cells = [*worker.cells[1 - CELLS_KEPT :], digest]
-    worker.pipe.send((task, digest, None if known else scene.cell, scene.state, request))
+def _end_as_closing(job: Job | _Look | None) -> None:
+    if isinstance(job, Job):
+        job.finish(None, CancelledError("the pool of workers is closing"))
+
+
+def _finish(job: Job, ending: RobotCellError | None, kind: str, content: Any) -> None:
+    """Tell what a worker answered, or why the job was to end before, with what had been reached."""
+    if ending is not None:
+        if isinstance(content, RobotCellError):
+            ending.partial = content.partial
+        job.finish(None, ending)
+    elif kind == "result":
+        job.finish(content, None)
+    else:
+        job.finish(None, content)

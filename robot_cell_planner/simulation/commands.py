@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,7 +46,7 @@ def read_command(
         InvalidRequestError: lists of different lengths, or a joint named twice.
     """
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         text = f"joint {', '.join(twice[:5])} is named more than once"
         raise InvalidRequestError(text, stage=STAGE, subjects=tuple(twice))
     found: dict[str, dict[str, float]] = {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from ..cell.arguments import checked_fields
 from ..cell.value import Vector3, vector3
 from ..errors import InvalidRequestError, Value
 
 
+@checked_fields
 @dataclass(frozen=True)
 class SimulationOptions:
     """How a cell is simulated.

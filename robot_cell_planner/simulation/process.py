@@ -140,13 +140,14 @@ class SimulationProcess:
         self._on_sample, self._on_report, self._on_end = on_sample, on_report, on_end
         self._closing = False
         self.dropped = 0
-        self._connection, self._process = _launch()
+        self._connection, self._lifeline, self._process = _launch()
         try:
             ready = self._begin(start)
         except BaseException:
             self._process.kill()
             self._process.wait()
             self._connection.close()
+            os.close(self._lifeline)
             raise
         self.joint_names = ready.joint_names
         self.driven_joints = ready.driven_joints
@@ -220,14 +221,27 @@ class SimulationProcess:
             self._process.wait()
         if self._thread.is_alive():
             self._thread.join()
-        self._connection.close()
+        if not self._connection.closed:
+            self._connection.close()
+            os.close(self._lifeline)
 
 
-def _launch() -> tuple[ToWorker, subprocess.Popen[bytes]]:
+def _launch() -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
+    """The connection, the end of a pipe whose closing ends the process, and the process."""
     ours, theirs = Pipe()
+    watched, lifeline = os.pipe()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    command = [sys.executable, "-m", WORKER, str(theirs.fileno())]
-    # In a session of its own it does not get a terminal's Ctrl-C: it ends when this process wants that, or is gone.
-    process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True)
-    theirs.close()
-    return ours, process
+    command = [sys.executable, "-m", WORKER, str(theirs.fileno()), str(watched)]
+    try:
+        # In a session of its own it does not get a terminal's Ctrl-C: it ends when this process wants that, or is gone.
+        process = subprocess.Popen(
+            command, pass_fds=(theirs.fileno(), watched), env=environment, start_new_session=True
+        )
+    except OSError as error:
+        ours.close()
+        os.close(lifeline)
+        raise WorkerCrashedError(f"the process of the physics cannot be started: {error}", stage=STAGE) from error
+    finally:
+        theirs.close()
+        os.close(watched)
+    return ours, lifeline, process

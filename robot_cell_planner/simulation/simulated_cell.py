@@ -9,6 +9,7 @@ from types import TracebackType
 import msgspec
 import pybullet
 
+from ..cell.arguments import public
 from ..cell.cell import RobotCell
 from ..cell.placement import Placements, placements
 from ..cell.pose import Pose
@@ -51,6 +52,7 @@ class SimulatedCell:
         LimitExceededError, GeometryError, NotSupportedError: the engine cannot take the cell.
     """
 
+    @public
     def __init__(self, cell: RobotCell, state: RobotCellState, options: SimulationOptions = DEFAULT_OPTIONS) -> None:
         cell.check_state(state)
         self.options = options
@@ -131,6 +133,7 @@ class SimulatedCell:
         """Simulated time [s]."""
         return self._steps * self.options.time_step
 
+    @public
     def set_targets(
         self,
         positions: Mapping[str, float],
@@ -149,6 +152,7 @@ class SimulatedCell:
         """
         self._motors.set_targets(positions, velocities, self._moment(time))
 
+    @public
     def set_velocities(self, velocities: Mapping[str, float], time: float | None = None) -> None:
         """Command some joints by velocity [rad/s or m/s]; it counts for `SimulationOptions.command_timeout`.
 
@@ -157,6 +161,7 @@ class SimulatedCell:
         """
         self._motors.set_velocities(velocities, self._moment(time))
 
+    @public
     def set_efforts(self, efforts: Mapping[str, float], time: float | None = None) -> None:
         """Command some joints by effort [Nm or N]; it counts for `SimulationOptions.command_timeout`, in which nothing
         but friction holds them.
@@ -166,6 +171,7 @@ class SimulatedCell:
         """
         self._motors.set_efforts(efforts, self._moment(time))
 
+    @public
     def limit_efforts(self, limits: Mapping[str, float]) -> None:
         """Bound what some motors may do below their own limits [Nm or N], such as a gripper's force; 0 ends that.
 
@@ -196,6 +202,7 @@ class SimulatedCell:
             raise InvalidRequestError(f"time is {time}, expected a finite number", stage=STAGE)
         return self.time if time is None else time
 
+    @public
     def step(self, duration: float) -> None:
         """Let time pass [s]; what is shorter than a step of the engine is kept for the next call.
 
@@ -207,6 +214,7 @@ class SimulatedCell:
             raise InvalidRequestError(text, stage=STAGE, subjects=("duration",))
         self.step_to(self._end + duration)
 
+    @public
     def step_to(self, time: float) -> None:
         """Let time pass until a moment [s], to the nearest step of the engine; nothing happens if it has passed.
 
@@ -230,6 +238,7 @@ class SimulatedCell:
         """All joints as they are now."""
         return self._motors.states()
 
+    @public
     def pose(self, frame: str) -> Pose:
         """world_T_frame of any frame of the cell.
 
@@ -239,6 +248,7 @@ class SimulatedCell:
         places = self._assemblies.places
         return self._engine.pose(places[frame]) if frame in places else self._still.world(frame)
 
+    @public
     def body_pose(self, name: str) -> Pose:
         """world_T_body.
 

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from ..errors import RobotCellError
+from ..lifeline import end_when_closed
 from .options import BOUNDS, SimulationOptions
 from .process import JointSample, Ready, Report, Schedule, Start, TimedCommand
 
@@ -57,7 +58,9 @@ class Pace:
 
 
 def main() -> None:
-    """Serve the connection whose file descriptor the command line names, until its other end wants no more."""
+    """Serve the connection whose file descriptor the command line names, until its other end wants no more, or the pipe
+    that is named after it is closed."""
+    end_when_closed(int(sys.argv[2]))
     connection: ToParent = Connection(int(sys.argv[1]))
     try:
         _serve(connection)

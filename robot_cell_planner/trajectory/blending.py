@@ -21,6 +21,7 @@ from .profiles import SLACK, Rates
 RISES = np.array([0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5])
 # Distance from the corner as a share of r |w - u|: the largest among the shapes, that of the smallest rise.
 DEVIATION = 0.2042
+SMALLEST = 1e-9  # [rad or m] radius below which a corner stays a corner
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,7 @@ def largest_radii(line: Polyline, tolerance: float, share: float) -> Array:
     with np.errstate(divide="ignore"):
         by_tolerance = tolerance / (DEVIATION * widest)
     radii: Array = np.minimum(by_tolerance, share * np.minimum(line.lengths[:-1], line.lengths[1:]))
+    radii[radii < SMALLEST] = 0.0
     return radii
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .extrema import derived, largest_magnitudes, unit_columns
+
 Array = NDArray[np.float64]
 MAX_ORDER = 3  # jerk
+# Pieces that take less than this [s] lose the digits of their jerk to the rounding of positions.
+SHORTEST = 2e-4
 
 
 class Curve(Protocol):
@@ -30,6 +34,10 @@ class Curve(Protocol):
 
     def stretched(self, factor: float) -> Curve:
         """The same path in `factor` times the time."""
+        ...
+
+    def jerk_steps(self) -> Array:
+        """Times (k,) at which its third derivative may step."""
         ...
 
 
@@ -53,8 +61,8 @@ class PolynomialCurve:
         levels = [self.coefficients]
         for _ in range(MAX_ORDER):
             powers = np.arange(1, levels[-1].shape[1], dtype=np.float64)
-            derived = levels[-1][:, 1:] * powers[None, :, None]
-            levels.append(derived if derived.shape[1] else np.zeros_like(levels[-1]))
+            derivative = levels[-1][:, 1:] * powers[None, :, None]
+            levels.append(derivative if derivative.shape[1] else np.zeros_like(levels[-1]))
         return tuple(levels)
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
@@ -83,40 +91,34 @@ class PolynomialCurve:
         scale = float(factor) ** -np.arange(self.coefficients.shape[1], dtype=np.float64)
         return PolynomialCurve(self.breaks * factor, self.coefficients * scale[None, :, None])
 
+    def jerk_steps(self) -> Array:
+        return self.breaks
+
     def largest_derivatives(self, order: int) -> Array:
-        """The largest absolute value (m, dof) of a derivative on each piece, exact.
+        """The largest absolute value (m, dof) of a derivative on each piece, by its extrema."""
+        spans = np.diff(self.breaks)
+        columns = derived(unit_columns(self.coefficients, spans), order)
+        return largest_magnitudes(columns).reshape(len(spans), -1) / spans[:, None] ** order
 
-        Raises:
-            ValueError: that derivative is a polynomial of a degree above 2.
-        """
-        coefficients = self._derivatives[order]
-        degree = coefficients.shape[1] - 1
-        if degree > 2:
-            raise ValueError(f"extrema of a polynomial of degree {degree} are not computed")
-        scaled = np.zeros((len(coefficients), 3, coefficients.shape[2]))
-        scaled[:, : degree + 1] = coefficients * (np.diff(self.breaks)[:, None] ** np.arange(degree + 1))[:, :, None]
-        return _largest_of_quadratic(scaled)
-
-
-def _largest_of_quadratic(scaled: Array) -> Array:
-    """Largest |a + b x + c x2| for 0 <= x <= 1: at an end, or at the vertex if that lies between."""
-    a, b, c = scaled[:, 0], scaled[:, 1], scaled[:, 2]
-    largest = np.maximum(np.abs(a), np.abs(a + b + c))
-    vertex = np.divide(-0.5 * b, c, out=np.full_like(b, -1.0), where=c != 0.0)
-    inside = (vertex > 0.0) & (vertex < 1.0)
-    vertex = np.where(inside, vertex, 0.0)
-    return np.maximum(largest, np.abs(a + b * vertex + c * vertex * vertex))
+    def ways(self, refine_above: float = 0.0) -> Array:
+        """A bound (m, dof) on how far each joint moves on each piece: its duration at the highest speed there, which is
+        exact where the bound is above `refine_above`."""
+        columns = derived(unit_columns(self.coefficients, np.diff(self.breaks)))
+        return largest_magnitudes(columns, refine_above).reshape(len(self.coefficients), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class TraversedPath:
     """A path q(s) traversed by a law of motion s(t); derivatives by the chain rule (Faa di Bruno).
 
-    path: over the path parameter s, from 0. law: over time, one column, its values within the path's range.
+    path: over the path parameter s, from 0. law: over time, one column, its values within the path's range. of_samples:
+    the path goes through dense samples of a smooth curve, so that what its third derivative does at its breaks is not
+    worth a sample of the motion.
     """
 
     path: PolynomialCurve
     law: PolynomialCurve
+    of_samples: bool = False
 
     @property
     def duration(self) -> float:
@@ -138,7 +140,12 @@ class TraversedPath:
         return found
 
     def stretched(self, factor: float) -> TraversedPath:
-        return TraversedPath(self.path, self.law.stretched(factor))
+        return replace(self, law=self.law.stretched(factor))
+
+    def jerk_steps(self) -> Array:
+        if self.of_samples:
+            return self.law.breaks
+        return np.concatenate((self.law.breaks, times_at(self.law, self.path.breaks)))
 
 
 class CurveSequence:
@@ -173,3 +180,35 @@ class CurveSequence:
 
     def stretched(self, factor: float) -> CurveSequence:
         return CurveSequence([part.stretched(factor) for part in self.parts])
+
+    def jerk_steps(self) -> Array:
+        return np.concatenate(
+            [start + part.jerk_steps() for start, part in zip(self.starts.tolist(), self.parts, strict=False)]
+        )
+
+
+def times_at(law: PolynomialCurve, values: Array, rising: bool = True) -> Array:
+    """Times (n,) at which a monotone law of motion, of one column, takes values that go from its start to its end."""
+    sign = 1.0 if rising else -1.0
+    # The piece by its ends, then the place on it by bisection to the last bit.
+    ends = sign * law.evaluate(law.breaks)[:, 0]
+    after = np.searchsorted(ends, sign * values, side="left")
+    pieces = np.clip(after - 1, 0, len(law.breaks) - 2)
+    rows = sign * law.coefficients[pieces, :, 0]
+    low, high = np.zeros(len(values)), np.diff(law.breaks)[pieces]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        before = _horner(rows, middle) < sign * values
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    high += law.breaks[pieces]
+    high[0], high[-1] = 0.0, law.duration
+    return high
+
+
+def _horner(rows: Array, times: Array) -> Array:
+    """Values (n,) of polynomials (n, degree + 1) at times of their own (n,)."""
+    result: Array = rows[:, -1].copy()
+    for power in range(rows.shape[1] - 2, -1, -1):
+        result *= times
+        result += rows[:, power]
+    return result

@@ -7,27 +7,67 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InvalidRequestError, Value
-from .limits import Array
-from .trajectory import Trajectory
+from .curve_limits import RELATIVE_TOLERANCE, slowing
+from .curves import SHORTEST
+from .limits import Array, MotionLimits
+from .timing import ROOM
+from .trajectory import Trajectory, in_nanoseconds
 
 # How long a difference between where the robot is and where a trajectory is takes to fade out [s].
 FADE = 0.5
+MOST_SLOWINGS = 5
+MORE = 1.0 + 1e-6  # so that rounding of the times does not make it too fast again
+SLOWED = "slow down"
 STAGE = "stamp of the trajectory"  # of the error if all of it has passed
 
 
 def reached_from(trajectory: Trajectory, positions: Array) -> Trajectory:
     """The trajectory, its first sample reached from positions (dof,) at rest at time 0."""
     rest = np.zeros_like(positions)
-    return _led_in(trajectory, (positions, rest, rest))
+    return _led_in(trajectory, (positions, rest, rest)).completed()
 
 
-def faded(trajectory: Trajectory, away: Array) -> Trajectory:
-    """The trajectory with a distance (dof,) added at its start that fades out, with continuous acceleration: by a
-    polynomial of degree 5 over half a second, or over the trajectory if it is shorter."""
-    if trajectory.curve.duration <= 0.0:
-        return Trajectory(trajectory.variables, trajectory.times, trajectory.positions + away)
-    still = np.zeros_like(away)
-    return _added(trajectory, (away, still, still))
+def from_rest(trajectory: Trajectory, positions: Array) -> Trajectory:
+    """The trajectory for a robot at rest at positions (dof,), with the same end.
+
+    The difference to its first position, velocity and acceleration fades out, with continuous acceleration: by a
+    polynomial of degree 5 over about half a second, or over the trajectory if it is shorter.
+    """
+    whole = trajectory.completed()
+    if whole.curve.duration <= 0.0:
+        return Trajectory(trajectory.variables, trajectory.times, positions[None, :])
+    here = (positions, np.zeros_like(positions), np.zeros_like(positions))
+    away = [now - rows[0] for now, rows in zip(here, _rows(whole), strict=True) if rows is not None]
+    return _added(whole, away) if np.concatenate(away).any() else trajectory
+
+
+def slowed_within(trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
+    """The trajectory, which begins and ends at rest, slowed down as a whole so far that it keeps the limits of
+    velocity, acceleration and jerk; the path stays.
+
+    Raises:
+        InvalidRequestError: it does not begin and end at rest, so that it cannot be slowed down.
+    """
+    room = limits.scaled(*ROOM)
+    slower = trajectory.completed()
+    bounds = np.zeros_like(room.acceleration), RELATIVE_TOLERANCE * room.acceleration
+    for rows, bound in zip((slower.velocities, slower.accelerations), bounds, strict=True):
+        if rows is not None and (np.abs(rows[[0, -1]]) > bound).any():
+            text = "a motion that does not begin and end at rest cannot be slowed down"
+            raise InvalidRequestError(text, stage=SLOWED)
+    for _ in range(MOST_SLOWINGS):
+        factor = float(slowing(slower.curve, room).max(initial=1.0))
+        if factor <= 1.0:
+            break
+        # Times are whole nanoseconds; the samples are those of the slower curve at these times.
+        start = float(slower.times[0])
+        times = start + in_nanoseconds((slower.times - start) * (factor * MORE))
+        samples = slower.curve.stretched(factor * MORE).derivatives(times - start, 2)
+        for made, given in zip(samples, _rows(slower), strict=True):
+            if given is not None:
+                made[[0, -1]] = given[[0, -1]]
+        slower = Trajectory(slower.variables, times, *samples)
+    return slower
 
 
 def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale: float = 1.0) -> Trajectory:
@@ -41,13 +81,16 @@ def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale
     Raises:
         InvalidRequestError: all of its samples have passed.
     """
-    first = int(np.searchsorted(trajectory.times, after + 1e-9, side="right"))
-    left = _from_sample(trajectory, first, after)
+    # A first piece that is shorter loses its jerk to rounding.
+    first = int(np.searchsorted(trajectory.times, min(after + SHORTEST, trajectory.duration), side="left"))
+    first = max(first, int(np.searchsorted(trajectory.times, after + 1e-9, side="right")))
     # Its own time passes at the scale.
     here = (present[0], present[1] / scale, present[2] / scale**2)
-    if first == 0 or left.times[0] >= FADE:
-        return _led_in(left, here)
-    there = [trajectory.at([after], order)[0] for order in range(3)]
+    if first == 0 or (first < len(trajectory) and trajectory.times[first] - after >= FADE):
+        return _led_in(_from_sample(trajectory, first, after), here).completed()
+    whole = trajectory.completed()
+    left = _from_sample(whole, first, after)
+    there = [whole.at([after], order)[0] for order in range(3)]
     away = [now - then for now, then in zip(here, there, strict=True)]
     return _added(_led_in(left, there), away)
 
@@ -67,8 +110,17 @@ def _from_sample(trajectory: Trajectory, first: int, now: float) -> Trajectory:
     if first >= len(trajectory):
         values = (Value("ended ago", now - trajectory.duration, unit="s"),)
         raise InvalidRequestError("the trajectory should have ended already", stage=STAGE, values=values)
-    rows = [None if given is None else given[first:] for given in _rows(trajectory)]
-    return _made(trajectory, trajectory.times[first:] - now, rows)
+    # Times are whole nanoseconds, as messages have them, and samples those of the curve at these times.
+    times = in_nanoseconds(trajectory.times[first:] - now)
+    rows: list[Array | None] = []
+    for order, given in enumerate(_rows(trajectory)):
+        if given is None:
+            rows.append(None)
+            continue
+        left = trajectory.at(np.clip(times + now, trajectory.times[0], trajectory.duration), order)
+        left[-1] = given[-1]
+        rows.append(left)
+    return _made(trajectory, times, rows)
 
 
 def _made(like: Trajectory, times: Array, rows: Sequence[Array | None]) -> Trajectory:
@@ -91,12 +143,15 @@ def _led_in(trajectory: Trajectory, here: Sequence[Array]) -> Trajectory:
 
 
 def _added(trajectory: Trajectory, away: Sequence[Array]) -> Trajectory:
-    """The trajectory with a difference in positions, velocities and accelerations at its start, which fades out."""
+    """The trajectory, with all rows, and a difference in positions, velocities and accelerations at its start, which
+    fades out until one of its samples, so that the sum is of degree 5 on every piece."""
     times = trajectory.times - trajectory.times[0]
-    span = min(FADE, float(times[-1]))
+    index = max(int(np.searchsorted(times, FADE, side="right")) - 1, 0)
+    if times[index] < 0.5 * FADE and index < len(times) - 1:
+        index += 1
     ends = [np.stack([difference, np.zeros_like(difference)]) for difference in away]
-    fade = Trajectory(trajectory.variables, np.array([0.0, span]), *ends)
-    under_way = (times < span)[:, None]
+    fade = Trajectory(trajectory.variables, np.array([0.0, times[index]]), *ends)
+    under_way = (np.arange(len(times)) < index)[:, None]
     rows = [
         None if given is None else given + fade.at(times, order) * under_way
         for order, given in enumerate(_rows(trajectory))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import checked_fields
 from ..cell.mechanism import JointLimits, Variable
 from ..cell.suggestions import unknown_name
 from ..errors import InvalidRequestError, TrajectoryError, UnknownNameError, Value
@@ -24,6 +25,7 @@ def read_only(values: Iterable[float] | Array) -> Array:
     return array
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
     """Limits by variable, each (dof,).
@@ -85,6 +87,11 @@ class MotionLimits:
         upper = read_only(variable.limits.upper for variable in variables)
         names = tuple(variable.name for variable in variables)
         return cls(names, lower, upper, **arrays, assumed=tuple(assumed))
+
+    def around(self, bounds: Sequence[tuple[float, float]]) -> MotionLimits:
+        """The limits with other position limits, lower and upper by variable."""
+        lower, upper = (read_only(values) for values in zip(*bounds, strict=True))
+        return MotionLimits(self.variables, lower, upper, self.velocity, self.acceleration, self.jerk, self.assumed)
 
     def scaled(self, velocity: float = 1.0, acceleration: float = 1.0, jerk: float = 1.0) -> MotionLimits:
         """The limits with their rates multiplied by shares, above 0 to 1.

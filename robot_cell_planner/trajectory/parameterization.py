@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..cell.arguments import public
 from ..cell.suggestions import unknown_name
 from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
-from .curves import Curve, CurveSequence
 from .limits import Array, MotionLimits
 from .smooth import SmoothOptions, smooth
-from .timing import Method, TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
-from .trajectory import Rest, sample_curve
+from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
 from .validation import CollisionCheck
 
 # States at which the tool's speed and the torques are looked at: this many times as dense as the samples.
@@ -22,7 +21,6 @@ FINER = 5
 STRETCH_STEPS = 20
 # What is left between those states: sought values are this much below their limits.
 RESERVE = 1e-3
-SMALLEST_FACTOR = 1.0 + 1e-9
 
 # Configurations (n, dof), velocities (n, dof) -> speeds of the tool (n,) [m/s].
 ToolSpeeds = Callable[[Array, Array], Array]
@@ -43,6 +41,7 @@ class PathModel:
     effort_limits: Array | None = None
 
 
+@public
 def time_path(
     path: Array,
     limits: MotionLimits,
@@ -87,20 +86,6 @@ def time_path(
         values = (Value("times slower", float(factors.max()), 1.0),)
         raise NotSupportedError(text, stage="trajectory", values=values)
     return slowed(motion, factors, limits.variables, options.period)
-
-
-def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
-    """The motion with its parts slowed down by factors (parts,) of at least 1, each to a whole number of periods."""
-    parts: list[Curve] = []
-    for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
-        whole = np.ceil(part.duration * factor / period - 1e-9) * period
-        parts.append(part.stretched(whole / part.duration) if factor > SMALLEST_FACTOR else part)
-    curve = CurveSequence(parts)
-    passing: Array = np.interp(motion.passing_times, motion.curve.starts, curve.starts)
-    times = np.interp([rest.time for rest in motion.rests], motion.curve.starts, curve.starts)
-    rests = tuple(Rest(time, rest.position) for time, rest in zip(times.tolist(), motion.rests, strict=True))
-    passing.setflags(write=False)
-    return TimedMotion(curve, sample_curve(variables, curve, period, rests), passing, rests)
 
 
 def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> Array:

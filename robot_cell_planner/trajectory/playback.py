@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..cell.arguments import checked_fields
 from ..errors import InvalidRequestError, Value
 from .limits import Array, MotionLimits
 from .speed_laws import SpeedLaw, change_within_limits
 from .trajectory import Trajectory
 
-SLOWLY = 0.25  # share of the quickest change with which it goes on after a gap; there is no time to look closer
 
-
+@checked_fields
 @dataclass(frozen=True)
 class PlaybackOptions:
     """How fast the speed scale may change: scale_acceleration [1/s], scale_jerk [1/s2]."""
@@ -93,22 +93,24 @@ class Playback:
         """Follow a law that `changed` has made for a scale."""
         self.law, self._scale = law, scale
 
-    def go_on_from(self, place: float, now: float) -> None:
-        """Go on from a place [s], from rest: the robot has stopped there."""
-        rest, options = SpeedLaw.steady(place, 0.0, now), self._options
-        acceleration, jerk = SLOWLY * options.scale_acceleration, SLOWLY * options.scale_jerk
-        self.law = rest.changed(self._scale, now, acceleration, jerk)
+    def stand_at(self, place: float, now: float) -> None:
+        """Stand at a place [s] from now on, where the robot has stopped; `set_scale` goes on, from rest."""
+        self.law = SpeedLaw.steady(place, 0.0, now)
 
     def sample(self, now: float) -> PlaybackSample:
         """What to command now. At the end of the trajectory: its last sample, at rest or with its end velocity."""
         place, rate, slope = self.law.at(now)
         if place >= self._last:
             return self._end
-        positions, first, second = self._point(place)
+        positions, first, second = self.point(place)
         return PlaybackSample(place, positions, first * rate, second * rate**2 + first * slope)
 
-    def _point(self, place: float) -> tuple[Array, Array, Array]:
-        """Position and its first two derivatives at one place; this runs at the rate of commands."""
+    def point(self, place: float) -> tuple[Array, Array, Array]:
+        """Position and its first two derivatives at one place; beyond the end it stands. This runs at the rate of
+        commands."""
+        if place >= self._last:
+            still = np.zeros_like(self._end.positions)
+            return self._end.positions, still, still
         curve = self.trajectory.curve
         piece = min(max(bisect_right(self._breaks, place) - 1, 0), len(curve.coefficients) - 1)
         powers = (place - self._breaks[piece]) ** self._exponents
@@ -121,6 +123,10 @@ class Playback:
         """Whether the last sample has been reached."""
         return self.law.at(now)[0] >= self._last
 
+    def is_still(self, now: float) -> bool:
+        """Whether it stands on the path, and goes on standing."""
+        return now >= self.law.settled_at and self.law.at(now)[1] == 0.0
+
     def at_rest(self, now: float) -> bool:
         """Whether it has come to rest on the path, after its scale was set to 0."""
         return self._scale == 0.0 and now >= self.law.settled_at
@@ -132,14 +138,10 @@ class Playback:
 
 
 def _last_sample(trajectory: Trajectory, place: float) -> PlaybackSample:
-    still = np.zeros(len(trajectory.variables))
-    velocities, accelerations = trajectory.velocities, trajectory.accelerations
-    return PlaybackSample(
-        place,
-        trajectory.positions[-1],
-        still if velocities is None else velocities[-1],
-        still if accelerations is None else accelerations[-1],
-    )
+    whole = trajectory.completed()
+    assert whole.velocities is not None
+    assert whole.accelerations is not None
+    return PlaybackSample(place, whole.positions[-1], whole.velocities[-1], whole.accelerations[-1])
 
 
 def _checked_scale(scale: float) -> float:

@@ -68,7 +68,10 @@ def solved(stretches: Sequence[Stretch]) -> ruckig.Trajectory:
     request.max_acceleration = [each.rates.acceleration * SLACK for each in stretches]
     request.max_jerk = [each.rates.jerk * SLACK for each in stretches]
     answer = ruckig.Trajectory(count)
-    result = ruckig.Ruckig(count).calculate(request, answer)
+    try:
+        result = ruckig.Ruckig(count).calculate(request, answer)
+    except ruckig.RuckigError:  # numbers that are too small or too large for it
+        result = ruckig.Result.Error
     if result in (ruckig.Result.Working, ruckig.Result.Finished):
         return answer
     if count > 1:
@@ -84,12 +87,15 @@ def pieces_of(stretch: Stretch, profile: ruckig.Profile) -> tuple[list[float], l
     """The cubic pieces of a profile: how long each takes [s], and its coefficients.
 
     Raises:
-        TrajectoryError: the way is too short for the change of speed.
+        TrajectoryError: the way is too short for the change of speed, or to be timed at all.
     """
     if min(profile.v) < -1e-9 * stretch.rates.speed:
         ends = (Value("speed at its start", stretch.start), Value("speed at its end", stretch.end))
         text = "a stretch is too short for the change of speed along it"
         raise TrajectoryError(text, values=(Value("length", stretch.length), *ends))
+    if not any(profile.t):
+        numbers = (Value("length", stretch.length), Value("velocity", stretch.rates.speed))
+        raise TrajectoryError("a stretch is too short, or its velocity too low, to be timed", values=numbers)
     pieces = list(zip(profile.t, profile.p, profile.v, profile.a, profile.j, strict=False))
     spans = [piece[0] for piece in pieces if piece[0] > 0.0]
     return spans, [(p, v, 0.5 * a, j / 6.0) for t, p, v, a, j in pieces if t > 0.0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from ..cell.arguments import checked_fields
 from ..cell.cell import RobotCell
 from ..cell.state import RobotCellState
 from ..errors import InvalidRequestError, Value
@@ -23,6 +24,7 @@ APPROACHING = 1e-4  # [m] by which a gap must shrink ahead to count as being app
 CREEPING = 0.02  # share of the speed below which nothing is let through, so that an approach ends
 
 
+@checked_fields
 @dataclass(frozen=True)
 class FrameServoOptions:
     """linear_speed [m/s], angular_speed [rad/s]: of the frame at most. slow_below, stop_below: smallest singular values

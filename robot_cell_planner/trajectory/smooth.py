@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 import ruckig
 
+from ..cell.arguments import checked_fields
 from ..errors import InvalidRequestError, TrajectoryError, Value
 from .blending import (
     Blends,
@@ -27,13 +28,14 @@ from .blending import (
 from .curves import CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
 from .profiles import Rates, Stretch, pieces_of, reachable_speed, solved, to_whole_periods, way_of_change
+from .sampled_paths import SAME_POINT
 from .timing import (
-    SAME_POINT,
     TimedMotion,
     TimingOptions,
     checked_path,
     corners_of,
     duration_of_stopping,
+    kept_within,
     stop_at_waypoints,
 )
 from .trajectory import Rest, sample_curve
@@ -48,6 +50,7 @@ ALONG = 1e-6
 BRAKING_WAYS = 2.0
 
 
+@checked_fields
 @dataclass(frozen=True)
 class SmoothOptions:
     """How corners are blended.
@@ -95,11 +98,11 @@ def smooth(
     """
     options, blends = options or TimingOptions(), blends or SmoothOptions()
     path = checked_path(path, limits.narrowed(options.limits))
-    scaled = options.apply(limits)
+    allowed, scaled = options.allowed(limits), options.apply(limits)
     kept = corners_of(path)
     corners = path[kept]
-    first = _velocity(start_velocity, scaled, "start")
-    last = _velocity(end_velocity, scaled, "end")
+    first = _velocity(start_velocity, allowed, "start")
+    last = _velocity(end_velocity, allowed, "end")
     if len(corners) == 1 and not (first.any() or last.any()):
         return stop_at_waypoints(path, limits, options)
     moving = bool(first.any() or last.any())
@@ -112,7 +115,7 @@ def smooth(
     best = _fastest(line, rates, ends, scaled, blends)
     if speeds is None and not moving and duration_of_stopping(corners, scaled, options) <= best.duration:
         return stop_at_waypoints(path, limits, options)
-    return _finished(best, path, kept, added, ends, limits, options)
+    return _finished(best, path, kept, added, ends, allowed, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +238,11 @@ def _finished(
         if last < count - 1 or ends[1] == 0.0:
             rests.append(Rest(start, choice.line.corners[last]))
     curve = CurveSequence(parts)
-    own = passing_corners[int(added[0]) : count - int(added[1])]
+    own = passing_corners[int(added[0]) : count - int(added[1])] if len(kept) > 1 else passing_corners[:1]
     passing = _passing_times(path, kept, own)
-    return TimedMotion(curve, sample_curve(limits.variables, curve, options.period, rests), passing, tuple(rests))
+    trajectory = sample_curve(limits.variables, curve, options.period, rests)
+    motion = TimedMotion(curve, trajectory, passing, tuple(rests))
+    return motion if any(ends) else kept_within(motion, limits, options.period)
 
 
 def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
@@ -313,7 +318,9 @@ def _with_ways(
         corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(np.inf, caps)
         if len(corners) == 2:
             corners, caps = np.concatenate([corners, corners[:1]]), np.append(caps, np.inf)
-    if after is not None:
+    if after is not None and len(corners) == 1:
+        corners, caps = np.concatenate([corners, after[None], corners]), np.full(2, np.inf)
+    elif after is not None:
         corners, caps = np.concatenate([corners[:-1], after[None], corners[-1:]]), np.append(caps, np.inf)
     return corners, caps, added
 

@@ -15,20 +15,22 @@ from itertools import pairwise
 import numpy as np
 from frozendict import frozendict
 
+from ..cell.arguments import checked_fields, public
 from ..cell.mechanism import JointLimits
 from ..errors import InvalidRequestError, JointLimitError, Value
-from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath
+from .curve_limits import slowing
+from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
 from .profiles import Rates, Stretch, solved, to_whole_periods
+from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_turns, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
-# Points nearer than this [rad or m] to one another are one point; bends smaller than this are none.
-SAME_POINT = 1e-12
-# How the acceleration and jerk limits of a curved path are shared out between keeping to the curve and speeding up.
-CURVATURE_SHARE_OF_ACCELERATION = 0.5
-CURVATURE_SHARE_OF_JERK = 0.25
-MIXED_SHARE_OF_JERK = 0.5
+# Shares of the limits of velocity, acceleration and jerk that motions are timed by. What is left is for rounding, and
+# for a robot that is a few 1e-5 rad or m away from the start: `joining` adds the way from there.
+ROOM = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
+MOST_SLOWINGS = 5
+SMALLEST_FACTOR = 1.0 + 1e-9
 
 
 class Method(str, Enum):
@@ -39,6 +41,7 @@ class Method(str, Enum):
     FOLLOW_SAMPLES = "follow samples"
 
 
+@checked_fields
 @dataclass(frozen=True)
 class TimingOptions:
     """How a path becomes a trajectory.
@@ -69,8 +72,8 @@ class TimingOptions:
     end_velocity: Mapping[str, float] = field(default_factory=frozendict)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.period) and 1e-5 <= self.period <= 10.0):
-            text = f"the sample period is {self.period:g} s, expected 1e-5 to 10"
+        if not (math.isfinite(self.period) and 1e-4 <= self.period <= 10.0):
+            text = f"the sample period is {self.period:g} s, expected 1e-4 to 10"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("period", self.period, None, "s"),))
         if not (math.isfinite(self.path_speed) and self.path_speed >= 0.0):
             text = f"the path speed is {self.path_speed:g}, expected at least 0"
@@ -79,9 +82,14 @@ class TimingOptions:
             text = f"the tool speed is {self.tool_speed:g}, expected at least 0"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("tool speed", self.tool_speed),))
 
-    def apply(self, limits: MotionLimits) -> MotionLimits:
+    def allowed(self, limits: MotionLimits) -> MotionLimits:
         """The limits to keep to: shares of those that the request leaves."""
         return limits.narrowed(self.limits).scaled(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
+
+    def apply(self, limits: MotionLimits) -> MotionLimits:
+        """The limits to time by: those to keep to, less what rounding and a robot that is not quite at the start of the
+        motion will need (`ROOM`)."""
+        return self.allowed(limits).scaled(*ROOM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +103,7 @@ class TimedMotion:
     rests: tuple[Rest, ...]
 
 
+@public
 def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions | None = None) -> TimedMotion:
     """Straight motions in joint space between the waypoints (n, dof), at rest at each of them.
 
@@ -107,7 +116,7 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     """
     options = options or TimingOptions()
     path = checked_path(path, limits)
-    limits = options.apply(limits)
+    allowed, limits = options.allowed(limits), options.apply(limits)
     corners = corners_of(path)
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
@@ -117,7 +126,7 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
         parts.append(part)
         start += part.duration
-    return _finished(parts or [_rest(path[0])], passing, corners, path, limits, options)
+    return _finished(parts or [_rest(path[0])], passing, corners, path, allowed, options)
 
 
 def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOptions) -> float:
@@ -129,6 +138,7 @@ def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOp
     return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
 
 
+@public
 def follow_samples(
     samples: Array,
     limits: MotionLimits,
@@ -141,7 +151,10 @@ def follow_samples(
 
     Between two stops the samples are joined by a cubic spline with continuous curvature, over the path parameter of the
     samples (n,) (increasing, for example metres travelled; without one, the distance in joint space). It begins and
-    ends at rest, and rests at the samples listed in `stops`, where the curve may have corners.
+    ends at rest, and rests at the samples listed in `stops`, where the curve may have corners. Without a parameter of
+    its own it also rests where the samples turn back or by more than 45 degrees (`sampled_paths.sharp_turns`), for the
+    distance in joint space makes a corner of that. Samples nearer than 1e-4 to the one before are passed, but are no
+    knots of the spline.
 
     Raises:
         InvalidRequestError: shapes that do not fit, numbers that are not finite, parameters that do not increase.
@@ -149,11 +162,15 @@ def follow_samples(
     """
     options = options or TimingOptions()
     samples = checked_path(samples, limits)
-    limits = options.apply(limits)
-    places = _path_parameters(samples, parameters)
-    bounds = sorted({0, len(samples) - 1, *(int(index) for index in stops)})
+    allowed, limits = options.allowed(limits), options.apply(limits)
+    places = path_parameters(samples, parameters)
+    turns = sharp_turns(samples) if parameters is None else []
+    bounds = sorted({0, len(samples) - 1, *(int(index) for index in stops), *turns})
     if bounds[0] < 0 or bounds[-1] >= len(samples):
-        raise InvalidRequestError(f"a stop is not one of the {len(samples)} samples", stage="trajectory")
+        wrong = Value("stop", bounds[0] if bounds[0] < 0 else bounds[-1], len(samples) - 1)
+        raise InvalidRequestError(
+            f"a stop is not one of the {len(samples)} samples", stage="trajectory", values=(wrong,)
+        )
     parts: list[Curve] = []
     passing = np.zeros(len(samples))
     start = 0.0
@@ -162,10 +179,10 @@ def follow_samples(
         if part is None:
             passing[first : last + 1] = start
             continue
-        passing[first : last + 1] = start + _times_at(part.law, places[first : last + 1] - places[first])
+        passing[first : last + 1] = start + times_at(part.law, places[first : last + 1] - places[first])
         parts.append(part)
         start += part.duration
-    return _finished(parts or [_rest(samples[0])], passing, bounds, samples, limits, options)
+    return _finished(parts or [_rest(samples[0])], passing, bounds, samples, allowed, options)
 
 
 def _finished(
@@ -176,10 +193,48 @@ def _finished(
     limits: MotionLimits,
     options: TimingOptions,
 ) -> TimedMotion:
+    """limits: to keep to, all of them."""
     curve = CurveSequence(parts)
     rests = [Rest(float(passing[index]), points[index]) for index in stops]
     passing.setflags(write=False)
-    return TimedMotion(curve, sample_curve(limits.variables, curve, options.period, rests), passing, tuple(rests))
+    trajectory = sample_curve(limits.variables, curve, options.period, rests)
+    return kept_within(TimedMotion(curve, trajectory, passing, tuple(rests)), limits, options.period)
+
+
+def kept_within(motion: TimedMotion, limits: MotionLimits, period: float) -> TimedMotion:
+    """The motion, from rest to rest, with each part slowed down for which the curve through its samples breaks a limit
+    of velocity, acceleration or jerk.
+
+    Between samples that curve is not quite the motion: where its path goes through samples itself, and where steps of
+    the jerk are too close for a sample at each.
+    """
+    for _ in range(MOST_SLOWINGS):
+        trajectory = motion.trajectory
+        if len(trajectory) < 2:
+            break
+        needed = slowing(trajectory.curve, limits)
+        if not (needed > SMALLEST_FACTOR).any():
+            break
+        middles = 0.5 * (trajectory.times[:-1] + trajectory.times[1:])
+        parts = np.clip(np.searchsorted(motion.curve.starts, middles) - 1, 0, len(motion.curve.parts) - 1)
+        factors = np.ones(len(motion.curve.parts))
+        np.maximum.at(factors, parts, needed)
+        motion = slowed(motion, factors, limits.variables, period)
+    return motion
+
+
+def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
+    """The motion with its parts slowed down by factors (parts,) of at least 1, each to a whole number of periods."""
+    parts: list[Curve] = []
+    for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
+        whole = np.ceil(part.duration * factor / period - 1e-9) * period
+        parts.append(part.stretched(whole / part.duration) if factor > SMALLEST_FACTOR else part)
+    curve = CurveSequence(parts)
+    passing: Array = np.interp(motion.passing_times, motion.curve.starts, curve.starts)
+    times = np.interp([rest.time for rest in motion.rests], motion.curve.starts, curve.starts)
+    rests = tuple(Rest(time, rest.position) for time, rest in zip(times.tolist(), motion.rests, strict=True))
+    passing.setflags(write=False)
+    return TimedMotion(curve, sample_curve(variables, curve, period, rests), passing, rests)
 
 
 def checked_path(path: Array, limits: MotionLimits) -> Array:
@@ -251,60 +306,17 @@ def _curved(samples: Array, places: Array, limits: MotionLimits, options: Timing
     """The spline through samples, traversed from rest to rest; None if they are all one point."""
     if float(np.ptp(samples, axis=0).max()) <= SAME_POINT:
         return None
-    from scipy.interpolate import CubicSpline  # slow to import, and needed for curves alone
-
-    spline = CubicSpline(places - places[0], samples, axis=0, bc_type="not-a-knot" if len(places) > 3 else "natural")
-    path = PolynomialCurve(np.asarray(spline.x), np.ascontiguousarray(spline.c[::-1].transpose(1, 0, 2)))
-    first, second, third = (path.largest_derivatives(order).max(axis=0) for order in (1, 2, 3))
-    velocity, acceleration, jerk = _rates_along(first, second, third, limits)
+    path = spline_through(samples, places)
+    velocity, acceleration, jerk = rates_along(path, limits)
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)
     rates = Rates(velocity, acceleration, jerk)
     law = to_whole_periods(Stretch(path.duration, rates).profile(), options.period)
-    return TraversedPath(path, law)
-
-
-def _rates_along(first: Array, second: Array, third: Array, limits: MotionLimits) -> tuple[float, float, float]:
-    """Bounds on the speed, acceleration and jerk along a path with which no joint breaks its limits anywhere.
-
-    first, second, third: the largest |q'|, |q''| and |q'''| of each joint over the path. With |s'| <= v, |s''| <= a
-    and |s'''| <= j the chain rule bounds a joint's acceleration by q'' v2 + q' a and its jerk by
-    q''' v3 + 3 q'' v a + q' j; v and a take at most fixed shares of the limits, j takes what they leave.
-    """
-    with np.errstate(divide="ignore"):
-        velocity = min(
-            float((limits.velocity / first).min()),
-            float(np.sqrt(CURVATURE_SHARE_OF_ACCELERATION * limits.acceleration / second).min()),
-            float(np.cbrt(CURVATURE_SHARE_OF_JERK * limits.jerk / third).min()),
-        )
-        acceleration = min(
-            float(((limits.acceleration - second * velocity**2) / first).min()),
-            float((MIXED_SHARE_OF_JERK * limits.jerk / (3.0 * second * velocity)).min()),
-        )
-        left = limits.jerk - third * velocity**3 - 3.0 * second * velocity * acceleration
-        jerk = float((left / first).min())
-    return velocity, acceleration, jerk
+    return TraversedPath(path, law, of_samples=True)
 
 
 def _rest(point: Array) -> PolynomialCurve:
     return PolynomialCurve(np.array([0.0, 0.0]), point[None, None, :])
-
-
-def _path_parameters(samples: Array, parameters: Array | None) -> Array:
-    if parameters is None:
-        steps = np.linalg.norm(np.diff(samples, axis=0), axis=1)
-        if len(steps) and float(steps.min()) <= SAME_POINT:
-            index = int(np.argmin(steps))
-            raise InvalidRequestError(f"samples {index} and {index + 1} are the same point", stage="trajectory")
-        return np.concatenate(([0.0], np.cumsum(steps)))
-    places = np.array(parameters, dtype=np.float64)
-    if places.shape != (len(samples),) or not np.isfinite(places).all():
-        text = f"path parameters have shape {places.shape}, expected ({len(samples)},) finite numbers"
-        raise InvalidRequestError(text, stage="trajectory")
-    late = np.flatnonzero(np.diff(places) <= 0.0)
-    if len(late):
-        raise InvalidRequestError(f"path parameter {int(late[0]) + 1} is not above the one before", stage="trajectory")
-    return places
 
 
 def _times_along(curve: PolynomialCurve, points: Array) -> Array:
@@ -314,16 +326,4 @@ def _times_along(curve: PolynomialCurve, points: Array) -> Array:
     step = points[-1] - points[0]
     axis = int(np.argmax(np.abs(step)))
     law = PolynomialCurve(curve.breaks, curve.coefficients[:, :, axis : axis + 1])
-    return _times_at(law, points[:, axis], rising=bool(step[axis] > 0.0))
-
-
-def _times_at(law: PolynomialCurve, values: Array, rising: bool = True) -> Array:
-    """Times at which a monotone law of motion takes values, by bisection to the last bit."""
-    sign = 1.0 if rising else -1.0
-    low, high = np.zeros(len(values)), np.full(len(values), law.duration)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        before = sign * law.evaluate(middle)[:, 0] < sign * values
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    high[0], high[-1] = 0.0, law.duration
-    return high
+    return times_at(law, points[:, axis], rising=bool(step[axis] > 0.0))

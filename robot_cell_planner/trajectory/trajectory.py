@@ -9,20 +9,27 @@ from functools import cached_property
 
 import numpy as np
 
+from ..cell.arguments import checked_fields
 from ..errors import InvalidRequestError, LimitExceededError, Value
-from .curves import Curve, PolynomialCurve
+from .completion import accelerations_of, velocities_of
+from .curves import SHORTEST, Curve, PolynomialCurve
 from .limits import Array, read_only
 
 MAX_SAMPLES = 1_000_000
+NANOSECOND = 1e-9  # [s]
+SAME_TIME = 1e-13  # [s]
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Samples of a motion, as trajectory_msgs/JointTrajectory has them.
 
     variables: names in the order of the columns. times (n,) [s], increasing, from 0 or later. positions (n, dof) [rad
     or m]; velocities and accelerations (n, dof), or None where they are not known, accelerations only with velocities.
-    Between samples the curve is a polynomial of degree 5, 3 or 1, as joint_trajectory_controller interpolates.
+    Between samples the curve is a polynomial of degree 5 with continuous acceleration, the one that
+    joint_trajectory_controller makes of points with accelerations; derivatives that are not given are those that
+    `completion` finds for the points.
 
     Raises:
         InvalidRequestError: shapes that do not fit, numbers that are not finite, times that do not increase.
@@ -80,29 +87,40 @@ class Trajectory:
         """Time of the last sample [s]."""
         return float(self.times[-1])
 
+    def completed(self) -> Trajectory:
+        """The same curve, with velocities and accelerations at all samples."""
+        if self.accelerations is not None:
+            return self
+        velocities = self.velocities
+        if velocities is None:
+            velocities = velocities_of(self.times, self.positions)
+        accelerations = accelerations_of(self.times, self.positions, velocities)
+        return Trajectory(self.variables, self.times, self.positions, velocities, accelerations)
+
     @cached_property
     def curve(self) -> PolynomialCurve:
-        """The samples with polynomials between them; its time 0 is the first sample's.
+        """The samples with polynomials of degree 5 between them; its time 0 is the first sample's.
 
-        Coefficients of the Hermite polynomials: positions, velocities and accelerations agree at both ends of a piece
-        (degree 5), positions and velocities (degree 3), or positions (degree 1).
+        Positions, velocities and accelerations agree at both ends of a piece (Hermite). This is what is validated,
+        searched for collisions, and streamed.
         """
+        whole = self.completed()
+        assert whole.velocities is not None
+        assert whole.accelerations is not None
         if len(self) == 1:
             return PolynomialCurve(np.array([0.0, 0.0]), self.positions[:, None, :].copy())
         h = np.diff(self.times)[:, None]
         p0, step = self.positions[:-1], np.diff(self.positions, axis=0)
-        rows: list[Array] = [p0, step / h]
-        if self.velocities is not None:
-            v0, v1 = self.velocities[:-1], self.velocities[1:]
-            rows = [p0, v0, (3.0 * step / h - 2.0 * v0 - v1) / h, (v0 + v1 - 2.0 * step / h) / h**2]
-            if self.accelerations is not None:
-                a0, a1 = self.accelerations[:-1], self.accelerations[1:]
-                rows[2:] = [
-                    0.5 * a0,
-                    (10.0 * step / h - 6.0 * v0 - 4.0 * v1) / h**2 - (1.5 * a0 - 0.5 * a1) / h,
-                    (-15.0 * step / h + 8.0 * v0 + 7.0 * v1) / h**3 + (1.5 * a0 - a1) / h**2,
-                    (6.0 * step / h - 3.0 * (v0 + v1)) / h**4 + 0.5 * (a1 - a0) / h**3,
-                ]
+        v0, v1 = whole.velocities[:-1], whole.velocities[1:]
+        a0, a1 = whole.accelerations[:-1], whole.accelerations[1:]
+        rows: list[Array] = [
+            p0,
+            v0,
+            0.5 * a0,
+            (10.0 * step / h - 6.0 * v0 - 4.0 * v1) / h**2 - (1.5 * a0 - 0.5 * a1) / h,
+            (-15.0 * step / h + 8.0 * v0 + 7.0 * v1) / h**3 + (1.5 * a0 - a1) / h**2,
+            (6.0 * step / h - 3.0 * (v0 + v1)) / h**4 + 0.5 * (a1 - a0) / h**3,
+        ]
         return PolynomialCurve(self.times - self.times[0], np.stack(rows, axis=1))
 
     def at(self, times: Sequence[float] | Array, order: int = 0) -> Array:
@@ -134,9 +152,12 @@ class Rest:
 
 
 def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: Sequence[Rest] = ()) -> Trajectory:
-    """Samples of a curve at multiples of a period [s], and at its end.
+    """Samples of a curve at multiples of a period [s], where its jerk steps, and at its end.
 
-    A sample at a rest has exactly its position, and velocities and accelerations that are exactly zero.
+    The samples where the jerk steps make the polynomials between samples the curve itself, where that is of pieces of
+    degree 5 at most; without them the jerk between two samples would be up to twice as high. Times are whole
+    nanoseconds, as messages have them, and none is closer than 0.2 ms to a sample where the jerk steps. A sample at a
+    rest has exactly its position, and velocities and accelerations that are exactly zero.
 
     Raises:
         LimitExceededError: more than a million samples.
@@ -145,6 +166,7 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
     if count > MAX_SAMPLES - 1:
         text = f"{curve.duration:.6g} s sampled every {period:g} s is too much"
         raise LimitExceededError(text, stage="trajectory", values=(Value("samples", count, MAX_SAMPLES),))
+    curve = _in_whole_nanoseconds(curve)
     # Times within a millionth of a period of one another are one.
     whole = math.floor(count + 1e-6)
     times: Array = np.arange(whole + 1, dtype=np.float64) * period
@@ -152,13 +174,52 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
         times = np.append(times, curve.duration)
     elif whole > 0:
         times[-1] = curve.duration
+    stops = np.array([rest.time for rest in rests])
+    times = in_nanoseconds(_with_steps(times, stops, curve.jerk_steps(), SHORTEST))
     positions, velocities, accelerations = curve.derivatives(times, 2)
     for rest in rests:
         nearest = int(np.argmin(np.abs(times - rest.time)))
-        if abs(times[nearest] - rest.time) <= 1e-6 * period:
+        if abs(times[nearest] - rest.time) <= max(1e-6 * period, NANOSECOND):
             positions[nearest] = rest.position
             velocities[nearest] = accelerations[nearest] = 0.0
     return Trajectory(tuple(variables), times, positions, velocities, accelerations)
+
+
+def _in_whole_nanoseconds(curve: Curve) -> Curve:
+    """The curve, stretched to end at a whole nanosecond if it does not."""
+    whole = float(in_nanoseconds(np.array([curve.duration]))[0])
+    return curve.stretched(whole / curve.duration) if abs(whole - curve.duration) > SAME_TIME else curve
+
+
+def in_nanoseconds(times: Array) -> Array:
+    """The times [s] rounded to whole nanoseconds: the very numbers that a message's seconds and nanoseconds give."""
+    rounded = np.rint(times * 1e9).astype(np.int64)
+    seconds, rest = np.divmod(rounded, 1_000_000_000)
+    result: Array = seconds + rest / 1e9
+    return result
+
+
+def _with_steps(grid: Array, rests: Array, steps: Array, apart: float) -> Array:
+    """Times of a grid, and of rests and steps between its ends, at least `apart` from one another: of two that are
+    nearer a rest is kept rather than a step, an earlier step rather than a later, and a step rather than one of the
+    grid."""
+    fixed = _apart_from(np.sort(rests), grid[[0, -1]], apart)
+    fixed = np.sort(np.concatenate((grid[[0, -1]], fixed)))
+    kept: list[float] = []
+    for step in _apart_from(np.sort(steps), fixed, apart).tolist():
+        if not kept or step - kept[-1] >= apart:
+            kept.append(step)
+    fixed = np.sort(np.concatenate((fixed, kept)))
+    times: Array = np.unique(np.concatenate((fixed, _apart_from(grid, fixed, apart))))
+    return times
+
+
+def _apart_from(times: Array, others: Array, apart: float) -> Array:
+    """Those of some times that are at least so far from all of others, which are sorted."""
+    after = np.searchsorted(others, times)
+    before, next_one = others[np.maximum(after - 1, 0)], others[np.minimum(after, len(others) - 1)]
+    chosen: Array = times[np.minimum(np.abs(times - before), np.abs(next_one - times)) >= apart]
+    return chosen
 
 
 def _bad(text: str, *values: Value) -> InvalidRequestError:

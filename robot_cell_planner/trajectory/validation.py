@@ -9,21 +9,24 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell.arguments import public
 from ..errors import (
     InvalidRequestError,
+    LimitExceededError,
     RobotCellError,
     TrajectoryInCollisionError,
     TrajectoryLimitError,
     TrajectoryStartError,
     Value,
+    told_apart,
 )
+from .curve_limits import POSITION_TOLERANCE, RELATIVE_TOLERANCE, excesses
 from .limits import RATES, Array, MotionLimits
 from .trajectory import Trajectory
 
-RELATIVE_TOLERANCE = 1e-6
-POSITION_TOLERANCE = 1e-9  # [rad or m]
 START_TOLERANCE = 0.01  # [rad or m]
 MAX_FINDINGS = 100
+MAX_STATES = 10_000_000  # that one search for collisions checks
 # Largest errors of the corrected trapezoidal rule for positions and of the trapezoidal rule for velocities over a step
 # h with jerk at most J, as shares of J h3 and J h2: integrals of |Peano kernel|.
 POSITION_KERNEL = 1.0 / (18.0 * np.sqrt(3.0))
@@ -51,8 +54,9 @@ class LimitViolation:
     limit: float
 
     def __str__(self) -> str:
-        found = f"{self.value:.6g}, limit {self.limit:.6g}"
-        return f"{self.quantity.value} of {self.variable} at sample {self.sample} ({self.time:.4f} s): {found}"
+        value, limit = told_apart(self.value, self.limit)
+        place = f"{self.quantity.value} of {self.variable} at sample {self.sample} ({self.time:.4f} s)"
+        return f"{place}: {value}, limit {limit}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ class CollisionSearch:
     step: float = 0.001
 
 
+@public
 def validate(
     trajectory: Trajectory,
     limits: MotionLimits,
@@ -140,10 +145,12 @@ def validate(
     collisions: CollisionSearch | None = None,
     find_all: bool = False,
 ) -> TrajectoryReport:
-    """Hold a trajectory against limits, its own continuity, the state it must start from, and the cell.
+    """Check a trajectory against limits, its own continuity, the state it must start from, and the cell.
 
-    start: joint values that the first sample must meet within `start_tolerance` [rad or m]. at_rest: velocities of the
-    last sample must be exactly zero. find_all: list all findings, up to 100 of a kind, instead of the first of each.
+    Limits hold over the whole curve that is streamed (`Trajectory.curve`), by the extrema of its pieces, and not at the
+    samples alone. start: joint values that the first sample must meet within `start_tolerance` [rad or m]. at_rest:
+    velocities of the last sample must be exactly zero, and its accelerations zero within a millionth of their limits.
+    find_all: list all findings, up to 100 of a kind, instead of the first of each.
 
     Raises:
         InvalidRequestError: joints of the trajectory and of the limits differ, or a joint is missing in `start`.
@@ -176,35 +183,13 @@ def _all_violations(
 ) -> Iterator[list[LimitViolation]]:
     if start is not None:
         yield _start_violations(trajectory, start, start_tolerance)
-    yield _position_violations(trajectory, limits)
-    derivatives = _derivatives(trajectory)
-    for name, values in zip(RATES, derivatives, strict=True):
+    yield _curve_violations(trajectory, Quantity.POSITION, 0, limits.lower, limits.upper)
+    for order, name in enumerate(RATES, start=1):
         limit = getattr(limits, name)
-        over = np.abs(values) > limit * (1.0 + RELATIVE_TOLERANCE)
-        yield _listed(trajectory, Quantity(name), values, np.broadcast_to(limit, values.shape), over)
+        yield _curve_violations(trajectory, Quantity(name), order, -limit, limit)
     yield _discontinuities(trajectory, limits)
-    if at_rest and trajectory.velocities is not None:
-        last = len(trajectory) - 1
-        moving = np.zeros(trajectory.positions.shape, dtype=bool)
-        moving[last] = trajectory.velocities[last] != 0.0
-        yield _listed(trajectory, Quantity.VELOCITY, trajectory.velocities, np.zeros(moving.shape), moving)
-
-
-def _derivatives(trajectory: Trajectory) -> tuple[Array, Array, Array]:
-    """Velocities, accelerations and jerks at the samples; those not given, by differences of the samples.
-
-    The mean jerk between two samples is the difference of their accelerations over the time between.
-    """
-    h = np.diff(trajectory.times)[:, None]
-    empty = np.zeros((0, len(trajectory.variables)))
-    velocities = trajectory.velocities
-    if velocities is None:
-        velocities = np.diff(trajectory.positions, axis=0) / h if len(h) else empty
-    accelerations = trajectory.accelerations
-    if accelerations is None:
-        accelerations = np.diff(velocities, axis=0) / h[: len(velocities) - 1] if len(velocities) > 1 else empty
-    jerks = np.diff(accelerations, axis=0) / h[: len(accelerations) - 1] if len(accelerations) > 1 else empty
-    return velocities, accelerations, jerks
+    if at_rest:
+        yield _end_violations(trajectory, limits)
 
 
 def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolerance: float) -> list[LimitViolation]:
@@ -220,11 +205,32 @@ def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolera
     return found
 
 
-def _position_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
-    values = trajectory.positions
-    below, above = values < limits.lower - POSITION_TOLERANCE, values > limits.upper + POSITION_TOLERANCE
-    bound = np.where(below, limits.lower, limits.upper)
-    return _listed(trajectory, Quantity.POSITION, values, bound, below | above)
+def _curve_violations(
+    trajectory: Trajectory, quantity: Quantity, order: int, lower: Array, upper: Array
+) -> list[LimitViolation]:
+    """The pieces of the curve that break a limit, each counted for the sample that it starts from."""
+    start = float(trajectory.times[0])
+    return [
+        LimitViolation(
+            quantity, trajectory.variables[found.column], found.piece, start + found.time, found.value, found.limit
+        )
+        for found in excesses(trajectory.curve, order, lower, upper, MAX_FINDINGS + 1)
+    ]
+
+
+def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
+    """What still moves at the last sample, or would have to stop accelerating there at once."""
+    last, none = len(trajectory) - 1, np.zeros(trajectory.positions.shape)
+    found: list[LimitViolation] = []
+    for quantity, values, allowed in (
+        (Quantity.VELOCITY, trajectory.velocities, np.zeros(len(trajectory.variables))),
+        (Quantity.ACCELERATION, trajectory.accelerations, RELATIVE_TOLERANCE * limits.acceleration),
+    ):
+        if values is not None:
+            broken = np.zeros(values.shape, dtype=bool)
+            broken[last] = np.abs(values[last]) > allowed
+            found.extend(_listed(trajectory, quantity, values, none, broken))
+    return found
 
 
 def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
@@ -262,21 +268,23 @@ def _listed(
 
 
 def dense_times(trajectory: Trajectory, step: float) -> Array:
-    """Times of all samples, and between them so many that no joint moves much further than `step` from one to the next.
+    """Times of all samples, and between them so many that no joint moves further than `step` from one to the next.
 
-    The way of a joint between two samples is estimated by its larger end velocity and by the change of position.
+    What a joint moves on a piece of the curve is bounded by its highest speed there.
     """
     if len(trajectory) < 2:
         return trajectory.times
     h = np.diff(trajectory.times)
-    way = np.abs(np.diff(trajectory.positions, axis=0)).max(axis=1)
-    if trajectory.velocities is not None:
-        speed = np.abs(trajectory.velocities).max(axis=1)
-        way = np.maximum(way, np.maximum(speed[:-1], speed[1:]) * h)
-    pieces = np.maximum(np.ceil(way / step - 1e-9), 1.0).astype(np.int64)
-    starts = np.repeat(trajectory.times[:-1], pieces)
-    within = np.arange(len(starts)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    times: Array = starts + within * np.repeat(h / pieces, pieces)
+    way = trajectory.curve.ways(refine_above=step).max(axis=1)
+    pieces = np.maximum(np.ceil(way / step - 1e-9), 1.0)
+    if pieces.sum() > MAX_STATES:
+        numbers = (Value("states", float(pieces.sum()), MAX_STATES),)
+        text = f"a trajectory has too many states {step:g} rad or m apart"
+        raise LimitExceededError(text, stage="validate trajectory", values=numbers)
+    counts = pieces.astype(np.int64)
+    starts = np.repeat(trajectory.times[:-1], counts)
+    within = np.arange(len(starts)) - np.repeat(np.cumsum(counts) - counts, counts)
+    times: Array = starts + within * np.repeat(h / counts, counts)
     return np.append(times, trajectory.times[-1])
 
 

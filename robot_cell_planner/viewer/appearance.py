@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from ..cell.cell import RobotCell
 from ..cell.geometry import Geometry, Mesh, Rgba, Shape, Triangles
 from ..cell.mechanism import Link
+from ..cell.mesh_process import parse_painted
 from ..cell.meshes import load_mesh
 from ..cell.resources import MAX_MESH_BYTES, read_bytes
 from ..errors import GeometryError
@@ -89,31 +89,12 @@ def surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
 
 
 def _painted(mesh: Mesh) -> Iterator[Surface]:
-    import trimesh  # slow to import, and needed for files with materials only
-
     content = read_bytes(Path(mesh.path), "read mesh", MAX_MESH_BYTES)
     if hashlib.sha256(content).hexdigest() != mesh.digest:
         raise GeometryError(f"{mesh.path} has changed since the cell was read", subjects=(mesh.path,))
-    scene = trimesh.load_scene(BytesIO(content), file_type=Path(mesh.path).suffix[1:].lower(), process=False)
     inside_out = np.prod(mesh.scale) < 0.0
-    for node in scene.graph.nodes_geometry:
-        world_T_part, name = scene.graph[node]
-        part = scene.geometry[name]
-        if not isinstance(part, trimesh.Trimesh) or not len(part.faces):
-            continue
-        vertices = (part.vertices @ world_T_part[:3, :3].T + world_T_part[:3, 3]) * np.array(mesh.scale)
-        faces = np.asarray(part.faces, dtype=np.int32)
-        yield Surface(vertices, faces[:, ::-1] if inside_out else faces, _main_colour(part))
-
-
-def _main_colour(part: object) -> Rgba | None:
-    visual = getattr(part, "visual", None)
-    material = getattr(visual, "material", None)
-    colour = getattr(material if material is not None else visual, "main_color", None)
-    if colour is None or not getattr(visual, "defined", False):
-        return None
-    red, green, blue, alpha = (float(value) / 255.0 for value in np.asarray(colour)[:4])
-    return red, green, blue, alpha
+    for vertices, faces, colour in parse_painted(content, Path(mesh.path).suffix[1:].lower(), mesh.path):
+        yield Surface(vertices * np.array(mesh.scale), faces[:, ::-1] if inside_out else faces, colour)
 
 
 def coarsened(surface: Surface, most: int = MAX_TRIANGLES) -> Surface:

@@ -15,6 +15,7 @@ import numpy as np
 from ..cell.cell import RobotCell
 from ..cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
 from ..cell.pose import Pose
+from ..cell.private_files import write_private_text
 from ..errors import FileError
 from .appearance import LINK_COLOUR, Surface, VisibleThing, surfaces, visible_things
 from .motion import Track, events, joint_series, tracks, visibility
@@ -38,7 +39,7 @@ def write_html(
     """Write the replay of a recording as one HTML file, which needs no other file and no network.
 
     Args:
-        path: the file; missing folders are made.
+        path: the file, with mode 0600; missing folders are made, with mode 0700.
         cell: the cell that the states of the recording belong to.
         title: heading of the page; the name of the cell if empty.
         rate: at most about so many moments a second are kept [Hz], and 20 000 in all; the page interpolates between
@@ -52,8 +53,7 @@ def write_html(
     text = page(cell, recording, title, rate)
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        write_private_text(target, text)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise FileError(f"{target}: {reason}", stage=STAGE, subjects=(str(target),)) from error

@@ -9,6 +9,7 @@ import msgspec
 from frozendict import frozendict
 
 from ..cell.state import BodyState, RobotCellState, ToolState
+from ..errors import InvalidValueError
 
 
 class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,7 +29,7 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start) and math.isfinite(self.end) and self.start <= self.end):
-            raise ValueError(f"segment {self.name!r} goes from {self.start} to {self.end} s")
+            raise InvalidValueError(f"segment {self.name!r} goes from {self.start} to {self.end} s")
 
 
 class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +38,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     summary: results of the whole, text by name.
 
     Raises:
-        ValueError: no moment, or times that are not finite or go back.
+        InvalidValueError: no moment, or times that are not finite or go back.
     """
 
     moments: tuple[Moment, ...]
@@ -46,11 +47,13 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.moments:
-            raise ValueError("a recording needs at least one moment")
+            raise InvalidValueError("a recording needs at least one moment")
         last = -math.inf
         for index, moment in enumerate(self.moments):
             if not (math.isfinite(moment.time) and moment.time >= last):
-                raise ValueError(f"moment {index} is at {moment.time} s, expected a finite time of at least {last} s")
+                raise InvalidValueError(
+                    f"moment {index} is at {moment.time} s, expected a finite time of at least {last} s"
+                )
             last = moment.time
 
     @property
@@ -110,6 +113,6 @@ class Recorder:
         """What was collected.
 
         Raises:
-            ValueError: nothing was, or the times go back.
+            InvalidValueError: nothing was, or the times go back.
         """
         return Recording(tuple(self._moments), tuple(self._segments), frozendict(summary))

@@ -11,10 +11,13 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner.action import PlanMotion
-from robot_cell_planner.msg import LimitViolation
+from robot_cell_planner.msg import JointLimits, LimitViolation
 from robot_cell_planner.nodes.conversions.basic import duration_to_message, error_to_message
+from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
+from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.nodes.node import reliable
 from robot_cell_planner.srv import ValidateTrajectory
+from robot_cell_planner.trajectory.validation import validate
 
 JOINTS = ("shoulder", "elbow", "finger")
 PERIOD = 0.005
@@ -181,10 +184,11 @@ class FakePlanner:
 
 
 class FakeValidator:
-    """Answers planning/validate_trajectory. limit: trajectories that go beyond it are not valid. requests: all."""
+    """Answers planning/validate_trajectory. limit: trajectories that go beyond it are not valid. limits: those of all
+    joints, which it checks trajectories against as the planning node does; None: not at all. requests: all."""
 
     def __init__(self, node, group):
-        self.limit = 10.0
+        self.limit, self.limits = 10.0, None
         self.requests = []
         self._service = node.create_service(
             ValidateTrajectory, "planning/validate_trajectory", self._answer, callback_group=group
@@ -192,6 +196,16 @@ class FakeValidator:
 
     def _answer(self, request, response):
         self.requests.append(request)
+        if self.limits is not None:
+            trajectory = trajectory_from_message(request.trajectory, "trajectory")
+            response.report = report_to_message(validate(trajectory, self.limits))
+            response.limits = [
+                JointLimits(joint=joint, velocity=velocity, acceleration=acceleration, jerk=jerk)
+                for joint, velocity, acceleration, jerk in zip(
+                    self.limits.variables, self.limits.velocity, self.limits.acceleration, self.limits.jerk, strict=True
+                )
+            ]
+            return response
         for index, point in enumerate(request.trajectory.points):
             for joint, value in zip(request.trajectory.joint_names, point.positions, strict=True):
                 if value > self.limit:

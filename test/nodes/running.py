@@ -7,16 +7,10 @@ import sys
 import threading
 from pathlib import Path
 
+from robot_cell_planner.nodes.start import MODULES
+
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
-MODULES = {
-    "scene_node": "scene",
-    "kinematics_node": "kinematics",
-    "collision_node": "collision",
-    "planning_node": "planning",
-    "execution_node": "execution",
-    "simulated_robot_node": "simulated_robot",
-}
 RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
 
 
@@ -32,14 +26,15 @@ def wait_until_answered(client, request, attempts=12, patience=5.0):
 
 
 class RunningNode:
-    """A node's process; what it prints is kept."""
+    """A node's process; what it prints is kept. before: Python code to run in it first, to inject faults. namespace: of
+    the node, where another one of its name runs in the domain."""
 
-    def __init__(self, name, domain, **parameters):
-        arguments = ["--ros-args"]
+    def __init__(self, name, domain, before="", namespace="", **parameters):
+        arguments = ["--ros-args", *(["-r", f"__ns:=/{namespace}"] if namespace else [])]
         for key, value in parameters.items():
             arguments += ["-p", f"{key}:={value}"]
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        code = RUN.format(module=MODULES[name], name=name)
+        code = before + RUN.format(module=MODULES[name], name=name)
         self.name = name
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],

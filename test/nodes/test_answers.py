@@ -47,7 +47,7 @@ def test_goals_are_sent_in_the_thread_that_takes_their_answers(client):
     senders = []
 
     class Actions:
-        def send_goal_async(self, goal, feedback_callback):
+        def send_goal_async(self, goal, feedback_callback=None, goal_uuid=None):
             senders.append(threading.current_thread())
             return goal
 
@@ -201,3 +201,11 @@ def test_bad_planning_requests_get_their_named_error(client, case):
     make, kind = BAD_PLANS[case]
     with pytest.raises(kind):
         client.plan_motion(**{"goal": goal_of(named_states=["home"]), **make()})
+
+
+def test_planning_to_where_the_robot_is_is_answered(client):
+    """Its path has no motion, and the cost of that is a number too."""
+    values = dict(STATE.configuration)
+    result = client.plan_motion(goal_of(joint_goals=[values]), start=from_configuration(values))
+    assert set(np.ptp(np.reshape(result.path.positions, (-1, len(JOINTS))), axis=0)) == {0.0}
+    assert plan(client).path.positions

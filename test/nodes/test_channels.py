@@ -8,7 +8,9 @@ from robot_cell_planner.nodes.execution_parameters import PARAMETERS
 from robot_cell_planner.nodes.servo_channel import ServoChannel
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 LONGEST_GAP = 0.1
@@ -32,21 +34,36 @@ def play(played, begin, end):
     return float(now)
 
 
-def test_after_a_gap_it_goes_on_from_rest_where_it_was():
-    played = channel(line(0.0, 1.0))
-    now = play(played, 0.0, 0.5)
-    before = played.last
-    now += 0.6
-    played.play(now, round(now * SECOND), LONGEST_GAP)
-    assert played.last.positions == pytest.approx(before.positions, abs=1e-12)
+LIMITS = MotionLimits(("a", "b"), *(np.array([v, v]) for v in (-3.0, 3.0)), *map(np.array, ([2, 3], [4, 6], [40, 60])))
+PATH = np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6], [0.2, -0.8]])
+
+
+@pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_after_a_gap_it_stands_until_it_is_told_to_go_on_and_does_that_within_limits(method, share):
+    """Jerk, acceleration and velocity by differences of the commands, which are for evenly spaced times."""
+    trajectory = time_path(PATH, LIMITS, TimingOptions(method=method, period=PERIOD)).trajectory
+    played = Channel(("a", "b"), "owner", trajectory, 1.0, PlaybackOptions(), lambda: None, limits=LIMITS)
+    now = play(played, 0.0, share * trajectory.duration)
+    before, now = played.last, now + 1.1
+    now = play(played, now, now + 0.2)
+    assert np.array_equal(played.last.positions, before.positions)
+    assert played.stands
     assert not played.last.velocities.any()
-    steps = []
-    while not played.has_come_to_its_end(now):
-        last, now = played.last.positions, now + PERIOD
+    played.playback.set_scale(1.0, now)
+    samples = []
+    while not played.has_come_to_its_end(now) and len(samples) < 3000:
+        now += PERIOD
         played.play(now, round(now * SECOND), LONGEST_GAP)
-        steps.append(played.last.positions - last)
-    assert 0.0 <= np.min(steps) <= np.max(steps) <= 0.5 * PERIOD * (1 + 1e-9)
-    assert played.last.positions == pytest.approx([1.0])
+        samples.append(played.last)
+    assert played.breach is None
+    assert played.last.positions == pytest.approx(PATH[-1])
+    velocities = np.array([sample.velocities for sample in samples])
+    assert (np.abs(velocities) <= LIMITS.velocity * (1 + 1e-3)).all()
+    assert (np.abs(np.diff(velocities, axis=0)) <= LIMITS.acceleration * PERIOD * (1 + 0.01)).all()
+    assert (np.abs(np.diff(velocities, 2, axis=0)) <= LIMITS.jerk * PERIOD**2 * (1 + 0.03)).all()
+    positions = np.array([sample.positions for sample in samples])
+    assert (np.abs(np.diff(positions, 3, axis=0)) <= LIMITS.jerk * PERIOD**3 * (1 + 0.03)).all()
 
 
 def test_a_gap_below_the_longest_is_made_up_for():

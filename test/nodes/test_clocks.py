@@ -71,6 +71,56 @@ def test_what_waited_while_nobody_looked_is_no_clock_that_was_set(kept):
     assert len(joint.faults) == 1
 
 
+def test_a_publisher_that_paused_sets_no_clock():
+    """A simulation whose process stood still sends what it was at, and then gives up the time that it has lost."""
+    joint = Joint()
+    joint.receive(1.5, PERIOD)
+    joint.receive(0.0, 1.5)
+    joint.receive(PERIOD, PERIOD)
+    assert joint.faults == []
+    joint.receive(PERIOD, 1.5)
+    assert len(joint.faults) == 1
+
+
+def test_a_pause_of_the_publisher_or_of_the_node_is_noticed():
+    for robot_passed in (0.3, PERIOD):
+        joint = Joint()
+        assert joint.feedback.paused_at == -math.inf
+        joint.receive(0.3, robot_passed)
+        assert joint.feedback.paused_at == joint.now
+
+
+def test_a_slow_publisher_does_not_pause_all_the_time():
+    feedback, now = JointFeedback(jump=0.5), 0.0
+    for index in range(100):
+        now += 0.02
+        feedback.look(now)
+        if index % 5 == 0:
+            feedback.update(["joint"], [0.0], [], [], round(now * SECOND), now)
+    assert feedback.paused_at == -math.inf
+
+
+@pytest.mark.parametrize("passed, step, faulty", [(PERIOD, 0.6, True), (0.1, 0.9, False), (0.5, 2.1, True)])
+def test_a_joint_may_move_further_between_messages_that_are_far_apart(passed, step, faulty):
+    joint = Joint()
+    now, stamp = joint.now + passed, joint.stamp + round(passed * SECOND)
+    joint.feedback.look(now)
+    joint.feedback.update(["joint"], [step], [], [], stamp, now)
+    assert (len(joint.faults) == 1) is faulty
+
+
+def test_how_long_a_joint_has_stood():
+    joint = Joint()
+    feedback, now = joint.feedback, joint.now
+    since = now
+    for index in range(1, 41):
+        now += PERIOD
+        position = 0.01 * min(index, 20)
+        since = now if index <= 20 else since
+        feedback.update(["joint"], [position], [], [], START + SECOND + index * SECOND // 200, now)
+    assert feedback.stood_for(["joint"]) == pytest.approx(now - since)
+
+
 def test_a_pause_may_fall_between_two_messages_that_waited():
     """The first of them was sent before the pause, the second after it; both are taken at once."""
     joint = Joint()

@@ -20,7 +20,7 @@ class Surroundings:
         cell, state = load_cell(DEMO)
         self.scene = SimpleNamespace(cell=cell, state=state)
         self.work, self.covered, self.let = queue.Queue(), [], threading.Event()
-        self.error = error
+        self.error, self.warnings = error, ()
 
     def soon(self, work):
         self.work.put(work)
@@ -36,7 +36,7 @@ class Surroundings:
         self.covered.append(bodies)
         if self.error is not None:
             raise self.error
-        return SimpleNamespace(spheres=3, seconds=0.1)
+        return SimpleNamespace(spheres=3, seconds=0.1, warnings=self.warnings)
 
     def finish(self):
         self.let.set()
@@ -87,3 +87,13 @@ def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
     assert answer(maker.wait()) is True
     assert len(around.covered) == 2
     assert told == [around.scene]
+
+
+def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
+    around = Surroundings()
+    around.warnings = ("spheres of panel stick out by up to 52 mm",)
+    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    cover_maker.CoverMaker(around, around)
+    around.follow()
+    around.finish()
+    assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == list(around.warnings)

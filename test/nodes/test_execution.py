@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from control_msgs.msg import JointTolerance
 from fake_robot import JOINTS, FakePlanner, FakeRobot, FakeValidator, swing
-from recorded import TORN, stamps
+from recorded import TORN, check_limits, stamps
 from running import RunningNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -32,9 +32,13 @@ from robot_cell_planner.errors import (
     TrajectoryStartError,
     UnknownNameError,
 )
-from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus, TimingOptions
+from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus
+from robot_cell_planner.msg import TimingOptions as TimingMessage
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, duration_to_message
+from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
 from robot_cell_planner.nodes.node import LATCHED
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 pytestmark = pytest.mark.alone
@@ -79,7 +83,7 @@ def execution_node(start_node, robot, validator, planner):
 def at_rest(client, robot, validator):
     action_client(client, ExecuteTrajectory, EXECUTE)
     robot.heal()
-    validator.limit = 10.0
+    validator.limit, validator.limits = 10.0, None
     run(client, robot, here(robot), duration=0.02)
     robot.run_for(8)  # commands that were on their way have come
     robot.taken()
@@ -182,6 +186,28 @@ def test_segments_start_where_the_commands_before_ended(client, robot):
     assert commands[-1] == pytest.approx([0.6, 0.3], abs=1e-9)
 
 
+def test_a_motion_that_uses_its_limits_may_begin_beside_the_robot(client, robot, validator):
+    """The way from the robot is added to a motion with nothing to spare: it is slowed down, and says so."""
+    validator.limits = MotionLimits(ARM, [-3.0] * 2, [3.0] * 2, [2.0] * 2, [4.0] * 2, [40.0] * 2)
+    start = here(robot)
+    path = np.array([np.add(start, [0.004, 0.0]), np.add(start, [0.1, 0.0])])
+    planned = stop_at_waypoints(path, validator.limits, TimingOptions(period=0.01)).trajectory
+    result = client.execute(trajectory_to_message(planned))
+    assert "times as long" in " ".join(result.validation.warnings)
+    assert len(validator.requests) == 2
+    commands = robot.taken()
+    assert rows(commands)[0] == pytest.approx(start, abs=1e-12)
+    assert rows(commands)[-1] == pytest.approx(path[1], abs=1e-9)
+    check_limits(commands, "shoulder", (2.0, 4.0, 40.0))
+
+
+def test_a_motion_that_breaks_limits_itself_is_not_slowed_down(client, robot, validator):
+    validator.limits = MotionLimits(ARM, [-3.0] * 2, [3.0] * 2, [0.1] * 2, [4.0] * 2, [40.0] * 2)
+    with pytest.raises(TrajectoryLimitError, match="velocity"):
+        client.execute(swing(ARM, np.add(here(robot), 0.004), np.add(here(robot), 0.3), duration=3.0))
+    assert robot.taken() == []
+
+
 def test_a_trajectory_from_elsewhere_is_refused(client, robot):
     robot.taken()
     with pytest.raises(TrajectoryStartError) as caught:
@@ -247,6 +273,49 @@ def test_pause_resume_and_speed(client, robot):
     assert {"moving", "paused"} <= set(stages)
     with pytest.raises(InvalidRequestError):
         client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.5))
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 9e-4, -5e-324, math.nan, math.inf])
+def test_speeds_that_are_none_are_refused_while_it_moves_and_while_it_stands(client, robot, scale):
+    def refuse():
+        for _ in range(2):
+            with pytest.raises(InvalidRequestError, match="speed scale"):
+                client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
+
+    refuse()
+    start, end = here(robot), [0.3, -0.3]
+    sent = execute(client, swing(ARM, start, end, duration=1.0), speed_scale=1e-3)
+    robot.wait_for(lambda command: command["shoulder"] != start[0])
+    refuse()
+    control = srv.ControlMotion.Request
+    for command in (control.PAUSE, control.RESUME, control.STOP):
+        client.call(srv.ControlMotion, "execution/control_motion", control(command=command))
+    assert sent.wait().result.error.stage == "control motion"
+
+
+FOREVER = Duration(sec=2**31 - 1)
+
+
+@pytest.mark.parametrize(
+    "options, stamp, word",
+    [
+        ({"speed_scale": 5e-324}, 0, "speed_scale"),
+        ({"goal_time_tolerance": FOREVER}, 0, "goal_time_tolerance"),
+        ({}, 2**31 - 1, "header.stamp"),
+    ],
+)
+def test_options_that_would_last_for_ever_are_refused(client, robot, options, stamp, word):
+    trajectory = swing(ARM, here(robot), here(robot))
+    trajectory.header.stamp.sec = stamp
+    sent = execute(client, trajectory, **options).wait()
+    assert sent.result.error.name == "InvalidRequestError"
+    assert sent.result.error.subjects == [word if word == "header.stamp" else f"options.{word}"]
+    if not options.get("speed_scale"):
+        sent = follow(client, trajectory, **options).wait()
+        assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+        assert sent.result.error_string.startswith("InvalidRequestError")
+    late = robot.taken()  # commands of the motion before may still have been on their way
+    assert not late or np.ptp(rows(late), axis=0).max() < 1e-6
 
 
 def test_stop_ends_the_motion_on_its_path(client, robot):
@@ -361,7 +430,7 @@ class TestMove:
         assert sent.result.plan.record.state.revision == 3
         assert sent.result.validation.valid
         assert sent.result.record.commands > 0
-        assert planner.requests[0].timing.method == TimingOptions.SMOOTH
+        assert planner.requests[0].timing.method == TimingMessage.SMOOTH
         # What is validated is no older than what was planned in.
         assert validator.requests[0].state.min_revision == 3
         stages = [(feedback.planning.stage, feedback.execution.stage) for feedback in sent.feedback]
@@ -637,7 +706,7 @@ class TestFollowJointTrajectory:
         assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result
         robot.run_for(40)
         curve = Trajectory(ARM, [0.0, 0.8, 1.6], *(np.array(row) for row in rows[:kinds]))
-        times = np.linspace(0.0, 1.6, 16001)
+        times = np.linspace(0.0, 1.6, 160_001)
         known, speeds = curve.at(times), curve.at(times, 1)
         commands = robot.taken()
         torn = np.cumsum(np.diff(stamps(commands), prepend=stamps(commands[:1])) > TORN) > 0
@@ -645,7 +714,7 @@ class TestFollowJointTrajectory:
             position = np.array([command[name] for name in ARM])
             nearest = int(np.argmin(np.abs(known - position).max(axis=1)))
             np.testing.assert_allclose(known[nearest], position, atol=2e-4)
-            if 5 < nearest < 7990 or 8010 < nearest < 15990:
+            if 50 < nearest < 79_900 or 80_100 < nearest < 159_900:
                 velocity, wanted = np.array(message.velocity[:2]), speeds[nearest]
                 if late:  # by a machine that stood still: it goes on along the curve, from rest
                     share = float(velocity @ wanted) / float(wanted @ wanted)
@@ -708,6 +777,28 @@ class TestGripper:
         assert grip(client, position, effort).wait().status == GoalStatus.STATUS_ABORTED
         assert robot.taken() == []
 
+    @pytest.mark.parametrize(
+        "position, effort, word",
+        [(99.0, 0.0, "99"), (math.nan, 0.0, "nan"), (0.01, math.inf, "max_effort"), (0.01, -1e308, "max_effort")],
+    )
+    def test_a_refusal_reaches_the_client(self, client, robot, position, effort, word):
+        robot.taken()
+        with pytest.raises(InvalidRequestError, match=word):
+            client.move_gripper(position, effort)
+        assert robot.taken() == []
+        assert client.move_gripper(0.02).reached_goal
+        # The result of ros2_control's action has no field for a reason: the status has it.
+        statuses = []
+        subscription = client.node.create_subscription(ExecutionStatus, "execution/status", statuses.append, LATCHED)
+        assert grip(client, position, effort).wait().status == GoalStatus.STATUS_ABORTED
+        eventually(AssertionError, lambda: self.check_told(robot, statuses, word))
+        client.node.destroy_subscription(subscription)
+
+    @staticmethod
+    def check_told(robot, statuses, word):
+        robot.run_for(1)
+        assert any(status.error.name == "InvalidRequestError" and word in status.error.message for status in statuses)
+
     def test_it_moves_beside_the_arm(self, client, robot):
         grip(client, 0.04).wait()
         start = here(robot)
@@ -725,10 +816,11 @@ class TestGripper:
         ({"command_rate": 100.0}, ("command_rate", "250 to 1000")),
         ({"command_fields": "[torque]"}, ("command_fields", "torque")),
         ({"gripper_joint": "finger", "gripper_upper": -1.0}, ("gripper_lower", "gripper_upper")),
+        ({"gripper_joint": "finger", "gripper_velocity": 1e-6}, ("gripper", "too long")),
     ],
 )
 def test_bad_parameters_end_the_start_in_one_line(domain, parameters, words):
-    node = RunningNode("execution_node", domain, **parameters)
+    node = RunningNode("execution_node", domain, namespace="other", **parameters)
     assert node.wait() == 1
     assert len(node.lines) == 1
     assert all(word in node.output for word in words)

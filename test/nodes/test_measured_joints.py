@@ -41,7 +41,7 @@ def test_nothing_that_concerns_the_cell(measured):
     assert measured.applied_to(STATE) is STATE
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1e308, 1e308, 1.01e6])
 def test_values_that_are_none_keep_the_last(measured, value):
     measured.update(JOINTS[:2], [0.1, 0.2], SECOND)
     assert measured.update(JOINTS[:2], [value, 0.3], 2 * SECOND)
@@ -49,6 +49,8 @@ def test_values_that_are_none_keep_the_last(measured, value):
     assert measured.values[JOINTS[1]] == 0.3
     assert measured.behind(JOINTS[:2], 2 * SECOND) == (JOINTS[0],)
     assert measured.passed_over == 1
+    assert JOINTS[0] in measured.take_problem()
+    assert not measured.take_problem()
 
 
 @pytest.mark.parametrize("positions", [[], [0.1], [0.1, 0.2, 0.3]])

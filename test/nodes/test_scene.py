@@ -268,7 +268,7 @@ def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, jo
     ],
 )
 def test_a_node_that_cannot_start_says_why_in_one_line(domain, parameters, words):
-    node = RunningNode("scene_node", domain, **parameters)
+    node = RunningNode("scene_node", domain, namespace="other", **parameters)
     assert node.wait() == 1
     assert all(word in node.output for word in words), node.output
     assert len(node.output.strip().splitlines()) == 1, node.output
@@ -277,7 +277,7 @@ def test_a_node_that_cannot_start_says_why_in_one_line(domain, parameters, words
 def test_a_malformed_cell_file_names_file_and_place(domain, tmp_path):
     path = tmp_path / "cell.yaml"
     path.write_text(DEMO.read_text().replace("radius: 0.24", "radius: -0.24"))
-    node = RunningNode("scene_node", domain, cell_file=path)
+    node = RunningNode("scene_node", domain, namespace="other", cell_file=path)
     assert node.wait() == 1
     assert "cell.yaml" in node.output
     assert len(node.output.strip().splitlines()) == 1, node.output

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 from action_goals import EXECUTE, Sent
+from builtin_interfaces.msg import Duration
 from fake_robot import FakeRobot, swing
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from running import DEMO
@@ -313,7 +314,12 @@ def test_servo_has_the_motion_for_itself(client, robot):
         ({"source": 7}, InvalidRequestError),
         ({"mode": 9}, InvalidRequestError),
         ({"velocity_scale": 0.0}, InvalidRequestError),
+        ({"velocity_scale": 5e-324}, InvalidRequestError),
         ({"linear_speed": math.nan}, InvalidRequestError),
+        ({"linear_speed": 5e-324}, InvalidRequestError),
+        ({"angular_speed": 1e308}, InvalidRequestError),
+        ({"slow_down_distance": 1e308}, InvalidRequestError),
+        ({"command_timeout": Duration(sec=2**31 - 1)}, InvalidRequestError),
         ({"group": "legs"}, UnknownNameError),
         ({"mode": Target.FRAME, "frame": "nowhere"}, UnknownNameError),
     ],

@@ -276,8 +276,11 @@ BAD_STARTS = {
 
 @pytest.fixture(scope="module")
 def bad_starts(domain):
-    """Nodes that cannot start, all tried at once."""
-    return {words: RunningNode("simulated_robot_node", domain, **given) for words, given in BAD_STARTS.items()}
+    """Nodes that cannot start, all tried at once, each in a namespace of its own."""
+    return {
+        words: RunningNode("simulated_robot_node", domain, namespace=f"bad_start_{number}", **given)
+        for number, (words, given) in enumerate(BAD_STARTS.items())
+    }
 
 
 @pytest.mark.parametrize("words", BAD_STARTS)

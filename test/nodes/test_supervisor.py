@@ -18,11 +18,14 @@ from robot_cell_planner.nodes.supervisor.output import Console, LinePrinter
 SESSION = """
 import json, os, sys
 from robot_cell_planner.nodes.supervisor.processes import Program
+from robot_cell_planner.nodes.supervisor.respawn import RespawnRule
 from robot_cell_planner.nodes.supervisor.session import Patience, Session
 
 programs, client, patience = json.loads(sys.argv[1])
+names = ("steady", "failures", "refusals", "refusal_steady", "first_delay", "longest_delay")
+rule = RespawnRule(**{name: patience.pop(name) for name in names if name in patience})
 def program(name, code, respawn=False, owns_terminal=False):
-    return Program(name, [sys.executable, "-S", "-c", code], owns_terminal, respawn)
+    return Program(name, [sys.executable, "-S", "-c", code], owns_terminal, rule if respawn else None)
 session = Session([program(*entry) for entry in programs],
                   program("client", client, owns_terminal=True) if client else None,
                   os.environ, Patience(**patience))
@@ -193,6 +196,61 @@ def test_a_healthy_process_is_started_again_each_time():
     assert run.finish()[0] == 0
 
 
+def test_a_program_that_ends_too_often_is_given_up_in_one_line():
+    status, _, err = Run([["flaky", "raise SystemExit(4)", True]], failures=4, steady=1e6, first_delay=0.01).finish()
+    assert status == 4
+    assert err.count("is given up") == 1
+    assert "flaky is given up: it ended 4 times in a row" in err
+    assert [line for line in err.splitlines() if "again in" in line] == [
+        "supervisor | flaky ended with exit status 4; starting it again in 0.01 s",
+        "supervisor | flaky ended with exit status 4; starting it again in 0.02 s",
+    ]
+
+
+def test_a_program_that_says_that_it_cannot_start_is_not_started_again():
+    code = "import sys; print('wrong cell file', file=sys.stderr); raise SystemExit(1)"
+    status, _, err = Run([["picky", code, True], ["other", POLITE]], refusals=[1]).finish()
+    assert status == 1
+    assert err.count("wrong cell file") == 1
+    assert "starting it again" not in err
+
+
+def test_a_program_that_could_start_once_is_started_again_whatever_it_says(tmp_path):
+    """The second run refuses for a moment, as when what it needs is not there yet; the third one runs."""
+    count = tmp_path / "count"
+    count.write_text("0")
+    code = (
+        f"import os, signal, sys; path = {str(count)!r}; run = int(open(path).read()) + 1;"
+        "open(path, 'w').write(str(run));"
+        "run == 1 and os.kill(os.getpid(), 9); run == 2 and sys.exit(1); print('runs', flush=True); signal.pause()"
+    )
+    run = Run([["picky", code, True]], refusals=[1], failures=3, steady=1e6, refusal_steady=1e6, first_delay=0.01)
+    run.wait_for("picky | runs")
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish()[0] == 0
+
+
+def test_the_session_ends_while_a_program_waits_for_its_next_start():
+    run = Run([["flaky", "raise SystemExit(4)", True], ["other", POLITE]], failures=9, steady=1e6, first_delay=1e6)
+    run.wait_for("other | ready")
+    said = ""
+    while "again in" not in said:
+        said += run.process.stderr.readline()
+    run.process.send_signal(signal.SIGTERM)
+    assert run.finish()[0] == 0
+
+
+def test_the_nodes_are_started_again_unless_that_is_not_wanted():
+    from robot_cell_planner.nodes.supervisor.command_line import NODES, _parser, _programs
+
+    def respawned(*words):
+        return [each.name for each in _programs(_parser().parse_args(words), Path("journal")) if each.respawn]
+
+    assert respawned() == list(NODES)
+    assert respawned("--no-respawn") == []
+    assert respawned("--respawn", "scene", "planning") == ["scene", "planning"]
+
+
 def test_no_process_outlives_a_supervisor_that_is_killed():
     run = Run([["stubborn", "import os; print(os.getpid());" + STUBBORN]])
     run.wait_for("ready")
@@ -252,11 +310,13 @@ def test_reserved_domains_differ_until_they_are_given_back():
         domain.close()
 
 
-def test_a_domain_whose_discovery_port_is_used_is_not_chosen():
+@pytest.mark.parametrize("address, offset", [("", 0), ("127.0.0.1", 10), ("127.0.0.1", 11 + 2 * 7)])
+def test_a_domain_in_which_a_participant_listens_is_not_chosen(address, offset):
+    """The ports are those of all participants, of the first one, and of the eighth one for messages."""
     domain = reserve_domain()
     domain.close()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
-        participant.bind(("", 7400 + 250 * domain.number))
+        participant.bind((address, 7400 + 250 * domain.number + offset))
         other = reserve_domain()
         assert other.number != domain.number
         other.close()

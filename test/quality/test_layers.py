@@ -7,6 +7,7 @@ from sources import PACKAGE, ROOT, Import, imports_of, sources
 
 RANKS = {
     "errors": 0,
+    "lifeline": 0,
     "cell": 1,
     "kinematics": 2,
     "collision": 3,

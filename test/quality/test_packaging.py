@@ -56,9 +56,14 @@ def third_party(paths):
 
 
 def is_ros(module):
-    return module in ("ament_index_python", "rclpy", "launch", "launch_ros", "tf2_ros") or module.endswith(
-        ("_msgs", "_interfaces", "_srvs")
-    )
+    return module in (
+        "ament_index_python",
+        "rclpy",
+        "rosidl_parser",
+        "launch",
+        "launch_ros",
+        "tf2_ros",
+    ) or module.endswith(("_msgs", "_interfaces", "_srvs"))
 
 
 def test_versions_agree():

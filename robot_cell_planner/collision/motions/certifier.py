@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 from ...cell.cell import RobotCell
 from ...cell.state import RobotCellState
-from ...errors import InvalidRequestError, JointLimitError, Value
+from ...errors import JointLimitError
 from ...kinematics.model import cell_model
 from ..checker import CollisionChecker
-from ..engine import TOUCHING
+from ..engine import TOUCHING, distance_error
 from ..rules import CheckedPair
 from ..spheres.cover import PROTRUSION
+from .arguments import STAGE, check_margin, check_numbers, check_pieces
 from .arrays import HITS, Packed, work_space
 from .curves import JointCurve, StraightMotion, stretches
 from .exact import ENOUGH, ExactCertifier
+from .joint_tree import LIMIT_SLACK
 from .scene import MotionScene
 from .schedule import FREE, MOST_OPEN, SPACING, certify_straight, look_at_boxes, open_stretches
 
 Floats = NDArray[np.float64]
-STAGE = "certificate"
 COARSE = 1.0 / 1024.0  # [rad or m] at which balls give up
 FINE = 1e-5  # [rad or m] at which exact distances do
 KEPT = 8  # arrays for different margins, certifiers for different arrangements
@@ -51,7 +52,8 @@ class MotionCertificate:
     what was asked for: more may be there. place, configuration: where it collides, or where the first stretch lies
     that is undecided; 0 and empty if it is free. pair: who collides there, or may. distance [m]: of them there, less
     their margin. resolution [rad or m]: at which it is undecided. states: configurations looked at by balls, and
-    exact_states by exact distances; exact_share: of the motion's parameter that these had to decide.
+    exact_states by exact distances; exact_share: of the motion's parameter that these had to decide. warnings: of
+    objects whose spheres are coarse, so that exact distances have to decide more.
     """
 
     verdict: Verdict
@@ -64,6 +66,7 @@ class MotionCertificate:
     states: int = 0
     exact_states: int = 0
     exact_share: float = 0.0
+    warnings: tuple[str, ...] = ()
 
     @property
     def free(self) -> bool:
@@ -77,32 +80,37 @@ class MotionCertifier:
     a certifier takes milliseconds. It belongs to the thread of its checker.
 
     Raises:
-        GeometryError: a shape cannot be covered.
+        GeometryError: a shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
         self.checker = checker
         self.scene = MotionScene(checker, protrusion)
-        self.exact = ExactCertifier(self.scene)
+        self.exact = ExactCertifier(checker)
         self.states = 0
         self.open_place = 0.5  # share of the motion last asked about where balls could not tell
         self._facts = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
-        slides = [joint for joint in self.scene.tree.joints if not joint.turns]
-        self._slides = [(j.variable, j.multiplier, j.offset, j.low, j.high) for j in slides]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of objects whose spheres are coarser than requested: their names, the resolution in use, and why."""
+        return self.scene.warnings
 
     def _smallest_fixed_gap(self) -> float:
         """The smallest gap beyond their margin of things that no variable moves against each other [m], but at most 1;
         balls do not look at them."""
-        fixed = {frozenset(pair[:2]) for pair in self.scene.fixed_pairs}
+        fixed = {frozenset(pair[:2]) for pair in self.scene.model.fixed_pairs}
         if not fixed:
             return 1.0
         near = self.checker.near_solids(self.checker.default, 1.0)
-        gaps = [
-            self.checker.distance_of_solids(i, j) - margin for pair, i, j, margin in near if frozenset(pair) in fixed
-        ]
-        return min([1.0, *gaps])
+        gaps = [1.0]
+        for pair, i, j, margin in near:
+            if frozenset(pair) in fixed:
+                distance = self.checker.distance_of_solids(i, j)
+                gaps.append(distance - margin - distance_error(distance))
+        return min(gaps)
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Arrays and work space of the kernels, with a margin added to all others [m]."""
@@ -120,9 +128,16 @@ class MotionCertifier:
         return margin <= self._fixed_gap + TOUCHING
 
     def quickly_free(self, start: Floats, end: Floats, margin: float = 0.0) -> bool:
-        """Whether balls alone prove a straight motion free; False means that they cannot tell."""
+        """Whether balls alone prove a straight motion free; False means that they cannot tell, as where a slide is
+        beyond its limits.
+
+        Raises:
+            InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
+        """
+        start, end = self.checker.checked(start), self.checker.checked(end)
+        check_margin(margin)
         self.open_place = 0.5
-        if not self.balls_serve(margin):
+        if not self.balls_serve(margin) or not self.within_slides(start, end):
             return False
         scene, work = self.packed(margin)
         # What was hit before is no matter to verdicts, but to where a motion is said to be open.
@@ -148,9 +163,8 @@ class MotionCertifier:
             InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
             JointLimitError: a slide leaves its limits, beyond which nothing is known of what it carries.
         """
-        self.checker.require_configurations(np.array([start, end], dtype=np.float64))
-        _check_numbers(margin, resolution)
-        motion = StraightMotion(np.array(start, dtype=np.float64), np.array(end, dtype=np.float64))
+        check_numbers(margin, resolution)
+        motion = StraightMotion(self.checker.checked(start).copy(), self.checker.checked(end).copy())
         self._check_slides(motion.start, motion.end)
         facts = np.zeros(3)
         left = np.array(((0.5, 0.5),))
@@ -161,14 +175,16 @@ class MotionCertifier:
         return self._decided(motion, left, margin, resolution, int(facts[0]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
-        """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters."""
-        _check_numbers(margin, resolution)
+        """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters.
+
+        Raises:
+            InvalidRequestError: also for breaks that descend, and pieces that do not begin where the last one ends.
+        """
+        check_numbers(margin, resolution)
+        check_pieces(curve)
         middles, halves = stretches(curve, 0.5 * SPACING)
-        boxes = np.array([curve.at(place) for place in middles.tolist()])
-        self.checker.require_configurations(boxes)
-        for middle, half in zip(middles.tolist(), halves.tolist(), strict=True):
-            q, spread = curve.at(middle), curve.spread(middle, half)
-            self._check_slides(q - spread, q + spread)
+        self.checker.require_configurations(np.array([curve.at(place) for place in middles.tolist()]))
+        self._check_slides_along(curve, middles, halves)
         states = 0
         left = np.column_stack((middles, halves))
         if self.balls_serve(margin):
@@ -226,14 +242,22 @@ class MotionCertifier:
                 states=states,
                 exact_states=self.exact.states - before,
                 exact_share=share,
+                warnings=self.warnings,
             )
             if found.collides:
                 return verdict
             undecided = undecided or verdict
         if undecided is not None:
             return undecided
-        counts = (states, self.exact.states - before)
-        return MotionCertificate(Verdict.FREE, margin, 0.0, (), None, math.nan, resolution, *counts, share)
+        return MotionCertificate(
+            Verdict.FREE,
+            clearance=margin,
+            resolution=resolution,
+            states=states,
+            exact_states=self.exact.states - before,
+            exact_share=share,
+            warnings=self.warnings,
+        )
 
     def _pair(self, first: int, second: int) -> CheckedPair:
         book = self.checker.rule_book
@@ -243,18 +267,26 @@ class MotionCertifier:
 
     def within_slides(self, start: Floats, end: Floats) -> bool:
         """Whether both configurations (dof,) are within the limits of all slides; beyond nothing is proven."""
-        return self._slide_beyond(start) is None and self._slide_beyond(end) is None
+        beyond = self.scene.model.slide_beyond
+        return beyond(start) is None and beyond(end) is None
 
-    def _slide_beyond(self, q: Floats) -> Value | None:
-        for variable, multiplier, offset, low, high in self._slides:
-            value = multiplier * float(q[variable]) + offset
-            if not low - 1e-9 <= value <= high + 1e-9:
-                return Value(self.checker.variables[variable], value, low if value < low else high, "m")
-        return None
+    def _check_slides_along(self, curve: JointCurve, middles: Floats, halves: Floats) -> None:
+        """Refuse a curve that takes a slide beyond its limits, cutting intervals until their bounds tell."""
+        model = self.scene.model
+        pending = list(zip(middles.tolist(), halves.tolist(), strict=True))
+        while pending:
+            middle, half = pending.pop()
+            q, spread = curve.at(middle), curve.spread(middle, half)
+            if model.slide_beyond(q - spread) is None and model.slide_beyond(q + spread) is None:
+                continue
+            self._check_slides(q, q)
+            # What remains is within the slack by which bounds are wider than the limits.
+            if float(spread.max()) > LIMIT_SLACK:
+                pending.extend((middle + side * 0.5 * half, 0.5 * half) for side in (-1.0, 1.0))
 
     def _check_slides(self, start: Floats, end: Floats) -> None:
         for q in (start, end):
-            beyond = self._slide_beyond(q)
+            beyond = self.scene.model.slide_beyond(q)
             if beyond is not None:
                 text = f"a motion takes joint {beyond.name} beyond its limits"
                 raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
@@ -272,18 +304,11 @@ def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
     return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins))), counts
 
 
-def _check_numbers(margin: float, resolution: float) -> None:
-    if not 0.0 <= margin <= 10.0:
-        raise InvalidRequestError(f"margin is {margin} m, expected 0 to 10", stage=STAGE)
-    if not 1e-9 <= resolution <= 1.0:
-        raise InvalidRequestError(f"resolution is {resolution}, expected 1e-9 to 1", stage=STAGE)
-
-
 def certifier_of(checker: CollisionChecker) -> MotionCertifier:
     """The certifier of a checker; the thread keeps it for others that check the same.
 
     Raises:
-        GeometryError: a shape cannot be covered.
+        GeometryError: a shape cannot be read.
     """
     kept: OrderedDict[tuple[object, ...], tuple[object, MotionCertifier]]
     kept = _of_thread.__dict__.setdefault("kept", OrderedDict())

@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import InvalidRequestError
+
 Floats = NDArray[np.float64]
 MORE = 1.0 + 1e-9  # for rounding
 
@@ -61,10 +63,18 @@ class PolynomialMotion:
 
     breaks: (m + 1,) ascending. coefficients: (m, degree + 1, dof), ascending powers of the time since the piece's own
     break.
+
+    Raises:
+        InvalidRequestError: the shapes do not fit each other.
     """
 
     breaks: Floats
     coefficients: Floats
+
+    def __post_init__(self) -> None:
+        if self.breaks.ndim != 1 or self.coefficients.ndim != 3 or len(self.coefficients) != len(self.breaks) - 1:
+            text = f"breaks {self.breaks.shape} and coefficients {self.coefficients.shape} do not fit each other"
+            raise InvalidRequestError(f"{text}, expected (m + 1,) and (m, degree + 1, dof)", stage="certificate")
 
     @property
     def pieces(self) -> Floats:

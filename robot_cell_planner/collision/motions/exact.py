@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import TOUCHING
+from ..checker import CollisionChecker
+from ..engine import TOUCHING, distance_error
 from .curves import JointCurve
-from .scene import MotionScene
+from .motion_model import motion_model
 
 Floats = NDArray[np.float64]
-SLACK = 1e-6  # [m] that distances may be off, ten times less than what counts as touching
 ENOUGH = 20_000  # configurations that one stretch may cost
+MAX_IN_CONTACT = 200  # of them in which a pair is nearer than TOUCHING and not decided, as where one slides on another
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,14 @@ class Finding:
 
 
 class ExactCertifier:
-    """Certifies stretches of curves with the distances of a scene's checker. states: configurations looked at."""
+    """Certifies stretches of curves with the distances of a checker. states: configurations looked at."""
 
-    def __init__(self, scene: MotionScene) -> None:
-        self._scene = scene
-        self._checker = scene.checker
-        joints = scene.tree.joints
+    def __init__(self, checker: CollisionChecker) -> None:
+        self._checker = checker
+        self._model = motion_model(checker)
+        joints = self._model.tree.joints
         self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
         self._gain = np.array([abs(joint.multiplier) for joint in joints])
-        self._speeds: dict[tuple[int, int], Floats] = {}
         self.states = 0
 
     def certify(
@@ -54,10 +54,12 @@ class ExactCertifier:
         """Whether a curve keeps a margin [m] beyond those of the rule book, within `half` of `middle`.
 
         resolution: where no joint moves by more than this [rad or m], nothing is cut any further. enough:
-        configurations that it may cost.
+        configurations that it may cost; it also ends, undecided, after 200 that leave a pair open in contact, which
+        is proven by some micrometres at a time.
         """
         pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
         spent = self.states + enough
+        in_contact = 0
         while pending:
             middle, half, kept = pending.pop()
             spread = curve.spread(middle, half)[self._joint_of] * self._gain
@@ -67,7 +69,9 @@ class ExactCertifier:
                 pair, distance = worst
                 if distance < -TOUCHING:
                     return Finding(False, True, middle, *pair, distance)
-                if float(spread.max(initial=0.0)) <= resolution or self.states >= spent:
+                in_contact += distance < TOUCHING
+                exhausted = self.states >= spent or in_contact > MAX_IN_CONTACT
+                if float(spread.max(initial=0.0)) <= resolution or exhausted:
                     return Finding(False, False, middle, *pair, distance)
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return Finding(True)
@@ -77,7 +81,7 @@ class ExactCertifier:
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
         """Pairs of owners that a look at q leaves open, and the nearest of them with its distance less its margin."""
         # Nothing approaches anything by more than what two movers can make good.
-        drifts = self._scene.speed_bounds @ spread
+        drifts = self._model.speed_bounds @ spread
         reach = margin + 2.0 * float(drifts.max(initial=0.0))
         left: set[tuple[int, int]] = set()
         worst: tuple[tuple[int, int], float] | None = None
@@ -85,28 +89,11 @@ class ExactCertifier:
             if kept is not None and pair not in kept:
                 continue
             distance = self._checker.distance_of_solids(first_solid, second_solid) - pair_margin - margin
-            drift = float(self._speed(pair) @ spread)
-            if distance >= drift + SLACK - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):
+            drift = float(self._model.pair_bound(*pair) @ spread)
+            slack = distance_error(distance + pair_margin + margin)
+            if distance >= drift + slack - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):
                 continue
             left.add(pair)
             if worst is None or distance < worst[1]:
                 worst = pair, distance
         return left, worst
-
-    def _speed(self, pair: tuple[int, int]) -> Floats:
-        """How fast each joint brings two owners nearer to each other at most, (j,)."""
-        found = self._speeds.get(pair)
-        if found is None:
-            found = self._speeds[pair] = self._find_speed(*pair)
-        return found
-
-    def _find_speed(self, i: int, j: int) -> Floats:
-        scene = self._scene
-        first, second = (scene.carried[owner].joint for owner in (i, j))
-        one, other = scene.tree.between(first, second)
-        found = np.zeros(len(scene.tree.joints))
-        if i in scene.number:
-            found[one] = scene.speed_bounds[scene.number[i]][one]
-        if j in scene.number:
-            found[other] = scene.speed_bounds[scene.number[j]][other]
-        return found

@@ -9,12 +9,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ...cell.mechanism import Variable
 from ...kinematics.chain import joint_motion, motion_matrix
 from ...kinematics.model import CellModel
 from .arrays import UNBOUNDED
 
 Floats = NDArray[np.float64]
 SIDES = 64  # of the polygon around a circle
+LIMIT_SLACK = 1e-6  # [m] by which bounds allow slides to be beyond their limits
+MAX_TURNED = 16.0 * math.pi  # [rad] that a joint without limits is taken to turn from 0 where it drives a slide
 MORE = 1.0 + 1e-6  # bounds are widened by this for rounding
 
 
@@ -60,13 +63,11 @@ class JointTree:
                 self._at.append(Carried(parent.joint, moved))
                 continue
             aligned = _aligned(axis)
-            limits = model.mechanisms.variables[drive.variable].limits
-            ends = sorted(drive.multiplier * end + drive.offset for end in (limits.lower, limits.upper))
+            variable = model.mechanisms.variables[drive.variable]
+            low, high = _range(variable, drive.multiplier, drive.offset, 0.0 if turns else LIMIT_SLACK)
             number = place[drive.variable]
             self.joints.append(
-                TreeJoint(
-                    parent.joint, before @ aligned, turns, number, drive.multiplier, drive.offset, ends[0], ends[1]
-                )
+                TreeJoint(parent.joint, before @ aligned, turns, number, drive.multiplier, drive.offset, low, high)
             )
             self._at.append(Carried(len(self.joints) - 1, aligned.T))
 
@@ -138,6 +139,16 @@ def _corners(radius: Floats, low: Floats, high: Floats) -> Floats:
     flat = radius[:, None, None] * ring
     ends = [np.concatenate((flat, np.broadcast_to(z[:, None, None], (len(z), SIDES, 1))), axis=2) for z in (low, high)]
     return np.concatenate(ends, axis=1)
+
+
+def _range(variable: Variable, multiplier: float, offset: float, slack: float) -> tuple[float, float]:
+    """Least and largest value of a joint that a variable drives [rad or m], widened by a slack."""
+    ends: tuple[float, ...] = (variable.limits.lower, variable.limits.upper)
+    if variable.angular:
+        # One that turns without limits, as a spindle does, by so much that what it drives stays bounded.
+        ends = tuple(math.copysign(MAX_TURNED, end) if math.isinf(end) else end for end in ends)
+    values = [multiplier * end + offset if multiplier else offset for end in ends]
+    return min(values) - slack, max(values) + slack
 
 
 def _aligned(axis: Floats) -> Floats:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.model import cell_model
 from ..checker import CollisionChecker
 from ..rules import RuleBook
 from ..solids import solids
 from ..spheres.cover import PROTRUSION
 from ..spheres.fineness import protrusions
-from ..spheres.report import placed_balls
+from ..spheres.resolution import ObjectSpheres, object_spheres
 from .arrays import LANES, NEVER, MotionArrays
 from .ball_tree import BallTree, ball_tree
-from .joint_tree import Carried, JointTree
+from .motion_model import motion_model
 from .obstacles import UNIT, Obstacles
 
 Floats = NDArray[np.float64]
@@ -27,77 +25,40 @@ Wholes = NDArray[np.int64]
 JOINT_ROUNDING = 24.0  # units of rounding that a joint may add to where things are, as a share of their distance
 
 
-@dataclass(frozen=True)
-class ScenePair:
-    """Two owners that are checked against each other at a margin [m]: numbers among those that the variables move, and
-    the joints that move one of them alone."""
-
-    first: int
-    second: int
-    margin: float
-    first_joints: tuple[int, ...]
-    second_joints: tuple[int, ...]
-
-
 class MotionScene:
     """What a checker checks, by what its variables move.
 
     movers: owners, by index in the rule book, that the variables move, with the joint that carries each. Owners that
     only held joints move count as obstacles. protrusion: of the covers near the base of a robot [m], see `fineness`.
+    warnings: of movers whose spheres are coarser than that, see `spheres.resolution`.
 
     Raises:
-        GeometryError: a shape cannot be covered.
+        GeometryError: a shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
         self.checker = checker
         self._fineness = protrusions(checker.cell, protrusion)
         self.book: RuleBook = checker.rule_book
-        self._model = cell_model(checker.cell, checker.state)
-        base = self._model.expand(self._model.configuration(checker.state))
-        self.tree = JointTree(self._model, checker.variables, base)
-        self.carried = {owner.index: self._carrier(owner.name) for owner in self.book.owners if not owner.hidden}
-        self.movers = tuple(index for index in self.book.moving if self.carried[index].joint >= 0)
-        self.number = {owner: number for number, owner in enumerate(self.movers)}
-        self.trees: tuple[BallTree, ...] = tuple(ball_tree(self._balls(index)) for index in self.movers)
-        self.pairs: list[ScenePair] = []
-        self.fixed_pairs: list[tuple[int, int, float]] = []
-        self._obstacle_margins: dict[int, dict[int, float]] = {}
-        self._sort_pairs()
+        self.model = motion_model(checker)
+        self.tree, self.carried = self.model.tree, self.model.carried
+        self.movers, self.pairs = self.model.movers, self.model.pairs
+        spheres = [self._spheres(index) for index in self.movers]
+        self.trees: tuple[BallTree, ...] = tuple(
+            ball_tree(self._placed(index, found)) for index, found in zip(self.movers, spheres, strict=True)
+        )
+        names = [self.book.owners[index].name for index in self.movers]
+        coarser = [found.warning(name) for name, found in zip(names, spheres, strict=True) if found.is_coarser]
+        self.warnings = tuple(coarser)
 
-    def _carrier(self, frame: str) -> Carried:
-        found = self._model.frame(frame)
-        return self.tree.carrier(found.joint, found.placement.homogeneous)
-
-    def _balls(self, index: int) -> Floats:
-        """Balls (n, 4) of an owner in the frame of the joint that carries it."""
+    def _spheres(self, index: int) -> ObjectSpheres:
         owner = self.book.owners[index]
-        balls = placed_balls(owner.shapes, self._fineness[owner.name])
-        pose = self.carried[index].placement
+        return object_spheres(owner.shapes, self._fineness[owner.name])
+
+    def _placed(self, index: int, spheres: ObjectSpheres) -> Floats:
+        """Balls (n, 4) of an owner in the frame of the joint that carries it."""
+        balls, pose = spheres.balls, self.carried[index].placement
         return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
-
-    def _sort_pairs(self) -> None:
-        for i, j, margin in self.book.moving_pairs:
-            self._add_pair(i, j, margin)
-        for row in self.book.static_rows:
-            for owner in row.owners:
-                for partner in row.partners:
-                    self._add_pair(owner, partner.owner, partner.margin)
-
-    def _add_pair(self, i: int, j: int, margin: float) -> None:
-        first, second = self.number.get(i), self.number.get(j)
-        if first is None and second is None:
-            self.fixed_pairs.append((i, j, margin))
-        elif first is None or second is None:
-            obstacle, mover = (i, second) if first is None else (j, first)
-            assert mover is not None
-            self._obstacle_margins.setdefault(obstacle, {})[mover] = margin
-        else:
-            one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
-            if one or other:
-                self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
-            else:
-                self.fixed_pairs.append((i, j, margin))
 
     @cached_property
     def ball_count(self) -> int:
@@ -108,19 +69,6 @@ class MotionScene:
     def origin(self) -> Floats:
         """The point (3,) of the world that single-precision coordinates are counted from: the first joint."""
         return self.tree.joints[0].before[:3, 3].copy() if self.tree.joints else np.zeros(3)
-
-    @cached_property
-    def speed_bounds(self) -> Floats:
-        """(m, j) how fast each joint moves any point of each mover at most [m per rad or m]: of a point in a ball it is
-        that of the centre and the radius."""
-        found = np.zeros((len(self.movers), len(self.tree.joints)))
-        for number, tree in enumerate(self.trees):
-            joint = self.carried[self.movers[number]].joint
-            reach, _ = self.tree.bounds(joint, tree.leaves[:, :3])
-            for j in self.tree.ancestors(joint):
-                radius = tree.leaves[:, 3] if self.tree.joints[j].turns else 0.0
-                found[number, j] = float((reach[:, j] + radius).max())
-        return found
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
         """The arrays of the kernels. extra_margin: added to every margin [m]."""
@@ -190,8 +138,8 @@ class MotionScene:
         """All solids that stand still, and the rows (r, m) of their margins with each mover."""
         found = Obstacles()
         rows: dict[tuple[float, ...], int] = {}
-        for index in sorted(self._obstacle_margins):
-            partners = self._obstacle_margins[index]
+        for index in sorted(self.model.obstacle_margins):
+            partners = self.model.obstacle_margins[index]
             row = tuple(partners[m] + extra_margin if m in partners else NEVER for m in range(len(self.movers)))
             number = rows.setdefault(row, len(rows))
             pose = self.carried[index].placement.copy()

@@ -24,7 +24,7 @@ PROTRUSION = 0.01  # [m]
 VERSION = 2  # of the way in which covers are made; part of the key of what is on disk
 KIND = "cover"
 SLACK = 1e-9  # [m] by which a ball holds a part to spare, far above rounding
-MAX_BALLS = 20_000
+MAX_BALLS = 4_000
 PRUNING = 1_000_000  # parts that may be looked at to find balls that are not needed
 MAX_CANDIDATES = 6_000  # grid points inside a solid that may become centres
 MAX_POINTS = 24_000  # sample points that the choice of balls has to hold
@@ -55,7 +55,7 @@ def cover(solid: Solid, protrusion: float = PROTRUSION) -> Cover:
     and those in halves, until each lies within one ball. Where that does not come to an end a ball is added.
 
     Raises:
-        GeometryError: more than 20,000 balls would be needed.
+        GeometryError: more than 4,000 balls would be needed.
         ValueError: the protrusion is not within 0.1 mm to 1 m.
     """
     if not 1e-4 <= protrusion <= 1.0:
@@ -83,7 +83,7 @@ def _polytope_cover(polytope: Polytope, protrusion: float) -> Cover:
     text = f"{VERSION} {protrusion!r} {SLACK!r}".encode()
     digest = hashlib.sha256(text + polytope.simplices.tobytes() + polytope.planes.tobytes()).hexdigest()
     cached = read_cached(digest, KIND)
-    if cached is not None:
+    if cached is not None and len(cached[0]) <= 2 * MAX_BALLS:
         balls = _unpacked(cached[0])
         pieces = prove(polytope, balls, protrusion)
         if pieces is not None:
@@ -115,9 +115,10 @@ def prove(polytope: Polytope, balls: Floats, protrusion: float) -> int | None:
     return pieces if proven else None
 
 
-def _smallest(protrusion: float) -> float:
-    """Longest edge of a part that is not cut any further [m]: well below the radius of any ball."""
-    return 0.2 * protrusion
+def _sizes(protrusion: float) -> tuple[float, float, float]:
+    """Longest edge of a part that is not cut any further, well below the radius of any ball, the slack, and the
+    protrusion [m]."""
+    return 0.2 * protrusion, SLACK, protrusion
 
 
 def _depths(polytope: Polytope, points: Floats) -> Floats:
@@ -133,18 +134,13 @@ def made_anew(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
     candidates = _candidates(polytope, protrusion, points)
     slack = 0.3 * spacing
     chosen = kernels.choose(candidates, slack, points).astype(np.intp)
-    balls = list(candidates[chosen])
-    facts = np.zeros(2)
-    while True:
-        array = np.array(balls).reshape(-1, 4)
-        gap = kernels.first_gap(polytope.simplices, array, _smallest(protrusion), SLACK, facts)
-        if not len(gap):
-            return _without_needless(polytope, array, protrusion)
-        if len(balls) >= MAX_BALLS:
-            text = f"a shape needs more than {MAX_BALLS} balls that stick out by {1000.0 * protrusion:g} mm"
-            raise GeometryError(text, stage=STAGE, values=(Value("balls", len(balls) + 1, MAX_BALLS),))
-        depth = max(float(_depths(polytope, gap[None])[0]), 0.0)
-        balls.append(np.array((*gap, depth + protrusion)))
+    balls = np.zeros((max(MAX_BALLS, len(chosen)), 4))
+    balls[: len(chosen)] = candidates[chosen]
+    count = kernels.completed(polytope.simplices, polytope.planes, balls, len(chosen), _sizes(protrusion), np.zeros(1))
+    if not 0 <= count <= MAX_BALLS:
+        text = f"a shape needs more than {MAX_BALLS} balls that stick out by {1000.0 * protrusion:g} mm"
+        raise GeometryError(text, stage=STAGE, values=(Value("balls", max(len(chosen), MAX_BALLS + 1), MAX_BALLS),))
+    return _without_needless(polytope, balls[:count], protrusion)
 
 
 def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[Floats, int]:
@@ -166,9 +162,10 @@ def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> t
 
 def _pieces(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[bool, int]:
     """Whether balls are proven to hold a polytope, and how many parts were looked at."""
-    facts = np.zeros(2)
-    gap = kernels.first_gap(polytope.simplices, balls.copy(), _smallest(protrusion), SLACK, facts)
-    return not len(gap), int(facts[1])
+    facts = np.zeros(1)
+    sizes = _sizes(protrusion)
+    held = kernels.completed(polytope.simplices, polytope.planes, balls.copy(), len(balls), sizes, facts)
+    return held == len(balls), int(facts[0])
 
 
 def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats]:

@@ -11,7 +11,7 @@ from ...kinematics.compiled import compiled
 
 Array = NDArray[np.float64]
 
-DEEPEST = 4000  # simplices that may wait to be cut at once
+DEEPEST = 200  # simplices that may wait to be cut at once: one for each time that the first was cut
 
 
 @compiled
@@ -34,30 +34,30 @@ def depths(planes: Array, points: Array) -> Array:
 
 
 @compiled
-def gain(ball: Array, slack: float, points: Array, open_points: Array) -> int:
-    """How many of the points (n, 3) that are still open lie within a ball (4,) less a slack [m]."""
+def gain(ball: Array, slack: float, points: Array, count: int) -> int:
+    """How many of the first `count` points (3, n) lie within a ball (4,) less a slack [m]."""
     reach = max(ball[3] - slack, 0.0)
-    square, count = reach * reach, 0
-    for i in range(points.shape[0]):
-        dx, dy, dz = points[i, 0] - ball[0], points[i, 1] - ball[1], points[i, 2] - ball[2]
-        if open_points[i] != 0.0 and dx * dx + dy * dy + dz * dz <= square:
-            count += 1
-    return count
+    square, found = reach * reach, 0
+    x, y, z = ball[0], ball[1], ball[2]
+    for i in range(count):
+        dx, dy, dz = points[0, i] - x, points[1, i] - y, points[2, i] - z
+        found += dx * dx + dy * dy + dz * dz <= square
+    return found
 
 
 @compiled
 def choose(balls: Array, slack: float, points: Array) -> Array:
-    """Indices, as float, of balls among (n, 4) that together hold all points that any holds: greedily, always the one
-    that holds most of what is left.
+    """Indices, as float, of balls among (n, 4) that together hold all points (m, 3) that any holds: greedily, always
+    the one that holds most of what is left.
 
     What a ball would gain never grows, so that the one with the largest last known gain is looked at first (Minoux,
-    1978).
+    1978). Points that are held are dropped.
     """
-    n, m = balls.shape[0], points.shape[0]
-    open_points = np.ones(m)
+    n, left = balls.shape[0], points.shape[0]
+    rest = np.ascontiguousarray(points.T.copy())
     gains = np.empty(n)
     for b in range(n):
-        gains[b] = gain(balls[b], slack, points, open_points)
+        gains[b] = gain(balls[b], slack, rest, left)
     fresh = np.zeros(n)
     chosen = np.empty(n)
     count = 0
@@ -66,17 +66,21 @@ def choose(balls: Array, slack: float, points: Array) -> Array:
         if gains[best] <= 0.0:
             return chosen[:count]
         if fresh[best] != count:
-            gains[best] = gain(balls[best], slack, points, open_points)
+            gains[best] = gain(balls[best], slack, rest, left)
             fresh[best] = count
             continue
         chosen[count] = best
         count += 1
         gains[best] = 0.0
         ball, reach = balls[best], max(balls[best, 3] - slack, 0.0)
-        for i in range(m):
-            dx, dy, dz = points[i, 0] - ball[0], points[i, 1] - ball[1], points[i, 2] - ball[2]
-            if dx * dx + dy * dy + dz * dz <= reach * reach:
-                open_points[i] = 0.0
+        kept = 0
+        for i in range(left):
+            dx, dy, dz = rest[0, i] - ball[0], rest[1, i] - ball[1], rest[2, i] - ball[2]
+            if dx * dx + dy * dy + dz * dz > reach * reach:
+                for k in range(3):
+                    rest[k, kept] = rest[k, i]
+                kept += 1
+        left = kept
 
 
 @compiled
@@ -111,49 +115,99 @@ def halve(simplex: Array, other: Array) -> None:
 
 
 @compiled
-def first_gap(simplices: Array, balls: Array, smallest: float, slack: float, facts: Array) -> Array:
-    """Middle (3,) of the first part of the simplices (k, 4, 3) from number facts[0] on that no ball (n, 4) is found to
-    hold, parts being cut in halves until their longest edge is below `smallest` [m]; empty where all are held.
+def may_meet(ball: Array, simplex: Array) -> bool:
+    """Whether a ball (4,) may meet a simplex (4, 3): whether it meets a sphere around its corners."""
+    square = reach = 0.0
+    for k in range(3):
+        square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - ball[k]) ** 2
+    for i in range(4):
+        away = 0.0
+        for k in range(3):
+            middle = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+            away += (simplex[i, k] - middle) ** 2
+        reach = max(reach, away)
+    most = (ball[3] + math.sqrt(reach)) * (1.0 + 1e-9)
+    return bool(square <= most * most)
 
-    facts: (2,); the number of the simplex in which the search ended, and how many parts were looked at.
+
+@compiled
+def longest_edge(simplex: Array) -> float:
+    """Of a simplex (4, 3)."""
+    longest = 0.0
+    for i in range(3):
+        for j in range(i + 1, 4):
+            square = 0.0
+            for k in range(3):
+                square += (simplex[i, k] - simplex[j, k]) ** 2
+            longest = max(longest, square)
+    return math.sqrt(longest)
+
+
+@compiled
+def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
+    """The ball (4,) around the middle of a simplex (4, 3) that leaves the planes (m, 4) by a protrusion [m]; without
+    planes, that of a surface."""
+    ball = np.empty(4)
+    for k in range(3):
+        ball[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+    depth = depth_inside(planes, ball[0], ball[1], ball[2]) if planes.shape[0] > 0 else 0.0
+    ball[3] = max(depth, 0.0) + protrusion
+    return ball
+
+
+@compiled
+def completed(
+    simplices: Array, planes: Array, balls: Array, count: int, sizes: tuple[float, float, float], facts: Array
+) -> int:
+    """How many balls hold all simplices (k, 4, 3): the first `count` rows of `balls` (n, 4), and one more for each part
+    that none of them is found to hold; -1 where that takes more than n. With n = count it is a proof that they do.
+
+    Parts are cut in halves until one ball holds each, or their longest edge is below the smallest. Both halves are
+    checked against nothing but the balls that may meet the whole. sizes: of the smallest part, slack, protrusion [m].
+    facts: (1,); the number of parts that were checked is added.
     """
+    smallest, slack, protrusion = sizes
     stack = np.empty((DEEPEST, 4, 3))
-    hints = np.zeros(DEEPEST, dtype=np.int64)
+    lists = np.empty((DEEPEST, balls.shape[0]), dtype=np.int32)  # of balls that may meet each part
+    listed = np.zeros(DEEPEST, dtype=np.int64)
     last = 0
-    for s in range(int(facts[0]), simplices.shape[0]):
+    for s in range(simplices.shape[0]):
         stack[0] = simplices[s]
-        hints[0] = last
+        for b in range(count):
+            lists[0, b] = b
+        listed[0] = count
         waiting = 1
         while waiting > 0:
-            part, hint = stack[waiting - 1], hints[waiting - 1]
-            facts[1] += 1.0
-            found = -1
-            for offset in range(balls.shape[0]):
-                b = hint + offset
-                if b >= balls.shape[0]:
-                    b -= balls.shape[0]
-                if holds(balls[b], part, slack):
-                    found = b
+            top = waiting - 1
+            part = stack[top]
+            facts[0] += 1.0
+            found = last < count and holds(balls[last], part, slack)
+            for place in range(listed[top]):
+                if found:
                     break
-            if found >= 0:
-                last = found
+                if holds(balls[lists[top, place]], part, slack):
+                    found, last = True, lists[top, place]
+            if found:
                 waiting -= 1
-                continue
-            size = 0.0
-            for i in range(3):
-                for j in range(i + 1, 4):
-                    square = 0.0
-                    for k in range(3):
-                        square += (part[i, k] - part[j, k]) ** 2
-                    size = max(size, square)
-            if size < smallest * smallest or waiting == DEEPEST:
-                facts[0] = s
-                middle = np.empty(3)
-                for k in range(3):
-                    middle[k] = 0.25 * (part[0, k] + part[1, k] + part[2, k] + part[3, k])
-                return middle
-            halve(part, stack[waiting])
-            hints[waiting - 1] = hints[waiting] = last
-            waiting += 1
-    facts[0] = simplices.shape[0]
-    return np.empty(0)
+            elif longest_edge(part) < smallest or waiting == DEEPEST:
+                if count == balls.shape[0]:
+                    return -1
+                balls[count] = around_middle(part, planes, protrusion)
+                if not holds(balls[count], part, slack):
+                    return -1
+                for other in range(waiting):
+                    lists[other, listed[other]] = count
+                    listed[other] += 1
+                last = count
+                count += 1
+            else:
+                kept = 0
+                for place in range(listed[top]):
+                    if may_meet(balls[lists[top, place]], part):
+                        lists[top, kept] = lists[top, place]
+                        kept += 1
+                lists[waiting, :kept] = lists[top, :kept]
+                listed[top] = listed[waiting] = kept
+                halve(part, stack[waiting])
+                waiting += 1
+    return count

@@ -12,8 +12,9 @@ from ...cell.cell import RobotCell
 from ...cell.geometry import Shape
 from ...cell.state import RobotCellState
 from ..solids import local_bounds, solids
-from .cover import PROTRUSION, Floats, cover
+from .cover import PROTRUSION
 from .fineness import protrusions
+from .resolution import object_spheres
 
 LONGEST_GRASPABLE = 0.4  # [m]
 
@@ -21,12 +22,13 @@ LONGEST_GRASPABLE = 0.4  # [m]
 @dataclass(frozen=True)
 class OwnerCover:
     """The cover of one link, tool link ("tool/link") or body: how many balls, how far they stick out of its solids
-    [m], and how many parts the proof looked at."""
+    [m], how many parts the proof looked at, and a warning where they are coarser than requested, else ""."""
 
     name: str
     spheres: int
     protrusion: float
     pieces: int
+    warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,21 @@ class CoverReport:
         """The largest of any owner [m]."""
         return max((owner.protrusion for owner in self.owners), default=0.0)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Which objects have coarser spheres than requested, and why."""
+        return tuple(owner.warning for owner in self.owners if owner.warning)
+
 
 def cover_cell(cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None) -> CoverReport:
     """Cover all links, tool links and bodies of a cell that have collision shapes, so that no request waits for it.
 
     protrusion: of links near the base [m], see `fineness`. bodies: those to cover; None: all. Bodies that nothing
-    carries are obstacles, which need no cover, and large ones take long; but what stands about now may be gripped
+    carries are obstacles, which need no cover; but what stands about now may be gripped
     later, see `graspable`.
 
     Raises:
-        GeometryError: a shape cannot be read or covered.
+        GeometryError: a shape cannot be read.
     """
     began = time.perf_counter()
     shapes: dict[str, tuple[Shape, ...]] = {}
@@ -90,18 +97,5 @@ def _extent(shapes: tuple[Shape, ...]) -> float:
 
 
 def _owner_cover(name: str, shapes: tuple[Shape, ...], protrusion: float) -> OwnerCover:
-    covers = [cover(solid, protrusion) for shape in shapes for solid in solids(shape.geometry)]
-    balls = sum(len(found.balls) for found in covers)
-    return OwnerCover(name, balls, max(c.protrusion for c in covers), sum(c.pieces for c in covers))
-
-
-def placed_balls(shapes: tuple[Shape, ...], protrusion: float) -> Floats:
-    """Balls (n, 4) that hold all shapes, in the frame that they are written in."""
-    found = [np.empty((0, 4))]
-    for shape in shapes:
-        pose = shape.pose.matrix
-        for solid in solids(shape.geometry):
-            balls = cover(solid, protrusion).balls
-            centres = balls[:, :3] @ pose[:3, :3].T + pose[:3, 3]
-            found.append(np.column_stack((centres, balls[:, 3])))
-    return np.concatenate(found)
+    found = object_spheres(shapes, protrusion)
+    return OwnerCover(name, len(found.balls), found.protrusion, found.pieces, found.warning(name))

@@ -13,7 +13,7 @@ from robot_cell_planner.msg import Configuration
 from ...cell.cell import RobotCell
 from ...cell.state import RobotCellState
 from ...cell.suggestions import unknown_name
-from ...cell.value import WORLD, positive
+from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, UnknownNameError, Value
 from ...kinematics import chain_kernels
 from ...kinematics.model import cell_model
@@ -21,6 +21,7 @@ from .basic import configuration_from_message, position_from_message, vector_to_
 
 Rows = NDArray[np.float64]
 AXES_OF_TWIST = 6
+MIN_SCALE, MAX_SCALE = 1e-12, 1e12  # [m] of a unit of length
 
 
 def rates_from_message(message: Configuration, columns: Sequence[str], field: str) -> Rows | None:
@@ -97,16 +98,24 @@ def batches(
             yield model.with_configuration(state, full), None
 
 
+def check_scale(native_scale: float) -> None:
+    """Refuse what is no unit of length.
+
+    Raises:
+        InvalidRequestError: metres in a unit that are not within MIN_SCALE and MAX_SCALE.
+    """
+    if not MIN_SCALE <= native_scale <= MAX_SCALE:
+        text = f"native_scale is {native_scale:g} m in a unit, expected {MIN_SCALE:g} to {MAX_SCALE:g}"
+        raise InvalidRequestError(text, subjects=("native_scale",))
+
+
 def poses_to_messages(transforms: Rows, native_scale: float) -> list[Pose]:
     """Messages of transforms (k, 4, 4), positions in units of `native_scale` metres.
 
     Raises:
         InvalidRequestError: the scale is not a finite number above zero.
     """
-    try:
-        positive(native_scale, "native_scale")
-    except ValueError as error:
-        raise InvalidRequestError(str(error), subjects=("native_scale",)) from error
+    check_scale(native_scale)
     numbers = chain_kernels.positions_and_quaternions(np.ascontiguousarray(transforms))
     numbers[:, :3] /= native_scale
     messages = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -17,10 +18,13 @@ from numpy.typing import NDArray
 from robot_cell_planner.msg import Configuration, ErrorReport, ErrorValue, JointPath
 
 from ...cell.pose import Pose
-from ...cell.value import Vector3
+from ...cell.value import MAX_JOINT_VALUE, Vector3
 from ...errors import ERRORS_BY_CODE, InternalError, InvalidRequestError, LimitExceededError, RobotCellError, Value
 
 NANOSECONDS = 1_000_000_000
+LAST_SECOND = 2**31 - 1  # of builtin_interfaces/Time and Duration
+MAX_SECONDS = float(2**31)
+MOST_TIMEOUT = 86_400.0  # [s] that a request may take or wait
 
 
 def pose_to_message(pose: Pose) -> PoseMessage:
@@ -69,7 +73,8 @@ def transform_to_message(pose: Pose) -> TransformMessage:
 
 
 def time_to_message(nanoseconds: int) -> Time:
-    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+    """The time; one beyond what a message can say, 68 years from 1970 either way, as the last that it can."""
+    return Time(**_parts(int(nanoseconds)))
 
 
 def time_from_message(message: Time) -> int:
@@ -78,14 +83,43 @@ def time_from_message(message: Time) -> int:
 
 
 def duration_to_message(seconds: float) -> Duration:
+    """The duration; one beyond what a message can say, 68 years, infinity too, as the longest that it can.
+
+    Raises:
+        LimitExceededError: it is NaN.
+    """
+    seconds = float(seconds)
+    if math.isnan(seconds):
+        raise LimitExceededError("a duration is not a number: the numbers of the request are too large to compute with")
+    seconds = min(max(seconds, -MAX_SECONDS), MAX_SECONDS)
     whole = math.floor(seconds)
-    nanoseconds = round((seconds - whole) * NANOSECONDS)
-    return Duration(sec=whole + nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+    return Duration(**_parts(whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)))
+
+
+def _parts(nanoseconds: int) -> dict[str, int]:
+    seconds, rest = divmod(nanoseconds, NANOSECONDS)
+    if seconds > LAST_SECOND:
+        return {"sec": LAST_SECOND, "nanosec": NANOSECONDS - 1}
+    return {"sec": seconds, "nanosec": rest} if seconds >= -LAST_SECOND else {"sec": -LAST_SECOND, "nanosec": 0}
 
 
 def duration_from_message(message: Duration) -> float:
     """Seconds."""
     return float(message.sec) + float(message.nanosec) / NANOSECONDS
+
+
+def timeout_from_message(message: Duration, field: str) -> float:
+    """Seconds that a request may take or wait; 0 for the default.
+
+    Raises:
+        InvalidRequestError: below zero, or longer than MOST_TIMEOUT.
+    """
+    seconds = duration_from_message(message)
+    if not 0.0 <= seconds <= MOST_TIMEOUT:
+        numbers = (Value(field, seconds, MOST_TIMEOUT, "s"),)
+        text = f"{field} is {seconds:g} s, expected 0 to {MOST_TIMEOUT:g} s"
+        raise InvalidRequestError(text, subjects=(field,), values=numbers)
+    return seconds
 
 
 def configuration_to_message(values: Mapping[str, float]) -> Configuration:
@@ -98,7 +132,8 @@ def configuration_from_message(
     """Values by joint name.
 
     Raises:
-        InvalidRequestError: lists of different lengths, a joint named twice, a number that is not finite.
+        InvalidRequestError: lists of different lengths, a joint named twice, a number that is not finite or is
+            beyond MAX_JOINT_VALUE.
     """
     names, positions = list(message.joint_names), list(message.positions)
     if len(names) != len(positions):
@@ -106,13 +141,17 @@ def configuration_from_message(
         raise InvalidRequestError(text, subjects=(field,))
     values = dict(zip(names, positions, strict=True))
     if len(values) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise InvalidRequestError(f"{field} names {', '.join(twice[:5])} more than once", subjects=(field, *twice))
     for name, value in values.items():
-        if not (math.isfinite(value) or (nan_allowed and math.isnan(value))):
-            text = f"{field}: joint {name} is {value}, expected a finite number"
+        if not (abs(value) <= MAX_JOINT_VALUE or (nan_allowed and math.isnan(value))):
+            text = f"{field}: joint {name} is {value}, expected {_joint_value(value)}"
             raise InvalidRequestError(text, subjects=(field, name))
     return frozendict(values)
+
+
+def _joint_value(value: float) -> str:
+    return f"{MAX_JOINT_VALUE:g} at most" if math.isfinite(value) else "a finite number"
 
 
 def path_to_message(names: Sequence[str], rows: NDArray[np.float64]) -> JointPath:
@@ -142,10 +181,11 @@ def path_from_message(message: JointPath, field: str, most: int) -> tuple[tuple[
         text = f"{field} has {len(rows)} configurations"
         limit = Value("configurations", len(rows), most)
         raise LimitExceededError(text, subjects=(field,), values=(limit,))
-    bad = np.argwhere(~np.isfinite(rows))
+    bad = np.argwhere(~(np.abs(rows) <= MAX_JOINT_VALUE))
     if len(bad):
         row, column = (int(index) for index in bad[0])
-        text = f"{field}[{row}]: joint {names[column]} is {rows[row, column]}, expected a finite number"
+        value = float(rows[row, column])
+        text = f"{field}[{row}]: joint {names[column]} is {value}, expected {_joint_value(value)}"
         raise InvalidRequestError(text, subjects=(field, names[column]))
     return names, rows
 
@@ -182,8 +222,12 @@ def error_from_message(message: ErrorReport) -> RobotCellError | None:
     return kind(message.message, stage=message.stage, subjects=tuple(message.subjects), values=values)
 
 
-def unexpected(error: Exception, stage: str) -> InternalError:
-    """A fault that is no RobotCellError, as one that can be sent."""
+def unexpected(error: Exception, stage: str) -> RobotCellError:
+    """An error that is no RobotCellError, as one that can be sent: a fault of this package, but for an overflow, which
+    finite but absurd numbers of a request lead to."""
+    if isinstance(error, OverflowError | FloatingPointError):
+        text = f"the numbers of the request are too large to compute with: {error}"
+        return LimitExceededError(text, stage=stage)
     return InternalError(f"{type(error).__name__}: {error}", stage=stage)
 
 

@@ -16,10 +16,10 @@ from ...planning.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
 from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_to_message,
-    duration_from_message,
     path_to_message,
     pose_to_message,
     position_from_message,
+    timeout_from_message,
 )
 from .collisions import pair_to_message
 from .inverse import ik_failure_to_message
@@ -116,8 +116,9 @@ def _options(message: msg.CartesianOptions, default: PlanningOptions) -> Cartesi
         search_step=default.search_step,
         resolution=default.resolution,
         engine=default.engine,
+        start_limit_tolerance=default.start_limit_tolerance,
         state_limit=message.state_limit or DEFAULT_STATE_LIMIT,
-        time_limit=duration_from_message(message.time_limit) or default.time_limit,
+        time_limit=timeout_from_message(message.time_limit, "options.time_limit") or default.time_limit,
     )
 
 

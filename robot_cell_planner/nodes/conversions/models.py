@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
 from diagnostic_msgs.msg import KeyValue
@@ -26,7 +26,7 @@ from ...cell.cell import RobotCell
 from ...cell.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
 from ...cell.mass import uniform_inertial
 from ...cell.mechanism import Inertial
-from ...cell.meshes import mesh_reference
+from ...cell.meshes import check_collision_geometry, mesh_reference
 from ...cell.model_changes import AddFrame
 from ...cell.resources import ResourceRoots, resolve_below
 from ...cell.robot import Robot
@@ -197,7 +197,11 @@ class ModelReader:
 
     def _shapes(self, messages: list[ShapeMessage], field: str) -> tuple[Shape, ...]:
         self._check_count(len(messages), self._most_shapes, field)
-        return tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
+        shapes = tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
+        if field.endswith(".collision") and not self._trusting:
+            for index, shape in enumerate(shapes):
+                _placed(f"{field}[{index}]", partial(check_collision_geometry, shape.geometry))
+        return shapes
 
     def _shape(self, message: ShapeMessage, field: str) -> Shape:
         geometry = _placed(field, lambda: self._geometry(message.geometry))
@@ -269,11 +273,11 @@ def _placed(field: str, make: Callable[[], T]) -> T:
     """What `make` returns; its errors name the field."""
     try:
         return make()
+    except ValueError as error:  # also those of values, which are errors of this package
+        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
     except RobotCellError as error:
         error.message = f"{field}: {error.message}"
         raise
-    except ValueError as error:
-        raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
 
 
 @lru_cache(maxsize=16)

@@ -89,6 +89,7 @@ def path_check_from_message(message: Any, default: PlanningOptions, most: int, m
         search_step=max(default.search_step, message.resolution),
         resolution=message.resolution or default.resolution,
         engine=default.engine,
+        start_limit_tolerance=default.start_limit_tolerance,
     )
     constraints = constraints_from_message(message.constraints, "constraints")
     return PathCheck(names, rows, constraints, options, message.find_all, measure)

@@ -17,11 +17,11 @@ from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_from_message,
     configuration_to_message,
-    duration_from_message,
     error_to_message,
     path_from_message,
     path_to_message,
     position_from_message,
+    timeout_from_message,
 )
 from .collisions import clearance_to_message, pair_to_message
 from .constraints import constraints_from_message
@@ -86,7 +86,7 @@ def planning_options_from_message(
         planner_parameters={entry.key: entry.value for entry in message.planner_parameters},
         seed=message.seed,
         state_limit=message.state_limit or default.state_limit,
-        time_limit=duration_from_message(message.time_limit) or default.time_limit,
+        time_limit=timeout_from_message(message.time_limit, "options.time_limit") or default.time_limit,
         objective=OBJECTIVES[message.objective],
         improvement_states=message.improvement_states,
         simplify=message.simplify,
@@ -97,6 +97,7 @@ def planning_options_from_message(
         resolution=resolution,
         engine=default.engine,
         certify=message.certify,
+        start_limit_tolerance=default.start_limit_tolerance,
     )
 
 
@@ -156,15 +157,21 @@ def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
 
 def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
     """What is proven of a path, and at what steps the rest was checked."""
-    proven = plan.proven >= 1.0
+    unproven = math.isnan(plan.proven)
+    verdict = msg.MotionCertificate.FREE if plan.proven >= 1.0 else msg.MotionCertificate.UNDECIDED
     return msg.MotionCertificate(
-        verdict=msg.MotionCertificate.FREE if proven else msg.MotionCertificate.NONE,
-        method="exact" if proven else "samples",
-        proven=plan.proven,
+        verdict=msg.MotionCertificate.NONE if unproven else verdict,
+        method="exact" if plan.proven >= 1.0 else "samples",
+        proven=0.0 if unproven else plan.proven,
         resolution=plan.resolution,
         undecided_from=-1.0,
         states_checked=plan.states_checked,
     )
+
+
+def proven_from_message(certificate: msg.MotionCertificate) -> float:
+    """The `proven` of a plan that a certificate tells; NaN where there was nothing to prove it with."""
+    return math.nan if certificate.verdict == msg.MotionCertificate.NONE else float(certificate.proven)
 
 
 def failure_to_message(error: RobotCellError) -> msg.PlanFailure:

@@ -91,7 +91,7 @@ def path_timing_from_message(request: Any, options: PlanningOptions, default: Ti
         request.options.method = msg.TimingOptions.SMOOTH
     timing = timing_from_message(request.options, "options", default)
     assert timing is not None
-    return PathTiming(names, rows, timing, options)
+    return PathTiming(names, rows, timing, options, tuple(request.stops))
 
 
 def fill_timed_path(response: Any, found: TimedPath) -> None:

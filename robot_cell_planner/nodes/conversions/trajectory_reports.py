@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,21 +48,22 @@ def report_to_message(report: TrajectoryReport) -> ReportMessage:
     )
 
 
-def limits_to_message(variables: Iterable[Variable]) -> list[JointLimits]:
-    """The limits that the cell has for joints; rates that it does not know are 0."""
-    return [
-        JointLimits(
-            joint=variable.name,
-            has_position_limits=bool(np.isfinite((variable.limits.lower, variable.limits.upper)).all()),
-            lower=float(variable.limits.lower),
-            upper=float(variable.limits.upper),
-            velocity=float(variable.limits.velocity or 0.0),
-            acceleration=float(variable.limits.acceleration or 0.0),
-            jerk=float(variable.limits.jerk or 0.0),
-            effort=float(variable.limits.effort or 0.0),
-        )
-        for variable in variables
-    ]
+def limits_to_message(variables: Sequence[Variable], bounds: Sequence[tuple[float, float]] = ()) -> list[JointLimits]:
+    """The limits that the cell has for joints; positions without limits and rates that it does not know are 0. bounds:
+    lower and upper position limits of each, if they are not those of the cell."""
+    bounds = bounds or [(variable.limits.lower, variable.limits.upper) for variable in variables]
+    return [_joint_limits(variable, *pair) for variable, pair in zip(variables, bounds, strict=True)]
+
+
+def _joint_limits(variable: Variable, lower: float, upper: float) -> JointLimits:
+    message = JointLimits(joint=variable.name)
+    message.has_position_limits = bool(np.isfinite((lower, upper)).all())
+    if message.has_position_limits:
+        message.lower, message.upper = float(lower), float(upper)
+    for name in (*RATES, "effort"):
+        rate = float(getattr(variable.limits, name) or 0.0)
+        setattr(message, name, rate if np.isfinite(rate) else 0.0)
+    return message
 
 
 def limits_from_message(messages: Sequence[JointLimits], joints: tuple[str, ...]) -> MotionLimits | None:

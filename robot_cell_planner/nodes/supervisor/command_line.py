@@ -8,16 +8,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
 from ..domain import Domain, NoFreeDomainError, reserve_domain
+from ..localhost import RANGE, keep_to_localhost
 from .processes import Program
+from .respawn import NODE_RULE
 from .session import Session
 
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
 DOMAINS = range(0, 233)
+JOURNAL = "scene.journal"  # of a session, where the parameters name none
 WRONG_USE = 2
 
 EPILOG = """\
@@ -32,37 +36,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     own, _, client = _partition(words)
     options = _parser().parse_args(own)
-    try:
-        domain = _domain(options.domain_id)
-        programs = _programs(options)
-    except (ValueError, NoFreeDomainError) as error:
-        print(f"robot_cell: {error}", file=sys.stderr)
-        return WRONG_USE
+    with TemporaryDirectory(prefix="robot_cell_") as folder:
+        try:
+            domain = _domain(options.domain_id)
+            programs = _programs(options, Path(folder, JOURNAL))
+        except (ValueError, NoFreeDomainError) as error:
+            print(f"robot_cell: {error}", file=sys.stderr)
+            return WRONG_USE
+        try:
+            return _run(programs, client, domain)
+        finally:
+            domain.close()
+
+
+def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> int:
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(domain.number),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
+        RANGE: os.environ.get(RANGE, "LOCALHOST"),
         "RCUTILS_COLORIZED_OUTPUT": os.environ.get("RCUTILS_COLORIZED_OUTPUT", str(int(sys.stderr.isatty()))),
     }
-    print(
-        f"ROS_DOMAIN_ID={domain.number} ROS_AUTOMATIC_DISCOVERY_RANGE={environment['ROS_AUTOMATIC_DISCOVERY_RANGE']}",
-        file=sys.stderr,
-        flush=True,
-    )
-    try:
-        return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
-    finally:
-        domain.close()
+    keep_to_localhost(environment)
+    print(f"ROS_DOMAIN_ID={domain.number} {RANGE}={environment[RANGE]}", file=sys.stderr, flush=True)
+    return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
 
 
-def node_command(node: str, cell: Path | None, parameters: Path, namespace: str, use_sim_time: bool) -> list[str]:
-    """The command that starts one of NODES."""
-    command = [
-        str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")),
-        "--ros-args",
-        "--params-file",
-        str(parameters),
-    ]
+def node_command(
+    node: str, cell: Path | None, parameters: Path, namespace: str, use_sim_time: bool, journal: Path
+) -> list[str]:
+    """The command that starts one of NODES. journal: of the scene, where the parameters name none; a scene node that is
+    started again goes on from it."""
+    command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
+    if node == "scene":
+        command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # the file that follows may name another
+    command += ["--params-file", str(parameters)]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
     if use_sim_time:
@@ -119,8 +126,17 @@ def _parser() -> argparse.ArgumentParser:
         default=(),
         help="start all nodes but these; simulated_robot, say, where there is a real one",
     )
-    parser.add_argument(
-        "--respawn", nargs="+", choices=NODES, metavar="NODE", default=(), help="start these nodes again when they end"
+    respawned = parser.add_mutually_exclusive_group()
+    respawned.add_argument(
+        "--respawn",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=NODES,
+        help="start these nodes alone again when they end (default: all)",
+    )
+    respawned.add_argument(
+        "--no-respawn", action="store_const", const=(), dest="respawn", help="the end of any node ends all"
     )
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
     parser.add_argument(
@@ -142,7 +158,7 @@ def _domain(number: int | None) -> Domain:
     return Domain(int(text))
 
 
-def _programs(options: argparse.Namespace) -> list[Program]:
+def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
     cell = options.cell.resolve() if str(options.cell) != "." else None
     parameters = options.params.resolve()
     for what, path in (("cell file", cell), ("parameters file", parameters)):
@@ -154,8 +170,8 @@ def _programs(options: argparse.Namespace) -> list[Program]:
     return [
         Program(
             node,
-            node_command(node, cell, parameters, namespace, options.use_sim_time),
-            respawn=node in options.respawn,
+            node_command(node, cell, parameters, namespace, options.use_sim_time, journal),
+            respawn=NODE_RULE if node in options.respawn else None,
             holds_interrupt=True,
         )
         for node in NODES

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .respawn import RespawnRule
+
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -21,14 +23,14 @@ class Program:
         name: stands in front of its output.
         command: program and arguments.
         owns_terminal: its output goes to the supervisor's own streams as it is, without its name.
-        respawn: it is started again when it ends.
+        respawn: it is started again when it ends, as the rule says; None: its end is the end of the session.
         holds_interrupt: it starts with SIGINT blocked, and unblocks it itself once it can end in good order.
     """
 
     name: str
     command: Sequence[str]
     owns_terminal: bool = False
-    respawn: bool = False
+    respawn: RespawnRule | None = None
     holds_interrupt: bool = False
 
 

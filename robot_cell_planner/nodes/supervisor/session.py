@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 from .output import Console, LinePrinter
 from .processes import Process, Program, describe
+from .respawn import RespawnRule
 
 READ_AT_ONCE = 64 * 1024
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CLEAN = (0, -signal.SIGINT, -signal.SIGTERM)  # how a process may end that was told to
 CANNOT_START = 127
+RETRY = 2.0  # [s] before another attempt to start a program for which there was no process
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,10 @@ class Patience:
     Attributes:
         interrupt: for processes to end by SIGINT, before they get SIGTERM [s].
         terminate: for processes to end by SIGTERM, before they are killed [s].
-        steady: a process that is started again and has run for this long counts as healthy [s].
-        failures: as many ends in a row, each before it was steady, end the session.
     """
 
     interrupt: float = 8.0
     terminate: float = 4.0
-    steady: float = 5.0
-    failures: int = 3
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,16 @@ class _Member:
     process: Process
     printers: dict[int, LinePrinter]
     started: float
+    failures: int
+    first: bool
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A program that is to be started again at a moment of `time.monotonic`."""
+
+    moment: float
+    program: Program
     failures: int
 
 
@@ -67,6 +75,7 @@ class Session:
         self._environment = environment
         self._patience = patience or Patience()
         self._members: dict[str, _Member] = {}
+        self._due: list[_Due] = []
         self._selector = selectors.DefaultSelector()
         self._stops: list[signal.Signals] = []
         self._stops_at_end = 0  # 1: a signal is why the session ends
@@ -95,13 +104,13 @@ class Session:
     def _start(self) -> int | None:
         for program in self._programs:
             try:
-                self._spawn(program, failures=0)
+                self._spawn(program, failures=0, first=True)
             except OSError as error:
                 self._console.say(f"{program.name} cannot be started: {error}")
                 return CANNOT_START
         return None
 
-    def _spawn(self, program: Program, failures: int) -> None:
+    def _spawn(self, program: Program, failures: int, first: bool) -> None:
         process = Process(program, self._environment)
         index = self._programs.index(program)
         printers = {}
@@ -109,18 +118,32 @@ class Session:
             os.set_blocking(pipe, False)
             printers[pipe] = LinePrinter(self._console, stream, program.name, index)
             self._selector.register(pipe, selectors.EVENT_READ, printers[pipe])
-        self._members[program.name] = _Member(process, printers, time.monotonic(), failures)
+        self._members[program.name] = _Member(process, printers, time.monotonic(), failures, first)
 
     def _watch(self) -> int | None:
         """Wait for something to happen; the session's exit status once there is a reason to end it."""
-        for member, status in self._wait(None):
+        next_start = min((due.moment for due in self._due), default=None)
+        for member, status in self._wait(None if next_start is None else max(next_start - time.monotonic(), 0.0)):
             outcome = self._judge(member, status)
             if outcome is not None:
                 return outcome
         if self._stops:
             self._console.say(f"{self._stops[0].name}: ending {', '.join(self._members)}")
             return 128 + self._stops[0] if self._client else 0
+        self._start_again()
         return 1 if self._console.closed else None
+
+    def _start_again(self) -> None:
+        """Start programs whose time has come."""
+        now = time.monotonic()
+        ready = [due for due in self._due if due.moment <= now]
+        self._due = [due for due in self._due if due.moment > now]
+        for due in ready:
+            try:
+                self._spawn(due.program, due.failures, first=False)
+            except OSError as error:  # no process or memory is left for it, perhaps for a moment
+                self._console.say(f"{due.program.name} cannot be started: {error}; trying again in {RETRY:g} s")
+                self._due.append(_Due(now + RETRY, due.program, due.failures))
 
     def _judge(self, member: _Member, status: int) -> int | None:
         """What the end of a process means for the session: its exit status, or None to go on."""
@@ -130,14 +153,24 @@ class Session:
             if status:
                 self._console.say(how)
             return status if status >= 0 else 128 - status
-        healthy = time.monotonic() - member.started >= self._patience.steady
-        failures = 0 if healthy else member.failures + 1
-        if program.respawn and failures < self._patience.failures:
-            self._console.say(f"{how}; starting it again")
-            self._spawn(program, failures)
+        lasted = time.monotonic() - member.started
+        if program.respawn and self._is_started_again(program.respawn, member, how, lasted, status):
             return None
         self._console.say(f"{how}; ending {', '.join(self._members)}" if self._members else how)
         return status if status > 0 else 1
+
+    def _is_started_again(self, rule: RespawnRule, member: _Member, how: str, lasted: float, status: int) -> bool:
+        """Have a program that has ended started again, unless that is of no use."""
+        name = member.process.program.name
+        failures = rule.failures_after(member.failures, lasted, status)
+        if rule.gives_up(failures, status, member.first):
+            if not member.first:
+                self._console.say(f"{name} is given up: it ended {failures} times in a row soon after its start")
+            return False
+        delay = rule.delay(failures)
+        self._console.say(f"{how}; starting it again{f' in {delay:g} s' if delay else ''}")
+        self._due.append(_Due(time.monotonic() + delay, member.process.program, failures))
+        return True
 
     def _end_all(self) -> bool:
         """End what still runs, the client first; whether all ended by themselves, without a failure."""

@@ -10,9 +10,11 @@ from robot_cell_planner.cell.mechanism import Inertial, Joint, JointKind, JointL
 from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
 from robot_cell_planner.cell.things import NamedFrame, RigidBody
+from robot_cell_planner.cell.value import MAX_JOINT_VALUE
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-1e3, 1e3)
+joint_values = st.floats(-MAX_JOINT_VALUE, MAX_JOINT_VALUE)
 sizes = st.floats(1e-6, 1e3)
 names = st.text("abcXYZ0189_-./ ", min_size=1, max_size=8).filter(lambda n: n[0].isalnum() and n != "world")
 vectors = st.tuples(moderate, moderate, moderate)
@@ -76,13 +78,13 @@ def dictionaries(keys, values, most=3):
 
 name_tuples = st.lists(names, max_size=3, unique=True).map(tuple)
 tool_states = st.builds(
-    ToolState, poses, names | st.just(""), dictionaries(names, finite), name_tuples, name_tuples, st.booleans()
+    ToolState, poses, names | st.just(""), dictionaries(names, joint_values), name_tuples, name_tuples, st.booleans()
 )
 body_states = st.builds(BodyState, poses, names | st.just(""), name_tuples, name_tuples, st.booleans())
 states = st.builds(
     RobotCellState,
     dictionaries(names, poses),
-    dictionaries(names, finite),
+    dictionaries(names, joint_values),
     dictionaries(names, tool_states),
     dictionaries(names, body_states),
 )

@@ -14,7 +14,7 @@ from frozendict import frozendict
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from robots import ROBOTS
-from strategies import bodies, body_states, dictionaries, finite, frames, names, poses, tool_states
+from strategies import bodies, body_states, dictionaries, frames, joint_values, names, poses, tool_states
 
 from robot_cell_planner.cell.cell import RobotCell
 from robot_cell_planner.cell.cell_file import load_cell, load_state, save_cell, save_state
@@ -302,7 +302,7 @@ def test_any_bodies_and_frames_survive_the_file_to_the_last_bit(scene):
 @quick
 @given(
     dictionaries(names, poses),
-    dictionaries(names, finite),
+    dictionaries(names, joint_values),
     dictionaries(names, tool_states),
     dictionaries(names, body_states),
 )
@@ -545,3 +545,31 @@ def test_lengths_in_other_units(tmp_path):
     for unit in (0.0, -1.0, ".nan"):
         with pytest.raises(FileError, match="native_scale"):
             read_cell(UNITS.format(unit=unit, a=1, b=1, c=1), str(tmp_path), roots)
+
+
+MISSPELT = {
+    "bodies: {a: {colisions: [{type: sphere, radius: 1}]}}": "key 'colisions' does not exist; nearest: collisions",
+    "bodies: {a: {collisions: [{tpye: sphere, radius: 1}]}}": "bodies.a.collisions[0]: lacks 'type'; is 'tpye' meant",
+    "bodies: {a: {collisions: [{type: sphere, raduis: 1}]}}": "nearest: radius",
+    "bodies: {a: {collisions: [{type: box, sizes: [1, 1, 1]}]}}": "nearest: size",
+    "bodies: {a: {collisions: [{type: mesh, url: a.stl}]}}": "nearest: uri",
+    "bodies: {a: {collisions: [{type: sphere, radius: 1, poses: {}}]}}": "nearest: pose",
+    "bodies: {a: {colisions: []}}": "nearest: collisions",
+    "bodies: {a: {inertail: {mass: 1}}}": "nearest: inertial",
+    "bodies: {a: {collisions: [{type: sphere, radius: 1}], inertial: {mas: 1}}}": "nearest: mass",
+    "bodies: {a: {collisions: [{type: sphere, radius: 1}], pose: {positon: [1, 0, 0]}}}": "nearest: position",
+    "tools: {t: {colisions: [{type: sphere, radius: 1}]}}": "nearest: collisions",
+    "tools: {t: {udrf: t.urdf}}": "nearest: urdf",
+    "robots: {r: {udrf: r.urdf}}": "nearest: urdf",
+    "frames: {f: {attach_to: world}}": "nearest: attached_to",
+    "robtos: {}\nstate: {named: {arm: home}}": "nearest: robots",
+    "state: {name: {arm: home}}": "nearest: named",
+    "collision: {ignored_groups: {}}": "nearest: ignore_groups",
+}
+
+
+@pytest.mark.parametrize("text", MISSPELT)
+def test_a_misspelt_key_is_named_before_what_it_leaves_out_is_missed(text):
+    with pytest.raises(FileError) as caught:
+        read_cell(f"format: robot_cell/1\n{text}\n")
+    assert MISSPELT[text] in caught.value.message

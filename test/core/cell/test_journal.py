@@ -41,50 +41,160 @@ def test_a_journal_gives_back_scene_and_revision(tmp_path, compact_after):
     journal.close()
 
 
-def test_every_cut_of_the_end_gives_back_a_whole_revision(tmp_path):
+def test_a_record_that_was_cut_while_it_was_written_does_not_count(tmp_path):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path)
-    scenes = {1: owner.scene}
     for step in range(3):
         owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
-        scenes[owner.revision] = owner.scene
+    before = path.read_bytes()
+    scene, revision = owner.scene, owner.revision
+    owner.apply([Move("part", (0.5, 0.0, 0.0))])
     journal.close()
-    content = path.read_bytes()
-    start = len(content.splitlines(keepends=True)[0])
-    for cut in range(start, len(content), 7):
-        path.write_bytes(content[:cut])
-        with Journal(path) as torn:
-            assert torn.restored.scene == scenes[torn.restored.revision]
-            assert torn.restored.revision == content[:cut].count(b"\n")
-        assert path.stat().st_size <= cut
+    record = path.read_bytes()[len(before) :]
+    for cut in range(1, len(record), 7):
+        path.write_bytes(before + record[:cut])
+        again, torn = owned(path)
+        assert (again.scene, again.revision) == (scene, revision)
+        assert "the last line is incomplete" in torn.warning
+        assert path.read_bytes() == before + record[:cut]  # opening writes nothing
+        again.apply([Move("part", (0.6, 0.0, 0.0))])
+        torn.close()
+        assert path.with_name("scene.journal.previous").read_bytes() == before + record[:cut]
+        with Journal(path) as whole:
+            assert (whole.restored.scene, whole.restored.revision) == (again.scene, revision + 1)
 
 
-def test_damage_before_the_end_is_named(tmp_path):
+def test_a_record_that_is_whole_but_not_acknowledged_counts(tmp_path):
+    """A kill between record and header: the change is there as a whole, though nobody was told."""
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path)
+    header = path.read_bytes().splitlines(keepends=True)[0]
+    owner.apply([Move("part", (0.5, 0.0, 0.0))])
+    journal.close()
+    path.write_bytes(header + path.read_bytes()[len(header) :])
+    with Journal(path) as again:
+        assert (again.restored.scene, again.restored.revision) == (owner.scene, 2)
+
+
+def test_damage_is_named_with_its_line(tmp_path):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path)
     owner.apply([Move("part", (0.1, 0.0, 0.0))])
     owner.apply([Move("part", (0.2, 0.0, 0.0))])
     journal.close()
     lines = path.read_bytes().splitlines(keepends=True)
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(lines[1:], start=2):
         damaged = [*lines]
         damaged[number - 1] = line.replace(b"part", b"port", 1)
         path.write_bytes(b"".join(damaged))
-        with pytest.raises(JournalError, match=f"line {number}: damaged"):
+        with pytest.raises(JournalError, match=f"scene.journal, line {number}: damaged"):
             Journal(path)
-    path.write_bytes(lines[0] + lines[2])
-    with pytest.raises(JournalError, match="line 2: revision 3 follows 2, but the file has revision 1"):
+    path.write_bytes(lines[0] + lines[1] + lines[3])
+    with pytest.raises(JournalError, match="line 3: revision 3 follows 2, but the file has revision 1"):
         Journal(path)
+    path.write_bytes(lines[0] + lines[1] + lines[2])
+    with pytest.raises(JournalError, match="ends after line 3, at revision 2, but revision 3 was acknowledged"):
+        Journal(path)
+    path.write_bytes(lines[0] + lines[1] + lines[2] + lines[3][:-1])
+    with pytest.raises(JournalError, match="line 4 is cut short, at revision 2, but revision 3 was acknowledged"):
+        Journal(path)
+
+
+def test_a_damaged_journal_is_repaired_on_request_alone_and_kept(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path)
+    owner.apply([Move("part", (0.1, 0.0, 0.0))])
+    scene = owner.scene
+    owner.apply([Move("part", (0.2, 0.0, 0.0))])
+    journal.close()
+    for name in ("scene.journal.damaged", "scene.journal.damaged.2"):
+        content = path.read_bytes()
+        lines = content.splitlines(keepends=True)
+        lines[-1] = lines[-1].replace(b"1", b"2", 1)
+        damaged = b"".join(lines)
+        path.write_bytes(damaged)
+        with pytest.raises(JournalError, match=f"line {len(lines)}: .* goes on from revision 2"):
+            Journal(path)
+        with Journal(path, repair=True) as repaired:
+            assert (repaired.restored.scene, repaired.restored.revision) == (scene, 2)
+            assert f"line {len(lines)}: " in repaired.warning
+            assert name in repaired.warning
+        assert (tmp_path / name).read_bytes() == damaged
+        again, journal = owned(path)
+        assert (again.scene, again.revision, journal.warning) == (scene, 2, "")
+        again.apply([Move("part", (0.3, 0.0, 0.0))])
+        journal.close()
+
+
+def test_the_file_before_a_compaction_is_kept(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path, compact_after=4)
+    for step in range(3):
+        owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+    journal.close()
+    previous = path.with_name("scene.journal.previous")
+    assert (path.read_bytes().count(b"\n"), previous.read_bytes().count(b"\n")) == (2, 5)
+    with Journal(path) as now, Journal(previous) as before:
+        assert now.restored == before.restored
+    path.unlink()
+    with pytest.raises(JournalError, match=r"scene\.journal is missing, but there is .*scene.journal.previous"):
+        Journal(path)
+
+
+def test_what_a_killed_compaction_left_is_cleared_away(tmp_path):
+    path = tmp_path / "scene.journal"
+    owner, journal = owned(path, compact_after=3)
+    (tmp_path / ".scene.journal-new").write_bytes(path.read_bytes()[:60])
+    os.link(path, tmp_path / ".scene.journal-kept")
+    for step in range(4):
+        owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+    journal.close()
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["scene.journal", "scene.journal.previous"]
+    with Journal(path) as again:
+        assert again.restored.scene == owner.scene
+
+
+def test_a_foreign_file_where_a_compaction_writes_stays(tmp_path):
+    path, foreign = tmp_path / "scene.journal", tmp_path / ".scene.journal-new"
+    owner, journal = owned(path, compact_after=3)
+    foreign.write_text("a letter")
+    for step in range(4):
+        owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+    journal.close()
+    assert foreign.read_text() == "a letter"
+    with Journal(path) as again:
+        assert again.restored.scene == owner.scene
+
+
+def test_what_is_no_journal_is_never_written_over(tmp_path):
+    path = tmp_path / "scene.journal"
+    previous = path.with_name("scene.journal.previous")
+    previous.write_text("a letter")
+    path_of_first = tmp_path / "first.journal"
+    owned(path_of_first)[1].close()
+    path.write_bytes(path_of_first.read_bytes())
+    owner, journal = owned(path, compact_after=2)
+    owner.apply([Move("part", (0.1, 0.0, 0.0))])
+    journal.close()
+    assert previous.read_text() == "a letter"
+    with Journal(path) as again:
+        assert again.restored.scene == owner.scene
 
 
 def test_a_journal_of_another_format_is_refused_by_its_name(tmp_path):
     path = tmp_path / "scene.journal"
     owned(path)[1].close()
-    _, _, text = path.read_bytes().rstrip(b"\n").partition(b" ")
-    text = text.replace(FORMAT.encode(), b"robot_cell_journal/1")
+    content = path.read_bytes()
+    for other in (2, 4):
+        path.write_bytes(content.replace(FORMAT.encode(), b"robot_cell_journal/%d" % other))
+        expected = rf"line 1: format is 'robot_cell_journal/{other}', expected 'robot_cell_journal/3'"
+        with pytest.raises(JournalError, match=expected):
+            Journal(path)
+    _, _, text = content.splitlines()[1].partition(b" ")  # formats 1 and 2 had no header
+    text = text.replace(FORMAT.encode(), b"robot_cell_journal/2")
     path.write_bytes(b"%08x %s\n" % (zlib.crc32(text), text))
     with pytest.raises(
-        JournalError, match=r"line 1: format is 'robot_cell_journal/1', expected 'robot_cell_journal/2'"
+        JournalError, match=r"line 1: format is 'robot_cell_journal/2', expected 'robot_cell_journal/3'"
     ):
         Journal(path)
 
@@ -93,6 +203,22 @@ def test_a_journal_that_cannot_be_opened_is_named(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(JournalError, match="folder"):
         Journal(tmp_path / "folder")
+
+
+def test_a_journal_is_its_owners_alone(tmp_path):
+    """Mode 0600 in folders of 0700, whatever the umask is, after a compaction too."""
+    path = tmp_path / "new" / "folder" / "scene.journal"
+    before = os.umask(0)
+    try:
+        owner, journal = owned(path, compact_after=3)
+        for step in range(4):
+            owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
+        journal.close()
+    finally:
+        os.umask(before)
+    assert {name.name for name in path.parent.iterdir()} == {"scene.journal", "scene.journal.previous"}
+    assert {name.stat().st_mode & 0o777 for name in path.parent.iterdir()} == {0o600}
+    assert {folder.stat().st_mode & 0o777 for folder in (path.parent, path.parent.parent)} == {0o700}
 
 
 def test_one_journal_is_for_one_owner(tmp_path):

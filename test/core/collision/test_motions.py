@@ -354,8 +354,8 @@ def test_a_planted_error_in_the_exact_bounds_is_seen():
     cell, state = swing(4)
     scene = MotionScene(CollisionChecker(cell, state))
     arms = [REACH * (4 - i) / 4 + RADIUS for i in range(4)]
-    assert scene.speed_bounds[0] == pytest.approx(arms, rel=6e-3)
-    assert (scene.speed_bounds[0] >= np.array(arms) - 1e-12).all()
+    assert scene.model.speed_bounds[0] == pytest.approx(arms, rel=6e-3)
+    assert (scene.model.speed_bounds[0] >= np.array(arms) - 1e-12).all()
 
 
 @pytest.mark.parametrize("factor, done", [(0.99, True), (1.01, False), (1.05, False)])
@@ -475,3 +475,21 @@ def test_first_places_cover_the_motion():
         assert len(places) % LANES == 0
         assert np.allclose(places, (2.0 * np.arange(len(places)) + 1.0) * half)
         assert 2.0 * half * longest <= schedule.SPACING + 1e-12
+
+
+def along_a_wall(gap=0.0):
+    """A ball that moves along x beside a wall, at a gap [m]."""
+    wall = body("wall", box(4.0, 0.02, 1.0))
+    cell = make_cell((free_body("robot", sphere(0.05)),), (), (wall,))
+    return cell, place(cell.default_state(), "wall", at(0.0, 0.06 + gap))
+
+
+def test_a_slide_along_a_wall_at_contact_is_soon_undecided():
+    certifier = MotionCertifier(CollisionChecker(*along_a_wall()))
+    found = certifier.certify(np.zeros(1), np.full(1, 0.5))
+    assert found.verdict is Verdict.UNDECIDED
+    assert "wall" in (found.pair.first, found.pair.second)
+    assert found.exact_states < 500
+    # A short one, and a long one at a gap, are proven as ever.
+    assert certifier.certify(np.zeros(1), np.full(1, 5e-4)).free
+    assert MotionCertifier(CollisionChecker(*along_a_wall(0.001))).certify(np.zeros(1), np.full(1, 0.2)).free

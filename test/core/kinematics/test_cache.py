@@ -1,5 +1,8 @@
 """The cache that is keyed by identity."""
 
+import gc
+import weakref
+
 from robot_cell_planner.kinematics.cache import IdentityCache
 
 
@@ -26,5 +29,41 @@ def test_what_is_asked_for_stays_and_the_rest_goes():
 
 def test_an_object_that_is_in_the_cache_cannot_be_mistaken_for_another():
     """Ids are given out again once an object is gone; the cache keeps those that it knows."""
-    cache = IdentityCache(size=1000)
+    cache = IdentityCache(size=1000, owners=1000)
     assert [cache.get((object(),), (), lambda index=index: index) for index in range(500)] == list(range(500))
+
+
+class Cell:
+    """Large, and replaced now and then."""
+
+
+def test_no_more_owners_are_held_than_allowed_however_many_entries_they_have():
+    cache, cells = IdentityCache(size=512, owners=4), []
+    for _ in range(100):
+        cell = Cell()
+        cells.append(weakref.ref(cell))
+        for extra in range(3):
+            cache.get((cell, object()), (extra,), lambda cell=cell: [cell])
+        del cell
+    gc.collect()
+    alive = [reference for reference in cells if reference() is not None]
+    assert alive == cells[-4:]
+
+
+def test_an_owner_that_is_asked_for_stays():
+    cache, kept = IdentityCache(size=512, owners=4), Cell()
+    cache.get((kept,), (), lambda: "kept")
+    for index in range(50):
+        cache.get((Cell(),), (index,), lambda: "passing")
+        assert cache.get((kept,), (), lambda: "built again") == "kept"
+
+
+def test_entries_and_owners_are_dropped_together():
+    cache = IdentityCache(size=5, owners=3)
+    owners = [Cell() for _ in range(7)]
+    for step in range(500):
+        cache.get((owners[step * step % 7],), (step % 11,), lambda: None)
+        keys = [key for keys in cache._keys_of.values() for key in keys]
+        assert sorted(keys) == sorted(cache._entries)
+        assert len(cache._entries) <= 5
+        assert 1 <= len(cache._keys_of) <= 3

@@ -11,6 +11,7 @@ from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.cell.robot import PlanningGroup, Robot
 from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.cell.urdf import read_urdf
 
 HALF = 0.05  # half the edge of the gantry's cube, m
 
@@ -73,3 +74,32 @@ def spinner():
     )
     cell = RobotCell(robots=frozendict({"spinner": robot}))
     return cell, cell.default_state()
+
+
+def scissors(depth=0.00375, plate=True):
+    """A slide that carries two fingers which one variable turns against each other, towards an overlap: a ball of 10 mm
+    at the tip of each, 0.2 m from its axis, that meets the other `depth` deep at turn = 0; and a plate below.
+
+    On a motion through turn = 0 both balls approach at the speed of each, which is twice the bound of either.
+    """
+    text = f"""<robot name="scissors">
+      <link name="base"/>
+      <link name="carriage"/>
+      <link name="left"><collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.01"/></geometry></collision>
+      </link>
+      <link name="right"><collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.01"/></geometry></collision>
+      </link>
+      <joint name="lift" type="prismatic"><parent link="base"/><child link="carriage"/><axis xyz="0 0 1"/>
+        <limit lower="0" upper="0.5" velocity="1" effort="1"/></joint>
+      <joint name="turn" type="revolute"><parent link="carriage"/><child link="left"/>
+        <origin xyz="0 0 {0.02 - depth}"/><axis xyz="0 0 1"/>
+        <limit lower="-1.5" upper="1.5" velocity="1" effort="1"/></joint>
+      <joint name="follow" type="revolute"><parent link="carriage"/><child link="right"/><axis xyz="0 0 1"/>
+        <limit lower="-1.5" upper="1.5" velocity="1" effort="1"/><mimic joint="turn" multiplier="-1"/></joint>
+    </robot>"""
+    groups = frozendict({"both": PlanningGroup("both", ("lift", "turn"), (), "base", "left")})
+    robot = Robot("scissors", read_urdf(text), groups=groups)
+    bodies = {"plate": RigidBody("plate", (Shape(Box((1.0, 1.0, 0.02))),))} if plate else {}
+    cell = RobotCell(robots=frozendict({"scissors": robot}), bodies=frozendict(bodies))
+    state = cell.default_state().with_configuration({"lift": 0.1, "turn": -1.0})
+    return cell, state.with_body("plate", BodyState(Pose((0.0, 0.0, -0.02)))) if plate else state

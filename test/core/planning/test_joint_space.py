@@ -276,7 +276,7 @@ def test_progress_names_the_stages():
     seen = []
     plan_motion(cell, state, to(FAR), on_progress=seen.append)
     stages = list(dict.fromkeys(progress.stage for progress in seen))
-    expected = ["start", "goals", "search", "simplify", "verify", "clearance", "timing", "validate"]
+    expected = ["start", "goals", "search", "simplify", "verify", "certify", "clearance", "timing", "validate"]
     assert stages == expected
     assert np.isfinite(seen[-1].best_cost)
 

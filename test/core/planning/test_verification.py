@@ -1,16 +1,19 @@
 """Paths are proven free by bounds on speed that nothing exceeds, and what collides is found."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from planning_cells import gantry, is_free, wall_with_gap
+from planning_cells import gantry, is_free, scissors, wall_with_gap
 
+from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.solids import local_bounds, solids
-from robot_cell_planner.kinematics.forward import forward_batch
+from robot_cell_planner.collision.motions.motion_model import motion_model
 from robot_cell_planner.planning.checks import CountedChecks
-from robot_cell_planner.planning.speed_bounds import speed_bounds
 from robot_cell_planner.planning.verification import PathVerifier
 from robot_cell_planner.planning.watch import Watch
+
+DEMO = Path(__file__).parents[3] / "config/demo/cell.yaml"
 
 
 def verifier(cell, state, resolution=0.001):
@@ -18,69 +21,70 @@ def verifier(cell, state, resolution=0.001):
     return PathVerifier(checks, resolution), checks
 
 
-def test_no_point_moves_faster_than_its_bound(demo):
-    cell, state = demo
-    checker = CollisionChecker(cell, state, group="")
-    bounds = speed_bounds(checker)
+@pytest.mark.parametrize("make", [scissors, wall_with_gap, lambda: load_cell(DEMO)], ids=["scissors", "gantry", "demo"])
+def test_no_pair_approaches_faster_than_its_bound(make):
+    """By distances of coal before and after random steps of all variables."""
+    cell, state = make()
+    checker = CollisionChecker(cell, state)
+    bounds = motion_model(checker).approach_bounds
     random = np.random.default_rng(2)
-    lower, upper = (
-        np.array([getattr(cell.variables[name].limits, side) for name in checker.variables])
-        for side in ("lower", "upper")
-    )
-    configurations = random.uniform(lower, upper, (300, len(bounds)))
-    fastest = np.zeros(len(bounds))
-    for owner in checker.rule_book.owners:
-        if not owner.moves:
-            continue
-        points = []
-        for shape in owner.shapes:
-            for solid in solids(shape.geometry):
-                centre, radius = np.zeros(4), 0.5 * np.linalg.norm(np.subtract(*local_bounds(solid))) / np.sqrt(3)
-                centre[3] = 1.0
-                inside = np.concatenate((0.99 * radius * np.eye(4)[:3], -0.99 * radius * np.eye(4)[:3])) * 0.5
-                points.append((shape.pose.matrix @ (inside + centre).T).T)
-        points = np.concatenate(points)
-        for column in range(len(bounds)):
-            moved = configurations.copy()
-            moved[:, column] += 1e-6
-            before, after = (
-                forward_batch(cell, state, owner.name, checker.variables, rows) @ points.T
-                for rows in (configurations, moved)
-            )
-            speeds = np.linalg.norm((after - before)[:, :3], axis=1) / 1e-6
-            fastest[column] = max(fastest[column], speeds.max())
-    assert (fastest <= bounds * (1.0 + 1e-6)).all()
-    # A bound that is far too wide would cost states for nothing.
-    assert (bounds[:3] <= 2.0 * fastest[:3]).all()
+    limits = [cell.variables[name].limits for name in checker.variables]
+    lower, upper = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
+    for _ in range(100):
+        q = random.uniform(lower, upper)
+        moved = np.clip(q + random.normal(size=len(q)) * random.choice((1e-3, 0.05, 0.3)), lower, upper)
+        reach = float(bounds @ np.abs(moved - q))
+        before, after = (
+            {(found.first, found.second): found.distance for found in checker.clearances(at, 10_000)}
+            for at in (q, moved)
+        )
+        for pair in before.keys() & after.keys():
+            if min(before[pair], after[pair]) > 0.0:
+                assert abs(after[pair] - before[pair]) <= reach + 1e-5
+
+
+def test_a_variable_that_moves_both_of_a_pair_counts_twice():
+    """Balls of 10 mm at 0.2 m from their axes, turned against each other: each point is at most 0.21 m from its."""
+    bounds = motion_model(CollisionChecker(*scissors())).approach_bounds
+    assert bounds.tolist() == pytest.approx([1.0, 0.42], rel=1e-5)
+    assert bounds[1] >= 0.42
+
+
+def test_a_joint_that_carries_both_of_a_pair_does_not_count():
+    assert motion_model(CollisionChecker(*scissors(plate=False))).approach_bounds[0] == 0.0
 
 
 def test_slides_have_a_bound_of_one():
-    cell, state = gantry()
-    assert speed_bounds(CollisionChecker(cell, state)).tolist() == [1.0, 1.0]
+    cell, state = wall_with_gap()
+    assert motion_model(CollisionChecker(cell, state)).approach_bounds.tolist() == [1.0, 1.0]
+    # With nothing to approach there is nothing to bound.
+    assert motion_model(CollisionChecker(*gantry())).approach_bounds.tolist() == [0.0, 0.0]
 
 
 def test_with_room_all_around_few_states_prove_everything():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
     assert verify.is_free(np.array([-0.8, -0.9]), np.array([-0.8, 0.9]))
-    assert verify.proven == pytest.approx(verify.length)
+    assert checks.proven_fraction(np.array([[-0.8, -0.9], [-0.8, 0.9]])) == 1.0
     assert checks.states < 40
 
 
 def test_near_a_wall_exact_distances_prove_the_motion():
     cell, state = wall_with_gap()
-    verify, _ = verifier(cell, state)
+    verify, checks = verifier(cell, state)
     # 1 mm from the wall's face, which stands at -0.1 for the middle of the cube.
-    assert verify.is_free(np.array([-0.101, -0.9]), np.array([-0.101, 0.4]))
-    assert verify.proven == verify.length == pytest.approx(1.3)
+    motion = np.array([[-0.101, -0.9], [-0.101, 0.4]])
+    assert verify.is_free(*motion)
+    assert checks.proven_fraction(motion) == 1.0
 
 
 def test_along_a_wall_states_are_checked_one_by_one():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
     # Touching its face all along, which no distance proves free.
-    assert verify.is_free(np.array([-0.1, -0.9]), np.array([-0.1, 0.4]))
-    assert verify.proven == 0.0
+    motion = np.array([[-0.1, -0.9], [-0.1, 0.4]])
+    assert verify.is_free(*motion)
+    assert checks.proven_fraction(motion) == 0.0
     assert checks.states > 1300
 
 

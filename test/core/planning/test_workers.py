@@ -299,3 +299,13 @@ def test_the_time_that_workers_take_to_start_is_not_counted():
         assert result[1] == "hello"
     finally:
         slow.close()
+
+
+def test_requests_give_way_to_others_but_not_the_preparation_that_they_wait_for():
+    pool = WorkerPool(1, niceness=3, preparation="worker_tasks:prepare_and_note_niceness")
+    try:
+        ours = os.nice(0)
+        assert pool.run("worker_tasks:niceness", SCENE, None) == (ours, ours + 3)
+        assert pool.run("worker_tasks:niceness", SCENE, None) == (ours, ours + 3)
+    finally:
+        pool.close()

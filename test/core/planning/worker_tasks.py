@@ -57,3 +57,19 @@ def prepare_badly(scene, request, control):
 
 def prepared(scene, request, control):
     return os.getpid(), list(PREPARED)
+
+
+def limited(scene, request, control):
+    """As in a shell with `ulimit -v`: more memory is wanted than there may be."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (2**34, resource.RLIM_INFINITY))
+    return len(bytearray(2**40))
+
+
+def prepare_and_note_niceness(scene, request, control):
+    PREPARED.append(os.nice(0))
+
+
+def niceness(scene, request, control):
+    return PREPARED[0], os.nice(0)

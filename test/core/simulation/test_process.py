@@ -3,8 +3,12 @@
 import math
 import os
 import queue
+import select
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from simulation_cells import box, joint, link, pendulums, workshop
@@ -128,3 +132,29 @@ def test_time_that_cannot_be_made_up_is_given_up_and_counted():
     assert pace.lost == pytest.approx(5.0, abs=0.5)
     assert pace.moment(0.0) == pytest.approx(begin, abs=0.5)
     assert pace.simulated(pace.moment(0.7)) == pytest.approx(0.7)
+
+
+OWNER = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from simulation_cells import workshop
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.process import Schedule, SimulationProcess, Start
+start = Start(*workshop(), SimulationOptions(settle_time=0.0), Schedule())
+process = SimulationProcess(start, lambda sample: None, lambda report: None, lambda error: None)
+print(process._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_no_physics_outlive_their_owner_not_even_where_they_hang():
+    """It stands still, as in a native library that does not return, when its owner is killed."""
+    code = OWNER.format(folder=str(Path(__file__).parent))
+    owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    pid = int(owner.stdout.readline())
+    os.kill(pid, signal.SIGSTOP)
+    ended = os.pidfd_open(pid)
+    owner.kill()
+    owner.communicate()
+    assert select.select([ended], [], [], PATIENCE)[0], "it goes on without its owner"
+    os.close(ended)

@@ -6,8 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.trajectory.joining import FADE, STAGE, faded, joined, reached_from, without_passed
+from robot_cell_planner.trajectory.joining import (
+    FADE,
+    STAGE,
+    from_rest,
+    joined,
+    reached_from,
+    slowed_within,
+    without_passed,
+)
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.playback import Playback
+from robot_cell_planner.trajectory.timing import stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory
+from robot_cell_planner.trajectory.validation import validate
 
 SHARE = np.linspace(0.0, 1.0, 201)[:, None]
 ENDS = np.array([1.0, -0.5])
@@ -51,7 +63,7 @@ def test_a_robot_that_is_on_the_trajectory_follows_it():
 
 def test_a_distance_fades_out():
     away = np.array([0.01, -0.02])
-    found = faded(DENSE, away)
+    found = from_rest(DENSE, DENSE.positions[0] + away)
     np.testing.assert_allclose(found.positions[0], DENSE.positions[0] + away)
     assert np.array_equal(found.positions[-1], DENSE.positions[-1])
     distance = found.positions - DENSE.positions
@@ -75,3 +87,59 @@ def test_what_has_passed_is_left_out():
         with pytest.raises(InvalidRequestError) as caught:
             call()
         assert caught.value.stage == STAGE
+
+
+def test_a_motion_from_rest_with_a_velocity_at_its_start_gets_there_without_a_step():
+    here = DENSE.at([0.4])[0]
+    moving = without_passed(DENSE, 0.4)
+    found = from_rest(moving, here)
+    assert not found.velocities[0].any()
+    assert not found.accelerations[0].any()
+    np.testing.assert_allclose(found.at([FADE + 0.02]), DENSE.at([FADE + 0.42]), atol=1e-9)
+
+
+def test_what_is_joined_has_times_that_messages_can_carry():
+    present = [DENSE.at([0.123456789123], order)[0] for order in range(3)]
+    found = joined(DENSE, present, 0.123456789123)
+    assert np.abs(found.times * 1e9 - np.rint(found.times * 1e9)).max() < 1e-6
+    np.testing.assert_allclose(found.at(found.times), DENSE.at(found.times + 0.123456789123), atol=1e-9)
+
+
+LIMITS = MotionLimits(("a", "b", "c"), [-3.0] * 3, [3.0] * 3, [2.09, 2.09, 3.14], [4.0, 4.0, 6.0], [40.0, 40.0, 60.0])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_short_moves_from_anywhere_near_their_start_keep_all_limits(seed):
+    """Timed by all of their limits, they begin where the robot is, which leaves nothing to spare."""
+    rng = np.random.default_rng(seed)
+    size, near = 10.0 ** rng.uniform(-3.0, -0.5), 10.0 ** rng.uniform(-6.0, -2.0)
+    start, way = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3)
+    planned = stop_at_waypoints(np.stack([start, start + size * way / np.abs(way).max()]), LIMITS).trajectory
+    here = start + rng.uniform(-near, near, 3)
+    found = from_rest(planned, here)
+    if not validate(found, LIMITS).valid:
+        found = slowed_within(found, LIMITS)
+    measured = dict(zip(LIMITS.variables, here.tolist(), strict=True))
+    assert validate(found, LIMITS, start=measured, start_tolerance=0.0).check()
+    assert np.array_equal(found.positions[-1], planned.positions[-1])
+    playback = Playback(found, 0.0)
+    samples = [playback.sample(time) for time in np.arange(0.0, found.duration + 1e-3, 1e-4).tolist()]
+    accelerations = np.array([sample.accelerations for sample in samples])
+    most = 1.0 + 1e-9
+    assert (np.abs([sample.velocities for sample in samples]) <= LIMITS.velocity * most).all()
+    assert (np.abs(accelerations) <= LIMITS.acceleration * most).all()
+    assert (np.abs(np.diff(accelerations, axis=0)) / 1e-4 <= LIMITS.jerk * most).all()
+
+
+def test_from_a_millionth_away_nothing_is_slowed_down():
+    planned = stop_at_waypoints(np.array([[0.0, 0.0, 0.0], [0.02, -0.01, 0.005]]), LIMITS).trajectory
+    found = from_rest(planned, np.array([1e-6, -1e-6, 1e-6]))
+    assert validate(found, LIMITS).valid
+    assert found.duration == planned.duration
+
+
+def test_what_does_not_rest_at_its_ends_is_not_slowed_down():
+    with pytest.raises(InvalidRequestError, match="at rest"):
+        slowed_within(
+            without_passed(DENSE, 0.5), MotionLimits(("a", "b"), [-9] * 2, [9] * 2, [1] * 2, [1] * 2, [1] * 2)
+        )

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.sampled_paths import sharp_turns
 from robot_cell_planner.trajectory.timing import TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
+from robot_cell_planner.trajectory.validation import validate
 
 TOLERANCE = 1.0 + 1e-6
 
@@ -135,6 +137,45 @@ def test_corners_of_a_sampled_path_are_stops():
     speed = motion.curve.evaluate(motion.passing_times[19:20], 1)
     assert np.abs(speed).max() < 1e-9
     assert np.abs(motion.trajectory.positions.min(axis=1)).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("count", [300, 3000, 30_000])
+@pytest.mark.parametrize("joints", [[1.0, 0.0], [1.0, 0.5]])
+def test_samples_that_reverse_stop_there_and_lose_no_time_else(count, joints):
+    """As fast as the fastest straight motions from one turning point to the next, however dense the samples are."""
+    limits = limits_for(2)
+    samples = np.sin(np.linspace(0.0, 2.0 * np.pi, count))[:, None] * np.array(joints)
+    motion = follow_samples(samples, limits)
+    assert_within(motion, limits, 0.004)
+    assert np.abs(motion.curve.evaluate(motion.passing_times) - samples).max() < 1e-9
+    turns = samples[[0, int(samples[:, 0].argmax()), int(samples[:, 0].argmin()), -1]]
+    assert motion.curve.duration == pytest.approx(stop_at_waypoints(turns, limits).curve.duration, rel=0.01)
+    assert validate(motion.trajectory, limits).valid
+
+
+@pytest.mark.parametrize("count", [100, 1000, 10_000])
+def test_denser_samples_of_a_curve_take_no_longer(count):
+    limits = limits_for(2)
+    t = np.linspace(0.0, 2.0 * np.pi, count)
+    motion = follow_samples(np.column_stack((np.sin(t), np.cos(t))), limits)
+    assert len(motion.rests) == 2
+    # At unit radius both joints have the speed along the circle, its square as acceleration and its cube as jerk.
+    speed = motion.curve.parts[0].law.evaluate(np.linspace(0.0, motion.curve.duration, 500), 1).max()
+    by_jerk = np.cbrt(0.25 * limits.jerk.min())
+    assert speed == pytest.approx(
+        min(limits.velocity.min(), np.sqrt(0.5 * limits.acceleration.min()), by_jerk), rel=0.02
+    )
+    assert validate(motion.trajectory, limits).valid
+
+
+def test_sharp_turns_are_found_and_smooth_bends_are_none():
+    leg = np.linspace(0.0, 1.0, 50)[:, None]
+    corner = np.concatenate((leg * [1.0, 0.0], [1.0, 0.0] + leg[1:] * [0.0, 1.0]))
+    assert sharp_turns(corner) == [49]
+    turn = np.linspace(0.0, 1.5 * np.pi, 30)
+    assert sharp_turns(np.column_stack((np.sin(turn), np.cos(turn)))) == []
+    noise = np.random.default_rng(1).normal(size=(20_000, 2)) * 1e-7
+    assert sharp_turns(np.column_stack((np.linspace(0.0, 1.0, 20_000), np.zeros(20_000))) + noise) == []
 
 
 def test_speed_along_the_path_is_limited():

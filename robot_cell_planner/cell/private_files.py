@@ -1,0 +1,39 @@
+"""Files and folders that hold a user's cell: nobody but their owner may read them, whatever the umask is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+PRIVATE_UMASK = 0o077  # of nodes, for what libraries write: logs, lock files
+
+
+def make_folder(path: str | Path) -> Path:
+    """The folder; it and the folders above it are made with mode 0700 where they do not exist. Others stay as they are.
+
+    Raises:
+        OSError: it cannot be made, or is not a folder.
+    """
+    folder = Path(path)
+    missing = [folder, *folder.parents]
+    for part in reversed(missing[: next((i for i, part in enumerate(missing) if part.exists()), len(missing))]):
+        part.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def write_private_text(path: str | Path, text: str) -> None:
+    """Write a UTF-8 file with mode 0600, and the folders that it lacks with 0700. An existing file is replaced.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    target = Path(path)
+    make_folder(target.parent)
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), FILE_MODE)
+        file.truncate()
+        file.write(text)

@@ -1,0 +1,77 @@
+"""Starts slightly beyond a position limit: where measured joint values are rounded, or a drive rests beside its end.
+
+Every motion is planned from the limit then, and the caller is warned. A start that is further beyond is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import told_apart
+from .cell import RobotCell
+from .mechanism import Variable
+from .state import RobotCellState
+
+START_LIMIT_TOLERANCE = 1e-3  # [rad or m]
+MOST_START_TOLERANCE = 0.1  # [rad or m] that may be asked for
+
+
+def clamped_start(
+    variables: Sequence[Variable], values: Sequence[float], tolerance: float = START_LIMIT_TOLERANCE
+) -> tuple[list[float], tuple[str, ...]]:
+    """Values of joints at a start, those at most `tolerance` [rad or m] beyond a position limit moved to the limit; and
+    a warning for each of these. Values further beyond stay as they are."""
+    clamped, warnings = [], []
+    for variable, value in zip(variables, values, strict=True):
+        limit = min(max(value, variable.limits.lower), variable.limits.upper)
+        if value != limit and abs(value - limit) <= tolerance:
+            found, allowed = told_apart(value, limit)
+            unit = "rad" if variable.angular else "m"
+            warnings.append(
+                f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; the motion is "
+                "planned from the limit"
+            )
+            value = limit
+        clamped.append(float(value))
+    return clamped, tuple(warnings)
+
+
+def limits_around_start(
+    variables: Sequence[Variable], start: Mapping[str, float], tolerance: float = START_LIMIT_TOLERANCE
+) -> tuple[list[tuple[float, float]], tuple[str, ...]]:
+    """Lower and upper position limits of joints [rad or m], widened to their starts where these are at most `tolerance`
+    beyond them; and a warning for each of these. Joints without a start keep their limits."""
+    bounds, warnings = [], []
+    for variable in variables:
+        lower, upper = variable.limits.lower, variable.limits.upper
+        value = start.get(variable.name, lower)
+        excess = max(lower - value, value - upper)
+        if 0.0 < excess <= tolerance:
+            found, allowed = told_apart(value, lower if value < lower else upper)
+            unit = "rad" if variable.angular else "m"
+            warnings.append(
+                f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; it may be there, "
+                "and no further"
+            )
+            lower, upper = min(lower, value), max(upper, value)
+        bounds.append((lower, upper))
+    return bounds, tuple(warnings)
+
+
+def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
+    """A warning for each joint that a cell's state, or a named state of its robots, puts beyond its position limits."""
+    warnings = []
+    given = [("the state", state.configuration)]
+    for robot in cell.robots.values():
+        given += [
+            (f"named state {name!r} of robot {robot.name}", values) for name, values in robot.named_states.items()
+        ]
+    for what, values in given:
+        for joint, value in values.items():
+            variable = cell.variables.get(joint)
+            if variable is None or variable.limits.lower <= value <= variable.limits.upper:
+                continue
+            limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper
+            found, allowed = told_apart(value, limit)
+            warnings.append(f"{what} has joint {joint} at {found}, beyond its limit {allowed}")
+    return tuple(warnings)

@@ -1,0 +1,45 @@
+"""When a program that has ended is started again, and when that is given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COULD_NOT_START = (1, 2, 3)  # exit statuses of a node that says why it cannot start: it would say so again
+
+
+@dataclass(frozen=True)
+class RespawnRule:
+    """How often a program may end.
+
+    Attributes:
+        steady: a program that has run for this long counts as healthy [s].
+        failures: as many ends in a row, each before it was steady, are too many.
+        refusals: exit statuses by which a program says that it cannot start. If it says so on its first run, it is not
+            started again; later it has to have run for `refusal_steady` to count as healthy.
+        refusal_steady: [s].
+        first_delay: before the second start in a row [s]; the first one is at once, each further one waits twice as
+            long, up to `longest_delay` [s].
+    """
+
+    steady: float = 5.0
+    failures: int = 3
+    refusals: tuple[int, ...] = ()
+    refusal_steady: float = 60.0
+    first_delay: float = 0.5
+    longest_delay: float = 8.0
+
+    def failures_after(self, failures: int, lasted: float, status: int) -> int:
+        """Ends in a row before it was steady, with one more that came after `lasted` seconds."""
+        steady = self.refusal_steady if status in self.refusals else self.steady
+        return 0 if lasted >= steady else failures + 1
+
+    def gives_up(self, failures: int, status: int, first: bool) -> bool:
+        """Whether a program is not to be started again. first: it was its first run."""
+        return failures >= self.failures or (first and failures > 0 and status in self.refusals)
+
+    def delay(self, failures: int) -> float:
+        """How long to wait before the next start [s]."""
+        return 0.0 if failures <= 1 else min(self.first_delay * 2.0 ** (failures - 2), self.longest_delay)
+
+
+NODE_RULE = RespawnRule(failures=5, refusals=COULD_NOT_START)

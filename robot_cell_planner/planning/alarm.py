@@ -1,0 +1,83 @@
+"""Calls functions at their times."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+LONGEST_WAIT = 3600.0  # [s] at once; a condition cannot wait for any number of seconds
+FEWEST_TO_CLEAR = 64  # entries that were called off, before the others are sorted anew without them
+
+
+@dataclass(order=True)
+class Entry:
+    """A call that is due at a moment of `time.monotonic`; None: called off."""
+
+    moment: float
+    number: int
+    call: Callable[[], None] | None = field(compare=False)
+
+
+class Alarm:
+    """Calls functions at their times, in a thread of its own. What is called off is let go of at once."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._entries: list[Entry] = []
+        self._count = 0
+        self._called_off = 0
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="alarm", daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        """Calls that are still to come."""
+        with self._changed:
+            return len(self._entries) - self._called_off
+
+    def at(self, moment: float, call: Callable[[], None]) -> Entry:
+        """Call at a moment of `time.monotonic`; what is returned can be given to `call_off`."""
+        with self._changed:
+            self._count += 1
+            entry = Entry(moment, self._count, call)
+            heapq.heappush(self._entries, entry)
+            self._changed.notify()
+            return entry
+
+    def call_off(self, entry: Entry) -> None:
+        """Do not make a call; nothing happens if it was made or called off before."""
+        with self._changed:
+            if entry.call is None:
+                return
+            entry.call = None
+            self._called_off += 1
+            if self._called_off >= max(FEWEST_TO_CLEAR, len(self._entries) // 2):
+                self._entries = [entry for entry in self._entries if entry.call is not None]
+                heapq.heapify(self._entries)
+                self._called_off = 0
+
+    def close(self) -> None:
+        """End the thread; calls to come are not made."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if self._closing:
+                    return
+                left = self._entries[0].moment - time.monotonic() if self._entries else LONGEST_WAIT
+                if left > 0.0:
+                    self._changed.wait(min(left, LONGEST_WAIT))
+                    continue
+                entry = heapq.heappop(self._entries)
+                call, entry.call = entry.call, None
+                if call is None:
+                    self._called_off -= 1
+            if call is not None:
+                call()

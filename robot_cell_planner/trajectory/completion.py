@@ -1,0 +1,65 @@
+"""Velocities and accelerations of trajectory points that have none, so that what is streamed has no steps in either.
+
+joint_trajectory_controller joins points with positions by straight lines, and points with velocities by cubic
+polynomials: its commands step in velocity or in acceleration at every point, beyond any limit of acceleration or jerk.
+Here such points get the derivatives that they lack, and all are joined by polynomials of degree 5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def velocities_of(times: Array, positions: Array) -> Array:
+    """Velocities (n, dof) of the cubic spline with continuous acceleration through points (n, dof).
+
+    They are zero at both ends, and at points where the robot dwells (two with the same positions, one after the other).
+    """
+    count = len(times)
+    velocities = np.zeros_like(positions)
+    if count < 3:
+        return velocities
+    from scipy.linalg import solve_banded  # slow to import, and needed for such points alone
+
+    h = np.diff(times)
+    slopes = np.diff(positions, axis=0) / h[:, None]
+    still = (np.diff(positions, axis=0) == 0.0).all(axis=1)
+    rests = np.ones(count, dtype=bool)
+    rests[1:-1] = still[:-1] | still[1:]
+    # h1 v0 + 2 (h0 + h1) v1 + h0 v2 = 3 (h1 s0 + h0 s1); v = 0 at rests.
+    bands = np.zeros((3, count))
+    bands[1] = 1.0
+    inner = ~rests[1:-1]
+    bands[1, 1:-1][inner] = 2.0 * (h[:-1] + h[1:])[inner]
+    bands[0, 2:][inner] = h[:-1][inner]
+    bands[2, :-2][inner] = h[1:][inner]
+    velocities[1:-1][inner] = 3.0 * (h[1:, None] * slopes[:-1] + h[:-1, None] * slopes[1:])[inner]
+    solved: Array = solve_banded((1, 1), bands, velocities, overwrite_ab=True, overwrite_b=True)
+    solved[rests] = 0.0
+    return solved
+
+
+def accelerations_of(times: Array, positions: Array, velocities: Array) -> Array:
+    """Accelerations (n, dof) of the cubic polynomials between points with positions and velocities.
+
+    Where the two beside a point differ it gets their mean, weighted to the nearer neighbour. They are zero for a joint
+    that dwells, or stands at an end of the trajectory.
+    """
+    accelerations = np.zeros_like(positions)
+    if len(times) < 2:
+        return accelerations
+    h = np.diff(times)[:, None]
+    steps = np.diff(positions, axis=0)
+    v0, v1 = velocities[:-1], velocities[1:]
+    begins, ends = (6.0 * steps / h - 4.0 * v0 - 2.0 * v1) / h, (2.0 * v0 + 4.0 * v1 - 6.0 * steps / h) / h
+    accelerations[0], accelerations[-1] = begins[0], ends[-1]
+    accelerations[1:-1] = (ends[:-1] * h[1:] + begins[1:] * h[:-1]) / (h[:-1] + h[1:])
+    still = (steps == 0.0) & (v0 == 0.0) & (v1 == 0.0)
+    accelerations[:-1][still] = 0.0
+    accelerations[1:][still] = 0.0
+    for end in (0, -1):
+        accelerations[end][velocities[end] == 0.0] = 0.0
+    return accelerations

@@ -1,0 +1,117 @@
+"""Extrema of polynomials over the unit interval, for many polynomials at once.
+
+Columns (degree + 1, k) hold coefficients in ascending powers of x, 0 <= x <= 1. Bounds are those of the Bernstein form
+(Farin, "Curves and Surfaces for CAGD", 2002), whose control points enclose a polynomial. Extrema are at an end or at a
+root of the derivative: closed formulas up to degree 2, above that bisection between the roots of the next derivative.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# Halvings of a bracket: the value at an extremum depends on the square of the error of its place, here 2^-34.
+HALVINGS = 34
+
+
+def unit_columns(coefficients: Array, spans: Array) -> Array:
+    """Columns (degree + 1, m * dof) over the unit interval of pieces (m, degree + 1, dof) that last `spans` (m,)."""
+    powers = np.arange(coefficients.shape[1])[:, None]
+    scaled = coefficients.transpose(1, 0, 2) * (spans**powers)[:, :, None]
+    return scaled.reshape(len(powers), -1)
+
+
+def derived(columns: Array, order: int = 1) -> Array:
+    """The columns of a derivative by x, as much shorter, but at least one long."""
+    for _ in range(order):
+        powers = np.arange(1, len(columns), dtype=np.float64)[:, None]
+        columns = columns[1:] * powers if len(columns) > 1 else np.zeros_like(columns)
+    return columns
+
+
+def enclosures(columns: Array) -> tuple[Array, Array]:
+    """A lower and an upper bound (k,) of each polynomial, by its Bernstein form."""
+    points = _to_bernstein(len(columns)) @ columns
+    return points.min(axis=0), points.max(axis=0)
+
+
+def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:
+    """The least and the greatest value of each polynomial, and the places x of both: four arrays (k,)."""
+    count = columns.shape[1]
+    places = np.zeros((max(len(columns) - 2, 0) + 2, count))
+    places[1] = 1.0
+    if len(columns) > 2:
+        roots = _roots(derived(columns))
+        places[2:] = np.where(np.isnan(roots), 0.0, roots)
+    values = _evaluated(columns, places)
+    each = np.arange(count)
+    least, greatest = values.argmin(axis=0), values.argmax(axis=0)
+    return values[least, each], values[greatest, each], places[least, each], places[greatest, each]
+
+
+def largest_magnitudes(columns: Array, refine_above: float = 0.0) -> Array:
+    """A bound (k,) on the absolute value of each polynomial: the largest itself where that is above `refine_above`."""
+    low, high = enclosures(columns)
+    largest: Array = np.maximum(-low, high)
+    chosen = np.flatnonzero(largest > refine_above)
+    if len(chosen):
+        least, greatest, _, _ = extremes(columns[:, chosen])
+        largest[chosen] = np.maximum(-least, greatest)
+    return largest
+
+
+@cache
+def _to_bernstein(count: int) -> Array:
+    degree = count - 1
+    matrix = [[comb(i, j) / comb(degree, j) if j <= i else 0.0 for j in range(count)] for i in range(count)]
+    return np.array(matrix)
+
+
+def _evaluated(columns: Array, places: Array) -> Array:
+    """Values (n, k) at places (n, k)."""
+    values = np.broadcast_to(columns[-1], places.shape).copy()
+    for column in columns[-2::-1]:
+        values *= places
+        values += column
+    return values
+
+
+def _roots(columns: Array) -> Array:
+    """Roots within (0, 1) of each polynomial (degree, k), in no order; NaN where there are fewer."""
+    degree = len(columns) - 1
+    if degree <= 2:
+        return _low_roots(columns)
+    inner = _roots(derived(columns))
+    ends = np.zeros((degree + 1, columns.shape[1]))
+    ends[1:degree] = np.sort(np.where(np.isnan(inner), 0.0, inner), axis=0)
+    ends[degree] = 1.0
+    values = _evaluated(columns, ends)
+    brackets, owners = np.nonzero((values[:-1] > 0.0) != (values[1:] > 0.0))
+    low, high = ends[brackets, owners], ends[brackets + 1, owners]
+    own, rising = columns[:, owners], values[brackets + 1, owners] > 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        before = (_evaluated(own, middle) > 0.0) != rising
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    found = np.full((degree, columns.shape[1]), np.nan)
+    found[brackets, owners] = 0.5 * (low + high)
+    return found
+
+
+def _low_roots(columns: Array) -> Array:
+    """Roots within (0, 1) of polynomials of degree 0, 1 or 2, without cancellation."""
+    degree = len(columns) - 1
+    found = np.full((degree, columns.shape[1]), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if degree == 1:
+            found[0] = -columns[0] / columns[1]
+        elif degree == 2:
+            c, b, a = columns
+            half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * c), b))
+            found[0], found[1] = half / a, c / half
+    found[~((found > 0.0) & (found < 1.0))] = np.nan
+    return found

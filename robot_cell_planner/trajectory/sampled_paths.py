@@ -1,0 +1,113 @@
+"""Paths given by dense samples: their parameter, where they turn sharply, and the spline through them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidRequestError
+from .curves import PolynomialCurve
+from .limits import Array, MotionLimits
+
+# Points nearer than this [rad or m] to one another are one point; bends smaller than this are none.
+SAME_POINT = 1e-12
+# Samples nearer than this along the path [rad or m] are no knots of the spline: the rounding of samples alone would
+# make its third derivative large, and the motion as slow as they are dense.
+KNOTS_APART = 1e-4
+# A step that turns by more than 45 degrees from the one before is a corner, and no part of a smooth curve.
+SHARPEST = float(np.cos(np.pi / 4.0))
+# How the acceleration and jerk limits of a curved path are shared out between keeping to the curve and speeding up.
+CURVATURE_SHARE_OF_ACCELERATION = 0.5
+CURVATURE_SHARE_OF_JERK = 0.25
+MIXED_SHARE_OF_JERK = 0.5
+
+
+def path_parameters(samples: Array, parameters: Array | None) -> Array:
+    """The path parameter (n,) of samples (n, dof): the one given, or the distance in joint space.
+
+    Raises:
+        InvalidRequestError: two samples are the same point, or parameters that do not increase or are not finite.
+    """
+    if parameters is None:
+        steps = np.linalg.norm(np.diff(samples, axis=0), axis=1)
+        if len(steps) and float(steps.min()) <= SAME_POINT:
+            index = int(np.argmin(steps))
+            raise InvalidRequestError(f"samples {index} and {index + 1} are the same point", stage="trajectory")
+        return np.concatenate(([0.0], np.cumsum(steps)))
+    places = np.array(parameters, dtype=np.float64)
+    if places.shape != (len(samples),) or not np.isfinite(places).all():
+        text = f"path parameters have shape {places.shape}, expected ({len(samples)},) finite numbers"
+        raise InvalidRequestError(text, stage="trajectory")
+    late = np.flatnonzero(np.diff(places) <= 0.0)
+    if len(late):
+        raise InvalidRequestError(f"path parameter {int(late[0]) + 1} is not above the one before", stage="trajectory")
+    return places
+
+
+def sharp_turns(samples: Array) -> list[int]:
+    """Samples (n, dof) at which the path turns back, or by more than 45 degrees, over steps of at least 1e-4 [rad or
+    m]; what is finer is taken for noise."""
+    if len(samples) < 3:
+        return []
+    places = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(samples, axis=0), axis=1))))
+    knots = knots_of(places)
+    steps = np.diff(samples[knots], axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    along = (steps[:-1] * steps[1:]).sum(axis=1)
+    sharp = np.flatnonzero(along < SHARPEST * lengths[:-1] * lengths[1:]) + 1
+    return sorted({_outermost(samples, *knots[index - 1 : index + 2].tolist()) for index in sharp.tolist()})
+
+
+def _outermost(samples: Array, first: int, middle: int, last: int) -> int:
+    """The sample between two others that is farthest out in the direction of the corner between them."""
+    outwards = samples[middle] - 0.5 * (samples[first] + samples[last])
+    return first + 1 + int(np.argmax(samples[first + 1 : last] @ outwards))
+
+
+def knots_of(places: Array) -> NDArray[np.intp]:
+    """Indices of samples that are at least 1e-4 apart along the path, both ends among them."""
+    if len(places) < 3 or float(np.diff(places).min()) >= KNOTS_APART:
+        return np.arange(len(places))
+    listed = places.tolist()
+    last = len(listed) - 1
+    kept, index = [0], 0
+    while (index := bisect_left(listed, listed[index] + KNOTS_APART, index + 1)) < last:
+        kept.append(index)
+    if len(kept) > 1 and listed[last] - listed[kept[-1]] < KNOTS_APART:
+        kept.pop()
+    return np.array([*kept, last])
+
+
+def spline_through(samples: Array, places: Array) -> PolynomialCurve:
+    """The cubic spline with continuous curvature through samples (n, dof) at places (n,), over the place from 0."""
+    from scipy.interpolate import CubicSpline  # slow to import, and needed for curves alone
+
+    knots = knots_of(places)
+    at, points = places[knots] - places[0], samples[knots]
+    spline = CubicSpline(at, points, axis=0, bc_type="not-a-knot" if len(knots) > 3 else "natural")
+    return PolynomialCurve(np.asarray(spline.x), np.ascontiguousarray(spline.c[::-1].transpose(1, 0, 2)))
+
+
+def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, float, float]:
+    """Bounds on the speed, acceleration and jerk along a path with which no joint breaks its limits anywhere.
+
+    With the largest |q'|, |q''| and |q'''| of each joint over the path, and |s'| <= v, |s''| <= a and |s'''| <= j, the
+    chain rule bounds a joint's acceleration by q'' v2 + q' a and its jerk by q''' v3 + 3 q'' v a + q' j; v and a take
+    at most fixed shares of the limits, j takes what they leave.
+    """
+    first, second, third = (path.largest_derivatives(order).max(axis=0) for order in (1, 2, 3))
+    with np.errstate(divide="ignore"):
+        velocity = min(
+            float((limits.velocity / first).min()),
+            float(np.sqrt(CURVATURE_SHARE_OF_ACCELERATION * limits.acceleration / second).min()),
+            float(np.cbrt(CURVATURE_SHARE_OF_JERK * limits.jerk / third).min()),
+        )
+        acceleration = min(
+            float(((limits.acceleration - second * velocity**2) / first).min()),
+            float((MIXED_SHARE_OF_JERK * limits.jerk / (3.0 * second * velocity)).min()),
+        )
+        left = limits.jerk - third * velocity**3 - 3.0 * second * velocity * acceleration
+        jerk = float((left / first).min())
+    return velocity, acceleration, jerk

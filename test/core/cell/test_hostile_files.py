@@ -1,0 +1,145 @@
+"""Whatever a path leads to and a file is written in, a reader answers with a cell or with an error that names it."""
+
+import os
+
+import pytest
+
+from robot_cell_planner.cell.cell_file import load_cell, load_state
+from robot_cell_planner.cell.import_files import import_file
+from robot_cell_planner.cell.meshes import load_mesh, mesh_reference
+from robot_cell_planner.cell.resources import ResourceRoots, read_bytes
+from robot_cell_planner.cell.robot_files import load_robot, load_tool
+from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError, RobotCellError
+
+URDF = '<robot name="arm"><link name="base"/></robot>'
+CELL = "format: robot_cell/1\nbodies: {b: {collisions: [{type: sphere, radius: 1}]}}\n"
+READERS = {
+    "cell": (".yaml", lambda path: load_cell(path)),
+    "confined cell": (
+        ".yaml",
+        lambda path: load_cell(path.name, ResourceRoots(folders=(str(path.parent),)), confined=True),
+    ),
+    "state": (".yaml", lambda path: load_state(path)),
+    "robot": (".urdf", lambda path: load_robot("r", path)),
+    "tool": (".urdf", lambda path: load_tool("t", path)),
+    "srdf": (".srdf", lambda path: load_robot("r", urdf_beside(path), path)),
+    "limits": (".yaml", lambda path: load_robot("r", urdf_beside(path), limits=path)),
+    "xacro": (".xacro", lambda path: load_robot("r", path)),
+    "sdf": (".sdf", lambda path: import_file(path)),
+    "world": (".world", lambda path: import_file(path)),
+    "scene": (".scene", lambda path: import_file(path)),
+    "stl": (".stl", lambda path: load_mesh(mesh(path))),
+    "obj": (".obj", lambda path: load_mesh(mesh(path))),
+    "dae": (".dae", lambda path: load_mesh(mesh(path))),
+    "ply": (".ply", lambda path: load_mesh(mesh(path))),
+    "glb": (".glb", lambda path: load_mesh(mesh(path))),
+}
+
+
+def mesh(path):
+    return mesh_reference(path.name, str(path.parent), ResourceRoots(folders=(str(path.parent),)))
+
+
+def urdf_beside(path):
+    (path.parent / "beside.urdf").write_text(URDF)
+    return path.parent / "beside.urdf"
+
+
+def sparse(path):
+    with open(path, "wb") as file:
+        file.truncate(1 << 34)
+
+
+PLACES = {
+    "nothing": lambda path: None,
+    "a folder": lambda path: path.mkdir(),
+    "a pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a terminal": lambda path: path.symlink_to("/dev/tty"),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "16 GiB of zeros": sparse,
+    "no bytes": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(1000)),
+    "half a character": lambda path: path.write_bytes(b"<robot name='\xc3'/>\n"),
+    "UTF-16": lambda path: path.write_bytes(URDF.encode("utf-16")),
+    "UTF-32": lambda path: path.write_bytes(URDF.encode("utf-32")),
+    "only a mark": lambda path: path.write_bytes(b"\xef\xbb\xbf"),
+    "control characters": lambda path: path.write_bytes(bytes(range(256)) * 4),
+    "a declaration of nonsense": lambda path: path.write_text('<?xml version="1.0" encoding="rot13"?><a/>'),
+    "one long line": lambda path: path.write_text("[" * 1_000_000),
+    "deep XML": lambda path: path.write_text("<a>" * 100_000),
+    "braces": lambda path: path.write_text("{" * 100_000),
+    "a number without end": lambda path: path.write_text("a: " + "9" * 1_000_000),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_whatever_a_path_leads_to(tmp_path, reader):
+    ending, read = READERS[reader]
+    for number, (place, make) in enumerate(PLACES.items()):
+        path = tmp_path / str(number) / f"file{ending}"
+        path.parent.mkdir()
+        make(path)
+        with pytest.raises(RobotCellError) as caught:
+            read(path)
+        assert f"file{ending}" in f"{caught.value.message} {caught.value.subjects}", place
+
+
+def test_a_file_of_the_kernel_ends_at_the_limit():
+    """They say that they have 0 bytes."""
+    assert os.stat("/proc/self/status").st_size == 0
+    assert b"Pid:" in read_bytes("/proc/self/status", "test")
+    with pytest.raises(LimitExceededError, match="more than 10"):
+        read_bytes("/proc/self/status", "test", limit=10)
+
+
+LETTERS = '<robot name="würfel"><!-- große Zelle --><link name="base"/></robot>'
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "iso-8859-1", "windows-1252"])
+def test_encodings_and_line_ends_of_xml(tmp_path, encoding, ending):
+    declaration = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n'
+    path = tmp_path / "arm.urdf"
+    path.write_bytes((declaration + LETTERS).replace("\n", ending).encode(encoding))
+    assert load_robot("r", path).mechanism.name == "würfel"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_encodings_and_line_ends_of_yaml(tmp_path, encoding, ending):
+    (tmp_path / "cell.yaml").write_bytes((CELL + "# große Zelle\n").replace("\n", ending).encode(encoding))
+    assert list(load_cell(tmp_path / "cell.yaml")[0].bodies) == ["b"]
+
+
+def test_old_letters_that_nothing_declares_are_named(tmp_path):
+    for name, text, read in (("a.urdf", LETTERS, load_robot), ("c.yaml", CELL + "# große\n", None)):
+        (tmp_path / name).write_bytes(text.encode("iso-8859-1"))
+        with pytest.raises(FileError, match=rf"{name}:\d: byte 0x.. is not UTF-8"):
+            load_cell(tmp_path / name) if read is None else read("r", tmp_path / name)
+
+
+def test_what_leads_out_is_refused_for_each_kind_of_file(tmp_path):
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    outside.mkdir()
+    inside.mkdir()
+    (outside / "arm.urdf").write_text(URDF)
+    (outside / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (inside / "link").symlink_to(outside)
+    (inside / "arm.urdf").symlink_to(outside / "arm.urdf")
+    lines = (
+        "robots: {r: {urdf: ../outside/arm.urdf}}",
+        "robots: {r: {urdf: link/arm.urdf}}",
+        "robots: {r: {urdf: arm.urdf}}",
+        f"robots: {{r: {{urdf: {outside}/arm.urdf}}}}",
+        "tools: {t: {urdf: link/arm.urdf}}",
+        "bodies: {b: {collisions: [{type: mesh, uri: ../outside/a.obj}]}}",
+        "bodies: {b: {collisions: [{type: mesh, uri: link/a.obj}]}}",
+        "bodies: {b: {visuals: [{type: mesh, uri: link/a.obj}]}}",
+        "bodies: {b: {visuals: [{type: mesh, uri: 'package://outside/a.obj'}]}}",
+    )
+    for line in lines:
+        (inside / "cell.yaml").write_text(f"format: robot_cell/1\n{line}\n")
+        with pytest.raises(ResourceError, match="leads out of the allowed folders"):
+            load_cell(inside / "cell.yaml")

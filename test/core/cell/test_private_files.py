@@ -1,0 +1,64 @@
+"""Files that hold a user's cell are readable by that user alone, whatever the umask is."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import small_cell
+
+from robot_cell_planner.cell.cell_file import load_cell, save_cell, save_state
+from robot_cell_planner.cell.mesh_cache import ENVIRONMENT, write_cached
+from robot_cell_planner.cell.private_files import make_folder, write_private_text
+from robot_cell_planner.viewer import Recorder, write_html
+
+
+@pytest.fixture(autouse=True)
+def open_umask():
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def modes(folder):
+    """Mode of each file and folder below a folder."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+
+
+def test_replays_are_private(tmp_path):
+    cell, state = small_cell()
+    recorder = Recorder()
+    recorder.add(0.0, state)
+    write_html(tmp_path / "new" / "folder" / "replay.html", cell, recorder.recording())
+    assert modes(tmp_path) == {"new": 0o700, "new/folder": 0o700, "new/folder/replay.html": 0o600}
+
+
+def test_saved_cells_and_states_are_private_and_keep_the_mode_they_were_given(tmp_path):
+    cell, state = load_cell(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
+    cell_file, state_file = tmp_path / "cell.yaml", tmp_path / "state.yaml"
+    save_cell(str(cell_file), cell, state)
+    save_state(str(state_file), state)
+    assert modes(tmp_path) == {"cell.yaml": 0o600, "state.yaml": 0o600}
+    cell_file.chmod(0o664)
+    save_cell(str(cell_file), cell, state, overwrite=True)
+    assert modes(tmp_path)["cell.yaml"] == 0o664
+
+
+def test_cached_meshes_are_private(tmp_path, monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    write_cached("0" * 64, "hull", np.zeros((3, 3)), np.zeros((1, 3), dtype=np.int32))
+    assert set(modes(tmp_path).values()) == {0o700, 0o600}
+
+
+def test_a_file_that_others_could_read_becomes_private_when_it_is_written_over(tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text("a longer text")
+    path.chmod(0o644)
+    write_private_text(path, "text")
+    assert (path.read_text(), modes(tmp_path)) == ("text", {"record.json": 0o600})
+
+
+def test_folders_that_exist_stay_as_they_are(tmp_path):
+    (tmp_path / "open").mkdir(mode=0o755)
+    assert make_folder(tmp_path / "open" / "a" / "b").is_dir()
+    assert modes(tmp_path) == {"open": 0o755, "open/a": 0o700, "open/a/b": 0o700}

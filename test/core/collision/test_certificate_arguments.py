@@ -1,0 +1,198 @@
+"""What certificates, checks and kinematics are asked for is checked at their doors."""
+
+import math
+
+import numpy as np
+import pytest
+from collision_cells import at, body, box, free_body, make_cell, place, sphere
+from frozendict import frozendict
+
+from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.cell.robot import PlanningGroup, Robot
+from robot_cell_planner.cell.value import MAX_JOINT_VALUE
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.engine import distance_error
+from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.motions.curves import PolynomialMotion
+from robot_cell_planner.collision.path_certificates import certify_path, certify_trajectory
+from robot_cell_planner.errors import InvalidRequestError, JointLimitError
+from robot_cell_planner.kinematics.differential import jacobians
+from robot_cell_planner.kinematics.forward import forward_batch
+from robot_cell_planner.planning.path_jobs import check_joint_path
+from robot_cell_planner.planning.request import Goals
+
+BAD = [math.nan, math.inf, -math.inf, 1e16, -1e16, 1e300, 1.01 * MAX_JOINT_VALUE]
+RADIUS = 0.05
+
+
+def slide(wall=0.5):
+    """A ball on a slide along x from -pi to pi m, and a wall across its way."""
+    cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", box(0.02, 1.0, 1.0)),))
+    return cell, place(cell.default_state(), "wall", at(wall))
+
+
+def spindle_driven(pitch=0.01):
+    """A ball on an arm that turns about z, moved along the arm by a spindle that turns without limits."""
+    joints = {
+        "turn": Joint("turn", JointKind.REVOLUTE, "base", "beam", Pose(), (0.0, 0.0, 1.0), JointLimits(-3.0, 3.0)),
+        "spindle": Joint("spindle", JointKind.CONTINUOUS, "beam", "screw", Pose(), (1.0, 0.0, 0.0), JointLimits()),
+        "nut": Joint(
+            "nut", JointKind.PRISMATIC, "beam", "tip", at(0.5), (1.0, 0.0, 0.0), JointLimits(), Mimic("spindle", pitch)
+        ),
+    }
+    links = {"base": Link("base"), "beam": Link("beam"), "screw": Link("screw")}
+    links["tip"] = Link("tip", collisions=(sphere(RADIUS),))
+    group = PlanningGroup("g", ("turn", "spindle"), base_link="base", tip_link="tip")
+    robot = Robot("r", Mechanism("m", frozendict(links), frozendict(joints)), frozendict({"g": group}))
+    cell = make_cell((robot,), (), (body("wall", sphere(RADIUS)),))
+    return cell, place(cell.default_state(), "wall", at(0.0, 0.5))
+
+
+@pytest.mark.parametrize("value", BAD)
+def test_every_door_refuses_values_that_are_none(value):
+    cell, state = slide()
+    checker = CollisionChecker(cell, state)
+    certifier = MotionCertifier(checker)
+    good, bad = np.zeros(1), np.array([value])
+    (variable,) = checker.variables
+    curve = PolynomialMotion(np.array([0.0, 1.0]), np.array([[[0.0], [value]]]))
+    for ask in (
+        lambda: certifier.quickly_free(good, bad),
+        lambda: certifier.quickly_free(bad, good),
+        lambda: certifier.certify(good, bad),
+        lambda: certifier.certify(bad, bad),
+        lambda: certifier.certify_curve(curve),
+        lambda: certify_path(certifier, np.array([good, bad])),
+        lambda: checker.in_collision(bad),
+        lambda: checker.in_collision_batch(np.array([bad])),
+        lambda: checker.distance(bad),
+        lambda: checker.motion_in_collision(good, bad, 0.1),
+        lambda: checker.closest_of(np.array([good, bad])),
+        lambda: forward_batch(cell, state, "slider", (variable,), np.array([bad])),
+        lambda: jacobians(cell, state, frame="slider", configurations=np.array([bad])),
+        lambda: check_joint_path(cell, state, (variable,), np.array([good, bad])),
+        lambda: Goals(joint_goals=({variable: value},)),
+    ):
+        with pytest.raises((InvalidRequestError, JointLimitError)):
+            ask()
+    with pytest.raises(ValueError, match=f"joint {variable} is"):
+        state.with_configuration({variable: value})
+
+
+@pytest.mark.parametrize("margin", [math.nan, math.inf, -1e-9, -0.01, 11.0])
+def test_margins_are_checked(margin):
+    """A negative one would make a motion free that ends within the wall."""
+    certifier = MotionCertifier(CollisionChecker(*slide()))
+    for ask in (certifier.quickly_free, certifier.certify):
+        with pytest.raises(InvalidRequestError, match="margin"):
+            ask(np.zeros(1), np.array([0.44]), margin)
+
+
+def test_shapes_are_checked():
+    certifier = MotionCertifier(CollisionChecker(*slide()))
+    for start, end in ((np.zeros(2), np.zeros(2)), (np.zeros((1, 1)), np.zeros(1)), (0.0, np.zeros(1)), ("a", "b")):
+        for ask in (certifier.quickly_free, certifier.certify):
+            with pytest.raises(InvalidRequestError):
+                ask(start, end)
+
+
+def test_beyond_the_limits_of_a_slide_balls_cannot_tell():
+    """What is known of what it carries holds within them."""
+    certifier = MotionCertifier(CollisionChecker(*slide(-1.0)))
+    assert certifier.quickly_free(np.zeros(1), np.array([3.1]))
+    assert not certifier.quickly_free(np.zeros(1), np.array([3.2]))
+
+
+def through_the_wall(breaks, coefficients):
+    """A curve by both doors, whose certificate nobody may get."""
+    certifier = MotionCertifier(CollisionChecker(*slide()))
+    breaks, coefficients = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
+    with pytest.raises(InvalidRequestError):
+        certifier.certify_curve(PolynomialMotion(breaks, coefficients))
+    with pytest.raises(InvalidRequestError):
+        certify_trajectory(certifier, breaks, coefficients)
+
+
+@pytest.mark.parametrize("breaks", [[1.0, 0.0], [0.0, math.nan], [0.0, math.inf], [0.0], []])
+def test_breaks_ascend(breaks):
+    """A piece of negative length has negative intervals, which nothing collides in."""
+    through_the_wall(breaks, [[[0.0], [1.0]]])
+
+
+def test_breaks_ascend_from_piece_to_piece():
+    through_the_wall([0.0, 1.0, 0.5], [[[0.0], [1.0]], [[1.0], [1.0]]])
+
+
+def test_a_curve_does_not_jump():
+    """Both pieces are free, the wall is between them."""
+    through_the_wall([0.0, 1.0, 2.0], [[[0.0], [0.1]], [[0.9], [0.1]]])
+
+
+def quintic(start, end):
+    """Coefficients (1, 6, 1) of the quintic of one second from rest to rest."""
+    way = end - start
+    return np.array([[[start], [0.0], [0.0], [10.0 * way], [-15.0 * way], [6.0 * way]]])
+
+
+def test_a_quintic_may_end_at_the_limit_of_a_slide():
+    cell, state = slide(-1.0)
+    certifier = MotionCertifier(CollisionChecker(cell, state))
+    (limits,) = (cell.variables[name].limits for name in certifier.checker.variables)
+    breaks = np.array([0.0, 1.0])
+    found = certifier.certify_curve(PolynomialMotion(breaks, quintic(0.0, limits.upper)))
+    assert found.verdict is Verdict.FREE
+    assert certify_trajectory(certifier, breaks, quintic(limits.upper, 0.2)).verdict is Verdict.FREE
+    for beyond in (2e-6, 1e-3, 1.0):
+        with pytest.raises(JointLimitError):
+            certifier.certify_curve(PolynomialMotion(breaks, quintic(0.0, limits.upper + beyond)))
+    # Within limits at both ends, and beyond them in between.
+    over = np.array([[[3.0], [1.0], [-1.0]]])
+    with pytest.raises(JointLimitError):
+        certifier.certify_curve(PolynomialMotion(breaks, over))
+
+
+def test_what_a_spindle_moves_is_proven():
+    """A slide that mimics a joint without limits has a bounded reach for some turns; beyond nothing is proven."""
+    certifier = MotionCertifier(CollisionChecker(*spindle_driven()))
+    clear = np.array([-1.0, 0.0]), np.array([0.5, 6.0])
+    assert certifier.certify(*clear).verdict is Verdict.FREE
+    assert certifier.quickly_free(*clear)
+    # 0.5 m + 0.01 m per rad: the ball meets the wall at the end of the turn where it is not drawn in.
+    assert certifier.certify(np.array([0.0, 0.0]), np.array([1.57, 0.0])).verdict is Verdict.COLLIDING
+    assert certifier.certify(np.array([0.0, 40.0]), np.array([1.57, 40.0])).verdict is Verdict.FREE
+    with pytest.raises(JointLimitError):
+        certifier.certify(np.array([0.0, 0.0]), np.array([0.0, 60.0]))
+    assert not certifier.quickly_free(np.array([0.0, 0.0]), np.array([0.0, 60.0]))
+
+
+def test_angles_of_many_turns_are_certified_rightly():
+    """At the bound on joint values a certificate says what it says a whole number of turns before."""
+    joint = Joint("j", JointKind.CONTINUOUS, "base", "tip", Pose(), (0.0, 0.0, 1.0), JointLimits())
+    links = {"base": Link("base"), "tip": Link("tip", collisions=(sphere(RADIUS, at(0.8)),))}
+    robot = Robot("r", Mechanism("m", frozendict(links), frozendict({"j": joint})))
+    cell = make_cell((robot,), (), (body("wall", sphere(RADIUS)),))
+    certifier = MotionCertifier(CollisionChecker(cell, place(cell.default_state(), "wall", at(0.8))))
+    turns = 2.0 * math.pi * math.floor(MAX_JOINT_VALUE / (2.0 * math.pi) - 1.0)
+    for way in (-1.0, 1.0):
+        for low, high, verdict in ((0.2, 2.0, Verdict.FREE), (0.05, 0.2, Verdict.COLLIDING)):
+            found = certifier.certify(np.array([way * (turns + low)]), np.array([way * (turns + high)]))
+            assert found.verdict is verdict
+
+
+def test_distances_are_right_to_what_is_allowed_for():
+    """Coal's distances of boxes far away against those of their corners and faces, which are known on paper."""
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        away = 10.0 ** random.uniform(-3.0, 1.0)
+        sizes = random.uniform(0.02, 1.0, 3).tolist()
+        cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("block", box(*sizes)),))
+        direction = random.normal(size=3)
+        direction /= np.linalg.norm(direction)
+        outside = np.maximum(np.abs(direction * 100.0) - 0.5 * np.array(sizes), 0.0) * np.sign(direction)
+        # A point whose nearest point of the block is at `away` from it.
+        nearest = 0.5 * np.array(sizes) * np.sign(direction)
+        point = nearest + (away + RADIUS) * outside / np.linalg.norm(outside)
+        state = place(cell.default_state(), "block", at(*(-point).tolist()))
+        found = CollisionChecker(cell, state).distance(np.zeros(1)).distance
+        assert abs(found - away) <= distance_error(away)

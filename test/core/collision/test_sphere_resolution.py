@@ -1,0 +1,123 @@
+"""Spheres of large objects are coarser: their number is bounded, they hold the object, and a warning says so."""
+
+import numpy as np
+import pytest
+from collision_cells import at, body, box, make_cell, working_cell
+
+from robot_cell_planner.cell.geometry import Box, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.cell.state import BodyState
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.solids import solids
+from robot_cell_planner.collision.spheres import resolution
+from robot_cell_planner.collision.spheres.cover import prove
+from robot_cell_planner.collision.spheres.polytopes import polytope_around
+from robot_cell_planner.collision.spheres.report import cover_cell
+from robot_cell_planner.collision.spheres.resolution import (
+    MAX_PROTRUSION,
+    estimated_spheres,
+    object_spheres,
+)
+from robot_cell_planner.kinematics.transforms import world_pose
+
+FINE = 0.007
+LIMIT = 1_016  # spheres of an object of one solid, as docs/certified_motions.md says
+SHEET, PANEL = (0.4, 0.4, 0.002), (2.5, 1.25, 0.005)
+
+
+def mesh(size, use):
+    """The triangles of a box."""
+    signs = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    faces = [triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))]
+    vertices = tuple(tuple(s * length for s, length in zip(row, size, strict=True)) for row in signs)
+    return Triangles(vertices, tuple(faces), use)
+
+
+GEOMETRIES = {
+    "sheet": Box(SHEET),
+    "sheet as a hull": mesh(SHEET, MeshUse.HULL),
+    "sheet as triangles": mesh(SHEET, MeshUse.EXACT),
+    "panel": Box(PANEL),
+    "panel as a hull": mesh(PANEL, MeshUse.HULL),
+    "panel as triangles": mesh(PANEL, MeshUse.EXACT),
+}
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_a_panel_has_few_spheres_and_they_hold_it(name):
+    (solid,) = solids(GEOMETRIES[name])
+    found = object_spheres((Shape(GEOMETRIES[name]),), FINE)
+    assert estimated_spheres((solid,), FINE) > 2 * LIMIT
+    assert 1 < len(found.balls) <= LIMIT
+    assert FINE < found.protrusion <= MAX_PROTRUSION
+    assert prove(polytope_around(solid), found.balls, found.protrusion) is not None
+    warning = found.warning("panel")
+    assert "panel" in warning
+    assert f"{1000.0 * found.protrusion:.0f} mm" in warning
+
+
+SHAPES = {
+    "cube": Box((0.3, 0.3, 0.3)),
+    "bar": Box((0.5, 0.04, 0.04)),
+    "plate": Box((0.2, 0.2, 0.02)),
+    "sheet": Box((0.2, 0.2, 0.002)),
+    "cylinder": Cylinder(0.06, 0.4),
+    "cone": Cone(0.06, 0.15),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_objects_of_usual_size_keep_the_requested_resolution_and_the_estimate_is_on_the_safe_side(name):
+    found = object_spheres((Shape(SHAPES[name]),), FINE)
+    assert not found.is_coarser
+    assert found.warning(name) == ""
+    assert len(found.balls) <= found.estimated <= LIMIT
+
+
+def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
+    shapes = (Shape(Box((10.0, 8.0, 0.01)), at(1.0, rpy=(0.3, 0.2, 0.1))), Shape(Sphere(2.0), at(-4.0)))
+    found = object_spheres(shapes, FINE)
+    assert found.enclosed
+    ((x, y, z, radius),) = found.balls
+    corners = 0.5 * np.array([(a * 10.0, b * 8.0, c * 0.01) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)])
+    placed = corners @ shapes[0].pose.matrix[:3, :3].T + shapes[0].pose.matrix[:3, 3]
+    assert np.linalg.norm(placed - (x, y, z), axis=1).max() <= radius
+    assert np.linalg.norm(np.array((-4.0, 0.0, 0.0)) - (x, y, z)) + 2.0 <= radius
+    assert "one sphere" in found.warning("roof")
+
+
+def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkeypatch):
+    """The bound on the work of each solid holds whatever was estimated."""
+    monkeypatch.setattr(resolution, "estimated_spheres", lambda parts, protrusion: 1)
+    monkeypatch.setattr("robot_cell_planner.collision.spheres.cover.MAX_BALLS", 60)
+    found = object_spheres((Shape(Box((0.21, 0.2, 0.1))),), 0.0071)
+    assert found.is_coarser
+    assert len(found.balls) <= 60
+
+
+def test_the_report_of_a_cell_names_what_is_coarser():
+    cell = make_cell(bodies=(body("plank", box(2.0, 1.0, 0.02)), body("brick", box(0.2, 0.1, 0.1))))
+    (warning,) = cover_cell(cell).warnings
+    assert "plank" in warning
+
+
+@pytest.mark.parametrize(("size", "one"), [((3.0, 2.0, 0.01), False), ((12.0, 9.0, 0.01), True)])
+def test_what_spheres_cannot_resolve_is_decided_by_exact_distances(size, one):
+    """A panel that the last joint of an arm turns by little, 20 mm beside another one and within it."""
+    panel, roof = body("panel", box(*size)), body("roof", box(0.5, 0.5, 0.01))
+    cell, state = working_cell((panel, roof))
+    links = tuple(cell.robots["arm"].mechanism.links)
+    state = state.with_body("panel", BodyState(at(0.0, 0.0, 3.0), attached_to="link6", touch_links=links))
+    panel_pose = world_pose(cell, state, "panel")
+    for height, verdict in ((0.03, Verdict.FREE), (0.005, Verdict.COLLIDING)):
+        where = state.with_body("roof", BodyState(panel_pose @ at(0.2, 0.1, height)))
+        certifier = MotionCertifier(CollisionChecker(cell, where, ("joint6",)))
+        start = certifier.checker.default
+        end = start + 0.002
+        assert not certifier.quickly_free(start, end)
+        found = certifier.certify(start, end)
+        assert found.verdict is verdict, found
+        assert found.exact_states > 0
+        assert any("panel" in warning for warning in found.warnings)
+        assert any("one sphere" in warning for warning in found.warnings) is one

@@ -1,0 +1,85 @@
+"""Timing of paths in a cell: whatever path and options it gets, a valid trajectory or a named error comes of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import InvalidRequestError, RobotCellError
+from robot_cell_planner.planning.path_timing import PathTiming, time_joint_path
+from robot_cell_planner.planning.request import PlanningOptions
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
+
+CELL, STATE = load_cell(Path(__file__).parents[3] / "config/demo/cell.yaml")
+NAMES = tuple(CELL.group().variables)
+HERE = np.array([STATE.configuration[name] for name in NAMES])
+PATHS = {
+    "one point": HERE[None],
+    "the same point twice": np.stack([HERE, HERE]),
+    "a point that is nearly the same": np.stack([HERE, HERE + 1e-11]),
+    "two points": np.stack([HERE, HERE + 0.05]),
+    "there and back": np.stack([HERE, HERE + 0.05, HERE]),
+    "no point": np.zeros((0, len(HERE))),
+    "not a number": np.stack([HERE, HERE * np.nan]),
+    "huge": np.stack([HERE, HERE + 1e300]),
+}
+OPTIONS = (
+    {},
+    {"tool_speed": 0.1},
+    {"tool_speed": 1e-300},
+    {"limit_effort": True},
+    {"start_velocity": {NAMES[0]: 0.1}},
+    {"end_velocity": {NAMES[0]: 0.1}},
+    {"start_velocity": {NAMES[0]: np.inf}},
+    {"period": 1e-4},
+    {"period": 10.0},
+    {"velocity_scale": 1e-300},
+    {"jerk_scale": 1e-12},
+    {"blend_tolerance": 1e-300},
+    {"blend_tolerance": 1e300},
+)
+
+
+def timed(path, stops=(), **options):
+    return time_joint_path(CELL, STATE, PathTiming(NAMES, path, TimingOptions(**options), PlanningOptions(), stops))
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_path_gets_a_valid_trajectory_or_a_named_error(method, options):
+    for name, path in PATHS.items():
+        try:
+            found = timed(path, method=method, **options)
+        except RobotCellError:
+            continue
+        assert found.report.valid, name
+        np.testing.assert_allclose(found.trajectory.positions[0], path[0], atol=1e-9)
+        np.testing.assert_allclose(found.trajectory.positions[-1], path[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", Method)
+def test_one_point_is_a_trajectory_that_stays_there(method):
+    found = timed(HERE[None], method=method)
+    assert found.report.valid
+    assert found.trajectory.duration == 0.0
+    np.testing.assert_array_equal(found.trajectory.positions, HERE[None])
+
+
+def test_samples_that_turn_back_are_told_with_a_warning_unless_they_are_named():
+    share = np.sin(np.linspace(0.0, 2.0 * np.pi, 301))[:, None]
+    path = HERE + 0.1 * share * np.eye(len(HERE))[0]
+    found = timed(path, method=Method.FOLLOW_SAMPLES)
+    assert found.report.valid
+    assert any("2 of its samples, first at sample 75" in text for text in found.report.warnings)
+    named = timed(path, stops=(75, 225), method=Method.FOLLOW_SAMPLES)
+    assert not any("turns sharply" in text for text in named.report.warnings)
+    assert named.trajectory.duration == found.trajectory.duration
+
+
+def test_stops_that_make_no_sense_are_refused():
+    path = np.stack([HERE, HERE + 0.05])
+    with pytest.raises(InvalidRequestError, match="a stop is not one of the 2 samples"):
+        timed(path, stops=(2,), method=Method.FOLLOW_SAMPLES)
+    with pytest.raises(InvalidRequestError, match="stops are for samples"):
+        timed(path, stops=(1,), method=Method.SMOOTH)

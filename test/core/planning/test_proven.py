@@ -1,0 +1,180 @@
+"""What plans call proven is the fraction of all of their path whose segments have a certificate, and nothing else."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from planning_cells import gantry, scissors, spinner, wall_with_gap
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motions.certifier import MotionCertifier
+from robot_cell_planner.collision.rules import CollisionOptions
+from robot_cell_planner.errors import PathInvalidError
+from robot_cell_planner.planning.checks import EXACT_STATES, CountedChecks
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.motion_samples import free_along
+from robot_cell_planner.planning.path_jobs import (
+    PathRequest,
+    PathTool,
+    check_joint_path,
+    measure_joint_path,
+    process_path,
+)
+from robot_cell_planner.planning.plan import percent
+from robot_cell_planner.planning.plan_check import verify_plan
+from robot_cell_planner.planning.plan_file import plan_from_json, plan_to_json
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.watch import Watch
+
+ALONG = np.array([[0.1, -1.0], [0.1, 1.0]])  # of the scissors: through the overlap, lift and plate away
+
+
+def recomputed(cell, state, plan, margin=0.0):
+    """The fraction by certificates of each segment alone, from a certifier of its own."""
+    checker = CollisionChecker(cell, state, plan.variables, options=CollisionOptions(extra_margin=margin))
+    certifier = MotionCertifier(checker)
+    proven = total = 0.0
+    for start, end in pairwise(plan.path):
+        length = float(np.linalg.norm(end - start))
+        total += length
+        within = certifier.within_slides(start, end)
+        proven += length if within and certifier.certify(start, end, enough=EXACT_STATES).free else 0.0
+    return proven / total
+
+
+def colliding(cell, state, variables, path, count=2001):
+    """Indices of the segments of a path on which coal finds a collision."""
+    checker = CollisionChecker(cell, state, variables)
+    return [
+        index
+        for index, (a, b) in enumerate(pairwise(path))
+        if checker.in_collision_batch(a + np.linspace(0.0, 1.0, count)[:, None] * (b - a)).any()
+    ]
+
+
+def plan_to(cell, state, goal, **options):
+    return plan_motion(
+        cell, state, MotionRequest(Goals(joint_goals=(goal,)), options=PlanningOptions(**options), timing=None)
+    )
+
+
+CELLS = {
+    "gap": (wall_with_gap, {}, {"x": 0.8, "y": 0.0}),
+    "escape": (wall_with_gap, {"x": -0.095}, {"x": -0.8, "y": 0.3}),
+    "beyond limits": (wall_with_gap, {"y": 1.004}, {"x": -0.5, "y": 0.5}),
+    "fingers": (scissors, {}, {"lift": 0.3, "turn": -0.15}),
+    "fingers on the plate": (lambda: scissors(0.005), {"lift": 0.0, "turn": -1.0}, {"lift": 0.0, "turn": -0.1}),
+}
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.001])
+@pytest.mark.parametrize("name", CELLS)
+def test_proven_is_what_certificates_say(name, margin):
+    make, values, goal = CELLS[name]
+    cell, state = make()
+    state = state.with_configuration(values)
+    if name == "fingers on the plate" and margin:
+        pytest.skip("the plate is nearer than that")
+    plan = plan_to(cell, state, goal, jiggle=0.02, extra_margin=margin)
+    assert plan.proven == recomputed(cell, state, plan, margin)
+    # No certificate covers a segment that collides; a start correction may be one.
+    blocked = colliding(cell, state, plan.variables, plan.path)
+    assert (plan.proven < 1.0) == (name in ("escape", "beyond limits", "fingers on the plate"))
+    assert set(blocked) <= set(range(plan.escape_waypoints))
+    assert verify_plan(cell, state, plan, PlanningOptions(extra_margin=margin)).record.proven == plan.proven
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("options", [{"certify": False}, {"engine": "bullet"}])
+def test_without_certificates_it_is_not_a_number(name, options):
+    make, values, goal = CELLS[name]
+    cell, state = make()
+    plan = plan_to(cell, state.with_configuration(values), goal, jiggle=0.02, **options)
+    assert math.isnan(plan.proven)
+    assert not set(colliding(cell, state, plan.variables, plan.path)) - set(range(plan.escape_waypoints))
+
+
+def test_the_start_correction_counts():
+    cell, state = wall_with_gap()
+    plan = plan_to(cell, state.with_configuration({"x": -0.095}), {"x": -0.8}, jiggle=0.02)
+    lengths = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
+    assert plan.escape_waypoints == 1
+    assert colliding(cell, state, plan.variables, plan.path) == [0]
+    assert plan.proven == pytest.approx(lengths[1:].sum() / lengths.sum())
+    assert plan.proven < 1.0
+
+
+def test_where_nothing_moves_there_is_nothing_to_prove():
+    cell, state = wall_with_gap()
+    assert math.isnan(plan_to(cell, state, {"x": -0.8, "y": 0.0}).proven)
+    # Nor where the robot has no shapes, or the only shapes are ones that its joints do not move.
+    assert math.isnan(plan_to(*spinner(), {"endless": 1.0, "wide": 1.0}).proven)
+
+
+def test_path_tools_say_the_same():
+    cell, state = wall_with_gap()
+    path = np.array([[-0.8, 0.0], [-0.4, 0.65], [0.3, 0.65], [0.8, 0.0]])
+    for tool in (PathTool.SIMPLIFY, PathTool.SHORTCUT, PathTool.TIGHTEN, PathTool.REVERSE):
+        plan = process_path(cell, state, PathRequest(tool, ("x", "y"), (path,)))
+        assert plan.proven == recomputed(cell, state, plan) == 1.0
+        without = PathRequest(tool, ("x", "y"), (path,), options=PlanningOptions(certify=False))
+        assert math.isnan(process_path(cell, state, without).proven)
+    assert math.isnan(measure_joint_path(cell, state, ("x", "y"), path).proven)
+    # A path of which a part collides.
+    through = np.array([[-0.8, 0.0], [-0.3, 0.0], [0.3, 0.0]])
+    found = check_joint_path(cell, state, ("x", "y"), through)
+    assert found.faults
+    assert found.record.proven == pytest.approx(0.5 / 1.1)
+
+
+@pytest.mark.parametrize("options", [{}, {"certify": False}, {"engine": "bullet"}])
+def test_fingers_that_one_variable_drives_together_are_seen(options):
+    """They meet in the middle of a motion, and approach at twice the speed of each."""
+    cell, state = scissors()
+    for resolution in (0.001, 0.003):
+        found = check_joint_path(
+            cell, state, ("lift", "turn"), ALONG, options=PlanningOptions(resolution=resolution, **options)
+        )
+        assert found.faults, resolution
+        assert {found.collisions[0].pair.first, found.collisions[0].pair.second} == {"left", "right"}
+    with pytest.raises(PathInvalidError):
+        process_path(
+            cell,
+            state,
+            PathRequest(PathTool.REVERSE, ("lift", "turn"), (ALONG,), options=PlanningOptions(**options)),
+        )
+
+
+def test_states_along_a_motion_get_the_answers_of_each_alone():
+    """For fingers that approach each other, and one beyond the limits of its slide."""
+    random = np.random.default_rng(3)
+    for make in (scissors, wall_with_gap):
+        cell, state = make()
+        for engine in ("coal", "bullet"):
+            checks = CountedChecks(CollisionChecker(cell, state, engine=engine), Watch(), 10**9)
+            limits = [cell.variables[name].limits for name in checks.checker.variables]
+            low, high = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
+            for _ in range(12):
+                a, b = random.uniform(low, high, (2, len(low)))
+                states = a + np.linspace(0.0, 1.0, 700)[:, None] * (b - a)
+                assert free_along(checks, states).tolist() == checks.batch_free(states).tolist()
+
+
+def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
+    cell, state = wall_with_gap()
+    state = state.with_configuration({"x": -0.095})
+    plan = plan_to(cell, state, {"x": -0.8}, jiggle=0.02)
+    assert verify_plan(cell, state, plan).holds
+    found = verify_plan(cell, state, replace(plan, proven=1.0))
+    assert [error.message for error in found.violations] == ["less of the path is proven free than is said"]
+
+
+def test_plan_files_and_tables_know_what_is_not_a_number():
+    cell, state = gantry()
+    plan = plan_to(cell, state, {"x": 0.5, "y": 0.1}, certify=False)
+    assert b"NaN" not in plan_to_json(plan)
+    assert math.isnan(plan_from_json(plan_to_json(plan)).proven)
+    assert plan_from_json(plan_to_json(replace(plan, proven=0.25))).proven == 0.25
+    assert [percent(value) for value in (math.nan, 0.0, 0.999, 1.0 - 1e-12)] == ["-", "0", "99", "100"]

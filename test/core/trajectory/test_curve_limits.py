@@ -1,0 +1,138 @@
+"""Limits hold over the whole curve that is streamed, whatever points describe it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.trajectory_limits import cases_of, random_trajectory, seen_of
+from robot_cell_planner.trajectory.curve_limits import slowing
+from robot_cell_planner.trajectory.curves import PolynomialCurve
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.playback import Playback
+from robot_cell_planner.trajectory.trajectory import Trajectory
+from robot_cell_planner.trajectory.validation import Quantity, dense_times, validate
+
+LIMITS = MotionLimits(("joint",), [-2.9], [2.9], [2.09], [4.0], [40.0])
+TRAJECTORIES = 10  # of each kind; benchmarks/trajectory_limits.py has 1,000
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3], ids=["positions", "velocities", "accelerations"])
+def test_exactly_what_is_streamed_within_limits_is_accepted(kind):
+    rng = np.random.default_rng(kind)
+    for _ in range(TRAJECTORIES):
+        trajectory = random_trajectory(rng, kind)
+        seen = seen_of(trajectory)
+        # No step from one command to the next either: the acceleration is continuous.
+        assert seen.difference <= 1.0 + 1e-6
+        for limits, accepted in cases_of(seen):
+            assert validate(trajectory, limits).valid is accepted
+
+
+@pytest.mark.parametrize("way, duration", [(0.3, 0.02), (0.6, 0.2)])
+@pytest.mark.parametrize("kinds", [1, 2, 3])
+def test_points_that_stand_still_do_not_hide_what_is_between(way, duration, kinds):
+    """0.3 rad in 0.02 s from rest to rest is 22.5 rad/s and more in between."""
+    rows = [np.array([[0.0], [way]]), np.zeros((2, 1)), np.zeros((2, 1))][:kinds]
+    report = validate(Trajectory(("joint",), [0.0, duration], *rows), LIMITS, find_all=True)
+    broken = {found.quantity: found for found in report.violations}
+    assert set(broken) >= {Quantity.VELOCITY, Quantity.ACCELERATION, Quantity.JERK}
+    # The polynomial of degree 5 from rest to rest is fastest in the middle, with 15/8 of the mean velocity.
+    assert broken[Quantity.VELOCITY].value == pytest.approx(15.0 / 8.0 * way / duration)
+    assert broken[Quantity.VELOCITY].time == pytest.approx(0.5 * duration)
+    assert broken[Quantity.JERK].value == pytest.approx(60.0 * way / duration**3)
+
+
+def test_a_position_beyond_its_limit_between_points_is_found():
+    rows = [np.array([[2.8], [2.8]]), np.array([[1.0], [-1.0]]), np.zeros((2, 1))]
+    report = validate(Trajectory(("joint",), [0.0, 1.0], *rows), LIMITS, at_rest=False)
+    assert [found.quantity for found in report.violations] == [Quantity.POSITION]
+    assert report.violations[0].time == pytest.approx(0.5)
+
+
+def test_an_acceleration_that_ends_in_a_step_is_refused():
+    rows = [np.array([[0.0], [0.1]]), np.zeros((2, 1)), np.array([[0.0], [-1.0]])]
+    report = validate(Trajectory(("joint",), [0.0, 1.0], *rows), LIMITS)
+    assert [found.quantity for found in report.violations] == [Quantity.ACCELERATION]
+    assert validate(Trajectory(("joint",), [0.0, 1.0], *rows), LIMITS, at_rest=False).valid
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([0.01, 0.001]))
+def test_no_joint_moves_further_than_the_step_between_states_that_are_checked(seed, kind, step):
+    trajectory = random_trajectory(np.random.default_rng(seed), kind)
+    times = dense_times(trajectory, step)
+    assert np.abs(np.diff(trajectory.at(times), axis=0)).max() <= step * (1.0 + 1e-6)
+    assert np.isin(trajectory.times, times).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3))
+def test_slowed_by_the_factor_that_it_needs_a_curve_uses_its_limits_and_no_more(seed, kind):
+    trajectory = random_trajectory(np.random.default_rng(seed), kind)
+    limits = MotionLimits(("a", "b"), [-9.0] * 2, [9.0] * 2, [2.0, 3.0], [4.0, 40.0], [40.0, 400.0])
+    factor = float(slowing(trajectory.curve, limits).max())
+    curve = trajectory.curve.stretched(factor)
+    assert slowing(curve, limits).max() == pytest.approx(1.0, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 5), st.integers(0, 3), st.integers(0, 10_000))
+def test_largest_derivatives_are_those_of_dense_sampling(degree, order, seed):
+    rng = np.random.default_rng(seed)
+    breaks = np.concatenate(([0.0], np.cumsum(rng.uniform(0.01, 2.0, 4))))
+    curve = PolynomialCurve(breaks, rng.normal(size=(4, degree + 1, 2)) * 3.0 ** rng.uniform(-3, 3, (4, 1, 2)))
+    largest = curve.largest_derivatives(order)
+    for piece, (first, last) in enumerate(pairwise(breaks.tolist())):
+        times = np.linspace(first, last, 4000)[:-1]
+        seen = np.abs(curve.evaluate(times, order)).max(axis=0)
+        bend = np.abs(curve.evaluate(times, order)).max() + np.ptp(curve.evaluate(times, order), axis=0)
+        assert (seen <= largest[piece] * (1.0 + 1e-9) + 1e-12).all()
+        assert (largest[piece] <= seen + 1e-3 * bend + 1e-9).all()
+
+
+class TestPointsWithoutDerivatives:
+    """What is made of points that lack velocities or accelerations."""
+
+    def test_positions_alone_are_met_from_rest_to_rest_without_a_step(self):
+        times, positions = np.array([0.0, 0.4, 0.7, 1.5]), np.array([[0.0], [0.3], [0.5], [0.2]])
+        trajectory = Trajectory(("joint",), times, positions)
+        np.testing.assert_allclose(trajectory.at(times), positions, atol=1e-12)
+        for order in (1, 2):
+            assert np.abs(trajectory.at([0.0, 1.5], order)).max() < 1e-9
+            beside = [trajectory.at(times[1:-1] + side, order) for side in (-1e-9, 1e-9)]
+            np.testing.assert_allclose(*beside, atol=1e-5)
+
+    def test_a_dwell_stays_where_it_is(self):
+        positions = np.array([[0.0, 0.0], [0.5, 0.1], [0.5, 0.1], [0.0, 0.3]])
+        trajectory = Trajectory(("a", "b"), np.array([0.0, 1.0, 2.0, 3.0]), positions)
+        np.testing.assert_allclose(trajectory.at(np.linspace(1.0, 2.0, 50)), np.tile(positions[1], (50, 1)), atol=1e-12)
+        moving = Trajectory(("a", "b"), trajectory.times, positions, np.zeros((4, 2)))
+        np.testing.assert_allclose(moving.at(np.linspace(1.0, 2.0, 50)), np.tile(positions[1], (50, 1)), atol=1e-12)
+
+    @pytest.mark.parametrize("kinds", [1, 2])
+    def test_dense_points_of_a_smooth_motion_give_that_motion(self, kinds):
+        times = np.linspace(0.0, 2.0, 401)
+        exact = PolynomialCurve(
+            np.array([0.0, 2.0]), np.array([0, 0, 0, 10, -15, 6])[None, :, None] * 0.5 ** np.arange(6)[None, :, None]
+        )
+        rows = [exact.evaluate(times, order) for order in range(kinds)]
+        trajectory = Trajectory(("joint",), times, *rows)
+        asked = np.linspace(0.0, 2.0, 3001)[1:-1]
+        for order, tolerance in enumerate((1e-9, 1e-6, 2e-3)):
+            np.testing.assert_allclose(trajectory.at(asked, order), exact.evaluate(asked, order), atol=tolerance)
+
+    def test_completed_it_is_the_same_curve(self):
+        rng = np.random.default_rng(3)
+        for kind in (1, 2, 3):
+            trajectory = random_trajectory(rng, kind)
+            whole = trajectory.completed()
+            assert whole.accelerations is not None
+            assert np.array_equal(whole.curve.coefficients, trajectory.curve.coefficients)
+
+    def test_after_its_end_the_playback_stands(self):
+        sample = Playback(random_trajectory(np.random.default_rng(1), 1), 0.0).sample(100.0)
+        assert not sample.velocities.any()
+        assert not sample.accelerations.any()

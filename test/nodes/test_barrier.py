@@ -1,0 +1,202 @@
+"""Every callback of every node passes the barrier: whatever it raises is reported, and the node goes on."""
+
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Pose
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy.action import ActionClient
+from rclpy.qos import qos_profile_parameters
+from rclpy.task import Future
+from running import DEMO, MODULES, RunningNode
+from std_msgs.msg import UInt8
+
+from robot_cell_planner import action, msg, srv
+from robot_cell_planner.errors import InternalError, InvalidRequestError, LimitExceededError
+from robot_cell_planner.nodes import node as node_module
+from robot_cell_planner.nodes.barrier import BarrierExecutor, NodeEndsError
+from robot_cell_planner.nodes.conversions.basic import error_from_message
+from robot_cell_planner.nodes.node import CellNode, reliable
+
+# All that rclpy calls on its own, raises when it has done its work.
+RAISING = """
+import functools, rclpy.node
+def raising(create, place):
+    def made(self, *arguments, **keywords):
+        arguments, work = list(arguments), arguments[place]
+        def callback(*values):
+            work(*values)
+            raise ValueError("injected")
+        arguments[place] = callback
+        return create(self, *arguments, **keywords)
+    return made
+for name, place in (("create_timer", 1), ("create_subscription", 2), ("create_guard_condition", 0)):
+    setattr(rclpy.node.Node, name, raising(getattr(rclpy.node.Node, name), place))
+"""
+
+
+@pytest.fixture(scope="module")
+def raising_nodes(domain, client):
+    parameters = {name: {"cell_file": DEMO} for name in ("scene_node", "simulated_robot_node")}
+    nodes = {name: RunningNode(name, domain, RAISING, **parameters.get(name, {})) for name in MODULES}
+    client.scene()
+    yield nodes
+    for node in nodes.values():
+        node.kill()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_callback_of_a_node_may_raise(raising_nodes, client, name):
+    caller = client.node.create_client(GetParameters, f"{name}/get_parameters", qos_profile=qos_profile_parameters)
+    assert caller.wait_for_service(60.0)
+    answered = threading.Event()
+    seen = threading.Event()
+    caller.call_async(GetParameters.Request(names=["diagnostics_period"])).add_done_callback(lambda _: answered.set())
+    assert answered.wait(60.0)
+    node = raising_nodes[name]
+    for _ in range(600):
+        if "injected" in node.output:
+            break
+        seen.wait(0.1)
+    assert re.search(r"(Timer|Subscription) .* failed: Traceback", node.output), node.output
+    assert node.process.poll() is None
+
+
+def test_nodes_that_raise_still_answer(raising_nodes, client):
+    reply = client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
+    assert not reply.in_collision[0]
+    assert raising_nodes["collision_node"].output.count("Traceback") < 50  # however many callbacks have raised
+
+
+def test_no_node_has_another_executor():
+    sources = (Path(node_module.__file__).parent).rglob("*.py")
+    makers = [path.name for path in sources if re.search(r"\b(Single|Multi)ThreadedExecutor\b", path.read_text())]
+    assert makers == ["barrier.py"]
+
+
+# The parts that somebody waits for, in this process.
+
+
+class Raiser(CellNode):
+    """Services and actions that fail in all ways."""
+
+    def __init__(self):
+        super().__init__("raiser")
+        self.serve(srv.ListPlanners, "unexpected", self._unexpected)
+        self.serve(srv.ForwardKinematics, "not_finite", self._not_finite)
+        self.serve(srv.ForwardKinematics, "not_a_number", self._not_a_number)
+        self.serve_action(action.PlanMotion, "plan", self._plan, self._cancel)
+        self.cancelled = Future()
+        self.numbers = self.create_publisher(UInt8, "numbers", reliable(10))
+
+    async def _unexpected(self, request, response):
+        raise KeyError("x" * 10**7)
+
+    async def _not_finite(self, request, response):
+        response.poses = [_pose(0.0), _pose(float("inf"))]
+
+    async def _not_a_number(self, request, response):
+        response.poses = [_pose("text")]
+
+    async def _plan(self, goal, result):
+        goal.publish_feedback(action.PlanMotion.Feedback())
+        self.send_feedback(goal, action.PlanMotion.Feedback(progress=msg.PlanningFeedback(step=-1)))
+        await self.cancelled
+        result.plan.record.states_checked = -5
+
+    def _cancel(self, goal):
+        self.cancelled.set_result(None)
+        raise ValueError("cannot cancel")
+
+
+def _pose(x):
+    pose = Pose()
+    pose.position.x = x
+    return pose
+
+
+@pytest.fixture(scope="module")
+def raiser(client):
+    node = Raiser()
+    executor = BarrierExecutor(node.faults)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield node
+    executor.shutdown()
+    thread.join(10.0)
+    node.destroy_node()
+
+
+def test_an_unexpected_fault_is_an_error_of_bounded_size(raiser, client):
+    with pytest.raises(InternalError) as caught:
+        client.call(srv.ListPlanners, "unexpected", srv.ListPlanners.Request())
+    assert len(caught.value.message) < 5000
+    assert len(raiser.faults.latest) < 200
+
+
+def test_a_number_that_is_not_finite_is_an_error_that_names_it(raiser, client):
+    with pytest.raises(LimitExceededError, match=r"response.poses\[1\].position.x would be inf"):
+        client.call(srv.ForwardKinematics, "not_finite", srv.ForwardKinematics.Request())
+
+
+def test_what_cannot_be_sent_is_an_error(raiser, client):
+    with pytest.raises(InternalError, match="number is expected"):
+        client.call(srv.ForwardKinematics, "not_a_number", srv.ForwardKinematics.Request())
+
+
+def test_cancelling_that_fails_is_answered(raiser, client):
+    plans = ActionClient(client.node, action.PlanMotion, "plan")
+    assert plans.wait_for_server(30.0)
+    handle = _wait(client.send_goal(plans, action.PlanMotion.Goal()))
+    reply = _wait(handle.cancel_goal_async())
+    assert not reply.goals_canceling
+    found = _wait(handle.get_result_async())
+    assert isinstance(error_from_message(found.result.error), LimitExceededError)
+
+
+def _wait(future):
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(30.0)
+    return future.result()
+
+
+def test_a_message_that_does_not_fit_is_not_published(raiser):
+    before = raiser.faults.count
+    raiser.numbers.publish(UInt8(data=256))
+    assert raiser.faults.count == before + 1
+    raiser.numbers.publish(UInt8(data=np.int64(255)))
+    assert raiser.faults.count == before + 1
+
+
+def test_parameters_that_make_no_sense_are_refused(raiser, client):
+    odd = ParameterMessage(name="use_sim_time", value=ParameterValue(type=77))
+    for kind, name in ((SetParameters, "set_parameters"), (SetParametersAtomically, "set_parameters_atomically")):
+        caller = client.node.create_client(kind, f"raiser/{name}", qos_profile=qos_profile_parameters)
+        assert caller.wait_for_service(30.0)
+        reply = _wait(caller.call_async(kind.Request(parameters=[odd, odd])))
+        results = reply.results if kind is SetParameters else [reply.result]
+        assert len(results) == (2 if kind is SetParameters else 1)
+        assert not any(result.successful for result in results)
+        assert results[0].reason
+
+
+def test_only_a_node_that_gives_up_ends():
+    node = type("Node", (), {"fail": CellNode.fail})()
+    with pytest.raises(NodeEndsError, match="broken"):
+        node.fail(InvalidRequestError("broken"))
+
+
+def test_a_second_node_of_a_name_says_so_and_ends(raising_nodes, domain, client):
+    second = RunningNode("scene_node", domain, cell_file=DEMO)
+    assert second.wait(60) == 1
+    assert second.output.count("\n") == 1, second.output
+    assert f"/scene_node runs already in domain {domain}" in second.output
+    assert raising_nodes["scene_node"].process.poll() is None
+    client.scene()

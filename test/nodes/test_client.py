@@ -1,0 +1,242 @@
+"""The client waits for nobody who has ended, and sends again only what may be sent again."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from robot_cell_planner import srv
+from robot_cell_planner.errors import (
+    CancelledError,
+    InvalidRequestError,
+    OutcomeUnknownError,
+    ServerLostError,
+    ServiceUnavailableError,
+)
+from robot_cell_planner.nodes import client_waits, server_watch
+from robot_cell_planner.nodes.client import CellClient, goal_of
+from robot_cell_planner.nodes.presence import Observed, Presence
+from robot_cell_planner.nodes.server_watch import is_idempotent
+
+PROGRAM = Path(__file__).parent / "stubborn_server.py"
+FOR_EVER = 86_400.0
+CHECK = srv.CheckStates, "collision/check_states", srv.CheckStates.Request()
+CHANGE = srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request()
+STATE = srv.GetState, "scene/get_state", srv.GetState.Request()
+
+
+class Server:
+    """The program, and what it says."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True)
+
+    def wait_for(self, word):
+        for line in self.process.stdout:
+            if line.startswith(word):
+                return
+        raise AssertionError(f"it never said {word!r}")
+
+    def end(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        self.process.communicate()
+
+
+@pytest.fixture
+def server(domain):
+    server = Server()
+    yield server
+    if server.process.poll() is None:
+        server.end(signal.SIGINT)
+
+
+@pytest.fixture
+def client(domain):
+    """A client that has seen no server that was killed before."""
+    with CellClient("test_client", patience=60.0) as client:
+        yield client
+
+
+class Call:
+    """A call in a thread of its own."""
+
+    def __init__(self, function, *arguments, **keywords):
+        self.error = None
+        self._thread = threading.Thread(target=self._run, args=(function, arguments, keywords), daemon=True)
+        self._thread.start()
+
+    def _run(self, function, arguments, keywords):
+        try:
+            function(*arguments, **keywords)
+        except Exception as error:
+            self.error = error
+
+    def wait(self):
+        self._thread.join(200)
+        assert not self._thread.is_alive(), "it waits for ever"
+        return self.error
+
+
+@pytest.fixture
+def no_graph(monkeypatch):
+    """What the graph tells does not count: it tells of a killed process after its lease alone."""
+    monkeypatch.setattr(server_watch, "GRAPH_PATIENCE", float("inf"))
+
+
+@pytest.fixture
+def no_presence(monkeypatch):
+    """As if the server ran on another computer: only the graph tells of it."""
+
+    def find(node):
+        raise LookupError(node)
+
+    monkeypatch.setattr(server_watch, "Observed", find)
+
+
+def plan(client, **keywords):
+    return client.plan_motion(goal_of(named_states=["home"]), **keywords)
+
+
+def test_a_goal_whose_server_is_killed_ends_with_an_error_that_names_it(server, client, no_graph):
+    call = Call(plan, client, timeout=FOR_EVER)
+    server.wait_for("goal")
+    server.end()
+    error = call.wait()
+    assert isinstance(error, ServerLostError)
+    assert "planning/plan_motion" in error.message
+    assert "/stubborn_node" in error.message
+
+
+def test_a_goal_is_lost_although_another_server_has_taken_the_place(server, client, no_graph, monkeypatch):
+    monkeypatch.setattr(client_waits, "LOOK", 1.0)  # the place is taken between two looks
+    call = Call(plan, client, timeout=FOR_EVER)
+    server.wait_for("goal")
+    server.end()
+    other = Server()
+    try:
+        assert isinstance(call.wait(), ServerLostError)
+    finally:
+        other.end()
+
+
+def test_a_server_of_another_computer_that_is_replaced_is_lost(server, client, no_presence):
+    call = Call(plan, client, timeout=FOR_EVER)
+    server.wait_for("goal")
+    server.end(signal.SIGINT)
+    other = Server()
+    try:
+        assert isinstance(call.wait(), ServerLostError)
+    finally:
+        other.end()
+
+
+def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client, monkeypatch):
+    """The result is asked for again, and the one that has taken the server's place says that it knows no such goal."""
+    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.0)
+    monkeypatch.setattr(client_waits, "ENDED", (0, 1, 2, 3, 4, 5, 6))
+    monkeypatch.setattr(server_watch.ServerWatch, "lost", lambda self, ready: False)
+    call = Call(plan, client, timeout=FOR_EVER)
+    server.wait_for("goal")
+    server.end()
+    other = Server()
+    try:
+        error = call.wait()
+        assert isinstance(error, ServerLostError)
+        assert "knows nothing of the goal" in error.message
+    finally:
+        other.end()
+
+
+def test_a_request_that_reads_is_lost_with_its_server(server, client, no_graph):
+    call = Call(client.call, *STATE, timeout=FOR_EVER)
+    server.wait_for("request")
+    server.end()
+    error = call.wait()
+    assert isinstance(error, ServerLostError)
+    assert "/stubborn_node" in error.message
+
+
+def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, client, no_graph):
+    call = Call(client.call, *CHANGE, timeout=FOR_EVER)
+    server.wait_for("request")
+    server.end()
+    error = call.wait()
+    assert isinstance(error, OutcomeUnknownError)
+    assert "scene/get_state" in error.message, "how to find out"
+
+
+def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch):
+    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.3)
+    assert client.call(*CHECK, timeout=FOR_EVER).in_collision == [True]
+
+
+def test_a_change_is_sent_once(server, client, monkeypatch):
+    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.01)
+    with pytest.raises(OutcomeUnknownError, match=r"no reply came within 1\.5 s"):
+        client.call(*CHANGE, timeout=1.5)
+    server.end(signal.SIGINT)
+
+
+def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
+    with pytest.raises(ServiceUnavailableError, match="has not ended in time"):
+        plan(client, timeout=5.0)
+    server.wait_for("cancel")
+
+
+def test_a_client_goes_on_with_the_server_that_takes_the_place(server, client, no_graph, monkeypatch):
+    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.3)
+    client.call(*CHECK, timeout=60.0)
+    for _ in range(2):
+        server.end()
+        server = Server()
+        assert client.call(*CHECK, timeout=60.0).in_collision == [True]
+    server.end()
+
+
+@pytest.mark.parametrize("timeout", [2.0**31, float("inf"), float("nan"), 0.0, -1.0])
+def test_timeouts_are_bounded(client, timeout):
+    for call in (lambda: client.call(*CHECK, timeout=timeout), lambda: plan(client, timeout=timeout)):
+        with pytest.raises(InvalidRequestError, match="86400"):
+            call()
+
+
+def test_what_changes_something_is_not_idempotent():
+    changing = ("apply_changes", "load_cell", "load_state", "save_cell", "undo")
+    assert not any(is_idempotent(f"scene/{name}") for name in changing)
+    assert not is_idempotent("execution/control_motion")
+    assert not is_idempotent("execution/set_servo")
+    assert is_idempotent("kinematics/inverse_kinematics")
+
+
+def test_a_process_that_takes_the_place_of_another_is_not_taken_for_it(domain):
+    name = f"/presence_{os.getpid()}"
+    with pytest.raises(LookupError):
+        Observed(name)
+    first = Presence(name)
+    assert first.held
+    assert not Presence(name).held
+    observed = Observed(name)
+    assert all(observed.lives for _ in range(100)), "it may be asked any number of times"
+    first.close()
+    second = Presence(name)
+    assert second.held
+    assert not observed.lives
+    assert Observed(name).lives
+    second.close()
+
+
+def test_cancelled_goals_are_told_as_such(server, client):
+    from rclpy.action import ActionClient
+
+    from robot_cell_planner import action
+
+    actions = client._made(lambda: ActionClient(client.node, action.PlanMotion, "planning/plan_motion"))
+    assert actions.wait_for_server(60.0)
+    handle = client._wait(client.send_goal(actions, action.PlanMotion.Goal()), 60.0, "goal")
+    client._wait(handle.cancel_goal_async(), 60.0, "cancel")
+    result = client._wait(handle.get_result_async(), 60.0, "result").result
+    assert result.error.code == CancelledError.code

@@ -1,0 +1,109 @@
+"""The stream of commands by itself: nothing is sent any more from the moment on at which it is forbidden."""
+
+import threading
+
+import numpy as np
+import pytest
+import rclpy
+from std_msgs.msg import Bool
+
+from robot_cell_planner.errors import StoppedError
+from robot_cell_planner.nodes.channels import Channel
+from robot_cell_planner.nodes.command_stream import CommandStream
+from robot_cell_planner.nodes.motion_permission import MotionPermission
+from robot_cell_planner.nodes.node import reliable
+from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+RATE = 500.0
+REASON = StoppedError("the emergency stop is pressed", stage="emergency stop")
+
+
+@pytest.fixture
+def node(domain):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    made = rclpy.create_node("stream", context=context)
+    yield made
+    made.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+class Publisher:
+    """Notes the positions that are published. stop_at: forbids commands once so many are."""
+
+    topic_name = "joint_commands"
+
+    def __init__(self, stop_at):
+        self.sent, self.asked, self._stop_at = [], 0, stop_at
+        self.forbidden = threading.Event()
+
+    def publish(self, message):
+        assert not self.forbidden.is_set()
+        self.sent.append(list(message.position))
+
+    def is_forbidden(self, _):
+        if len(self.sent) < self._stop_at:
+            return 0, None
+        self.forbidden.set()
+        return 1, REASON
+
+
+def line(on_end):
+    trajectory = Trajectory(("joint",), np.array([0.0, 10.0]), np.array([[0.0], [1.0]]))
+    return Channel(("joint",), "owner", trajectory, 1.0, PlaybackOptions(), on_end)
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_no_command_follows_once_it_is_forbidden(node, hold):
+    publisher, ended = Publisher(100), threading.Event()
+    clock = node.get_clock()
+    stream = CommandStream(
+        node,
+        publisher,
+        rate=RATE,
+        clock=lambda: clock.now().nanoseconds * 1e-9,
+        hold=hold,
+        forbidden=publisher.is_forbidden,
+    )
+    channel = line(ended.set)
+    stream.start(channel, {})
+    assert ended.wait(60.0)
+    assert channel.failure is REASON
+    with pytest.raises(StoppedError):
+        stream.start(line(ended.set), {})
+    stream.close()
+    assert len(publisher.sent) == 100
+    assert stream.commanded == {}
+
+
+def test_the_emergency_stop_is_seen_while_the_node_is_busy(domain):
+    """No executor spins: who gives commands looks for itself. A stop that is released at once counts, too."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("permission", context=context)
+    changes = []
+    permission = MotionPermission(node, (), changes.append)
+    publisher = node.create_publisher(Bool, "emergency_stop", reliable(10))
+    seen, reason = permission.forbidden(0)
+    assert (seen, reason) == (0, None)
+    pressed = released = False
+    moment = threading.Event()
+    for _ in range(10_000):
+        if publisher.get_subscription_count():
+            publisher.publish(Bool(data=True))
+            publisher.publish(Bool(data=False))
+            break
+        moment.wait(0.01)
+    for _ in range(10_000):
+        times, reason = permission.forbidden(seen)
+        pressed = pressed or (reason is not None and reason.stage == "emergency stop" and times == 1)
+        released = pressed and permission.forbidden(times)[1] is None
+        if released:
+            break
+        moment.wait(0.001)
+    assert pressed
+    assert released
+    assert permission.reason is None
+    node.destroy_node()
+    rclpy.shutdown(context=context)

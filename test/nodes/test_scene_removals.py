@@ -1,0 +1,115 @@
+"""What is told of frames stays true when things leave: tools, bodies and robots, and when nothing is to be loaded."""
+
+import threading
+
+import pytest
+from running import DEMO
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from robot_cell_planner import srv
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.client import CellClient
+from robot_cell_planner.nodes.node import reliable
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = list(CELL.variables)
+
+
+@pytest.fixture(scope="module")
+def scene(start_node, client: CellClient):
+    node = start_node("scene_node", cell_file=DEMO, tf_rate=500.0, view_rate=0.5)
+    start_node("kinematics_node")
+    client.scene()
+    return node
+
+
+@pytest.fixture
+def loaded(client, scene):
+    reload(client)
+    yield
+    assert scene.process.poll() is None, scene.output
+    assert "Traceback" not in scene.output, scene.output
+    assert "failed" not in scene.output, scene.output
+
+
+def reload(client):
+    client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=str(DEMO)))
+
+
+def remove(client, *names):
+    changes = [SceneChange(operation=SceneChange.REMOVE, name=name) for name in names]
+    return client.call(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=changes))
+
+
+class Frames:
+    """Publishes joint states, and keeps the children of the latest /tf."""
+
+    def __init__(self, client):
+        self.children = set()
+        self.come = threading.Condition()
+        self.count = 0
+        self._publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
+        self._subscription = client.node.create_subscription(TFMessage, "/tf", self._listen, reliable(100))
+        self._client = client
+
+    def _listen(self, message):
+        with self.come:
+            self.children = {transform.child_frame_id for transform in message.transforms}
+            self.count += 1
+            self.come.notify_all()
+
+    def after(self, messages):
+        """Children of /tf after that many more messages."""
+        with self.come:
+            until = self.count + messages
+            while self.count < until:
+                joints = JointState(name=JOINTS, position=[STATE.configuration[name] for name in JOINTS])
+                joints.header.stamp = self._client.node.get_clock().now().to_msg()
+                self._publisher.publish(joints)
+                self.come.wait(0.02)
+            return set(self.children)
+
+
+@pytest.fixture(scope="module")
+def frames(client, scene):
+    return Frames(client)
+
+
+def test_a_tool_that_leaves_takes_its_frames_with_it(loaded, frames, client):
+    assert "gripper/left_finger" in frames.after(3)
+    remove(client, "gripper")
+    children = frames.after(10)
+    assert children
+    assert not any(child.startswith("gripper") for child in children)
+    client.call(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
+    assert "gripper/left_finger" in frames.after(10)
+
+
+def test_everything_may_leave(loaded, frames, client):
+    frames.after(3)
+    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    cell = reply.scene.cell
+    carried = {body.name for body in reply.scene.state.state.bodies if body.attached_to}
+    bodies = sorted((body.name for body in cell.bodies), key=lambda name: name not in carried)
+    remove(client, *(frame.name for frame in reversed(cell.frames)), *bodies, "gripper")
+    remove(client, *(robot.name for robot in cell.robots))
+    client.call(srv.GetState, "scene/get_state", srv.GetState.Request())
+    reload(client)
+    assert "gripper/left_finger" in frames.after(10)
+
+
+def test_a_cell_of_nothing_is_not_loaded(loaded, client):
+    for mode in (srv.LoadCell.Request.REPLACE, srv.LoadCell.Request.MERGE):
+        with pytest.raises(InvalidRequestError, match="neither uri nor cell"):
+            client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(mode=mode))
+    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    assert [robot.name for robot in reply.scene.cell.robots] == list(CELL.robots)
+
+
+@pytest.mark.parametrize("name", ["arm", "bin"])
+def test_what_carries_others_stays(loaded, client, name):
+    with pytest.raises(InvalidRequestError, match="carries"):
+        remove(client, name)

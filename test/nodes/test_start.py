@@ -1,0 +1,49 @@
+"""What executables say before they start: help, limits that are too small, folders that cannot be written."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from running import DEMO, MODULES
+
+START = "import sys; sys.argv[0] = {name!r}; from robot_cell_planner.nodes import start; start.{name}()"
+
+
+def run(name, *arguments, limits="", **environment):
+    """Exit status and output of an executable; limits: shell commands that come first."""
+    command = [sys.executable, "-c", START.format(name=name), *arguments]
+    shell = ["sh", "-c", f'{limits}\nexec "$@"', "sh", *command]
+    return subprocess.run(shell, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_help_is_printed_and_nothing_started(name):
+    found = run(name, "--help")
+    assert found.returncode == 0, found.stderr
+    assert f"usage: {name}" in found.stdout
+    assert "diagnostics_period (1.0)" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ("ulimit -n 64", ("64 files", "ulimit -n")),
+        ("ulimit -v 1000000", ("976 MB", "ulimit -v")),
+    ],
+)
+def test_a_limit_that_is_too_small_is_named_in_one_line(limits, words):
+    found = run("planning_node", limits=limits)
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1, found.stderr
+    assert found.stderr.startswith("planning_node: start: ")
+    assert all(word in found.stderr for word in words), found.stderr
+
+
+def test_an_unwritable_home_is_named_and_replaced(domain):
+    """The node starts; that its journal is in no folder ends it again."""
+    parameters = ["--ros-args", "-p", f"cell_file:={DEMO}", "-p", "journal_file:=/proc/none/journal"]
+    found = run("scene_node", *parameters, HOME="/proc", ROS_LOG_DIR="", ROS_HOME="", XDG_CACHE_HOME="")
+    assert "cannot write to /proc/.ros/log, /proc/.cache: logs and caches go to" in found.stderr
+    assert "Traceback" not in found.stderr, found.stderr
+    assert found.returncode == 1
