@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner import msg, srv
@@ -80,7 +81,8 @@ class CollisionNode(CellNode):
         self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
-        self.create_timer(self.parameters["contacts_period"], self._look)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(self.parameters["contacts_period"], self._look, clock=steady)
         self._diagnostics = Diagnostics(self, "collision", self._check)
 
     def _checker(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
 
 from .node import CellNode, reliable
 from .parameters import Parameter
@@ -16,7 +17,8 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 class Diagnostics:
-    """Publishes one status at a steady period. check: gives its level, message and values."""
+    """Publishes one status at a steady period, whether simulated time goes on or not. check: gives its level, message
+    and values."""
 
     def __init__(self, node: CellNode, name: str, check: Check) -> None:
         self._node = node
@@ -24,7 +26,8 @@ class Diagnostics:
         self._check = check
         self._faults = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", reliable(10))
-        node.create_timer(node.parameters["diagnostics_period"], self._publish)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(node.parameters["diagnostics_period"], self._publish, clock=steady)
 
     def _publish(self) -> None:
         level, message, values = self._check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +24,7 @@ from .polled_subscription import PolledSubscription
 
 Array = NDArray[np.float64]
 DEPTH = 20  # commands kept between two looks
+MAX_COMMAND = 1e6  # [m, m/s or rad/s] in a command
 SOURCES = {
     ServoOptions.TWIST: (TwistStamped, "servo/twist"),
     ServoOptions.JOINT_VELOCITY: (JointVelocities, "servo/joint_velocities"),
@@ -88,10 +88,11 @@ class FrameReader:
         """The twist (6,) in the axes of the world.
 
         Raises:
-            InvalidRequestError: a number is not finite.
+            InvalidRequestError: a number is not finite, or beyond MAX_COMMAND.
             UnknownNameError: there is no such frame.
         """
         twist = twist_from_message(message.twist, "servo/twist")
+        _check_size(twist, "servo/twist")
         rotation = self._matrix(message.header.frame_id, positions)[:3, :3]
         return np.concatenate((rotation @ twist[:3], rotation @ twist[3:]))
 
@@ -99,19 +100,29 @@ class FrameReader:
         """The pose (4, 4) in the world.
 
         Raises:
-            InvalidRequestError: it is no pose.
+            InvalidRequestError: it is no pose, or further away than MAX_COMMAND.
             UnknownNameError: there is no such frame.
         """
         pose = pose_from_message(message.pose, "servo/target").matrix
+        _check_size(pose[:3, 3], "servo/target")
         target: Array = self._matrix(message.header.frame_id, positions) @ pose
         return target
+
+
+def _check_size(numbers: Array, field: str) -> None:
+    """Raise InvalidRequestError for numbers beyond MAX_COMMAND."""
+    most = float(np.abs(numbers).max())
+    if not most <= MAX_COMMAND:
+        text = f"{field} has a number of size {most:g}, expected {MAX_COMMAND:g} at most"
+        raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, most, MAX_COMMAND),))
 
 
 def joint_velocities(message: JointVelocities, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:
     """Velocities (dof,) of variables, zero for those left out; joints: what the robot calls them.
 
     Raises:
-        InvalidRequestError: names and numbers do not fit, a name comes twice, a number is not finite.
+        InvalidRequestError: names and numbers do not fit, a name comes twice, a number is not finite, or beyond
+            MAX_COMMAND.
         UnknownNameError: a name that is none of either.
     """
     field = "servo/joint_velocities"
@@ -127,8 +138,8 @@ def joint_velocities(message: JointVelocities, variables: tuple[str, ...], joint
             raise UnknownNameError(text, stage="servo", subjects=(name,))
         if columns[name] in seen:
             raise InvalidRequestError(f"{field} names joint {name} twice", stage="servo", subjects=(name,))
-        if not math.isfinite(value):
-            text = f"{field}: joint {name} is {value}, expected a finite number"
+        if not abs(value) <= MAX_COMMAND:
+            text = f"{field}: joint {name} is {value:g}, expected a number within {MAX_COMMAND:g}"
             raise InvalidRequestError(text, stage="servo", subjects=(name,))
         seen.add(columns[name])
         velocities[columns[name]] = value

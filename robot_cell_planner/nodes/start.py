@@ -40,20 +40,22 @@ def shortage() -> str:
         megabytes, expected = space // 2**20, ADDRESS_SPACE // 2**20
         return f"only {megabytes} MB of address space are allowed, expected {expected} at least: raise `ulimit -v`"
     tasks = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    if tasks >= 0 and os.geteuid() != 0 and (left := tasks - _tasks_of(os.getuid())) < TASKS:
+    if tasks >= 0 and os.getuid() != 0 and (left := tasks - _tasks_of(os.getuid())) < TASKS:
         return f"only {max(left, 0)} more threads may be started, expected {TASKS} at least: raise `ulimit -u`"
     return ""
 
 
 def _tasks_of(user: int) -> int:
-    """Threads that all processes of a user have."""
+    """Threads that all processes of a user have; as the kernel counts them, by the real user."""
     count = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if folder.stat().st_uid == user:
-                count += len(os.listdir(folder / "task"))
+            lines = (folder / "status").read_text().splitlines()
         except OSError:  # it has ended meanwhile
             continue
+        status = dict(line.split(":", 1) for line in lines)
+        if int(status["Uid"].split()[0]) == user:
+            count += int(status["Threads"])
     return count
 
 

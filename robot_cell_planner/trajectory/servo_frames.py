@@ -108,12 +108,12 @@ class FrameServo:
         fastest = float(np.abs(velocities).max(initial=0.0))
         if fastest == 0.0:
             return False
-        probed = positions + PROBE / fastest * velocities
+        probed = positions + PROBE * (velocities / fastest)
         return float(np.linalg.svd(self._jacobians(probed[None])[0][0], compute_uv=False)[-1]) < smallest
 
 
 def _share_of_speed(twist: Array, options: FrameServoOptions) -> float:
-    linear, angular = float(np.linalg.norm(twist[:3])), float(np.linalg.norm(twist[3:]))
+    linear, angular = math.hypot(*twist[:3]), math.hypot(*twist[3:])
     shares = [1.0]
     if linear > 0.0:
         shares.append(options.linear_speed / linear)

@@ -26,9 +26,9 @@ PERIOD = 0.005
 class FakeRobot:
     """Follows joint_commands and publishes joint_states, in the thread of another node's executor.
 
-    stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing.
-    measured: replaces what is measured of a joint. clock_error: of its stamps [s]. commands: all that came, each with
-    its message.
+    stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing. frozen:
+    publish the same message again and again. measured: replaces what is measured of a joint. clock_error: of its
+    stamps [s]. commands: all that came, each with its message.
     """
 
     def __init__(self, node, joints=JOINTS):
@@ -39,6 +39,7 @@ class FakeRobot:
         self.lowest = {}
         self.measured = {}
         self.silent = False
+        self.frozen = False
         self.clock_error = 0.0
         self.commands = []
         self._cycles = threading.Semaphore(0)
@@ -64,7 +65,10 @@ class FakeRobot:
         self._cycles.release()
         if self.silent:
             return
-        message = JointState(name=list(self.joints))
+        if self.frozen:
+            self._publisher.publish(self._last)
+            return
+        self._last = message = JointState(name=list(self.joints))
         message.header.stamp = (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
         message.position = [self.measured.get(name, self.positions[name]) for name in self.joints]
         self._publisher.publish(message)
@@ -107,7 +111,8 @@ class FakeRobot:
 
     def heal(self):
         """As it was made, but where it is."""
-        self.stuck, self.lowest, self.measured, self.silent, self.clock_error = set(), {}, {}, False, 0.0
+        self.stuck, self.lowest, self.measured = set(), {}, {}
+        self.silent, self.frozen, self.clock_error = False, False, 0.0
 
 
 def swing(joints, start, end, duration=0.5, samples=26):

@@ -24,6 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_cell_planner import srv
 from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.errors import StaleStateError
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import BodyModel, Geometry, MotionRequest, SceneChange, Shape
 from robot_cell_planner.nodes.client import goal_of
@@ -207,6 +208,22 @@ def test_joint_states_that_stop(client, robot):
     error = check_error(sent.wait(), "FeedbackLostError", "does not come any more")
     assert error.values[0].value > error.values[0].limit == 1.5
     check_stop(robot)
+
+
+def test_joint_states_that_repeat_the_same_message(client, robot):
+    """As from a driver that has hung: messages go on, with the stamp and the positions of the last one."""
+    sent = begin(client, robot)
+    robot.frozen = True
+    error = check_error(sent.wait(), "FeedbackLostError", "does not come any more")
+    assert error.values[0].value > error.values[0].limit == 1.5
+    check_stop(robot)
+    assert stand(client).result.error.name == "FeedbackLostError"
+    request = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg())
+    request.timeout.nanosec = 100_000_000
+    with pytest.raises(StaleStateError, match="measured joints"):
+        client.call(srv.WaitForState, "scene/wait_for_state", request)
+    robot.frozen = False
+    start_at(client, robot)
 
 
 @pytest.mark.parametrize("value, words", [(math.nan, ("nan", "elbow_joint")), (0.5, ("jumped", "elbow_joint"))])

@@ -22,8 +22,8 @@ def test_garbage_is_answered(cell, name):
     found = Attack(cell, name, SEED).run(REQUESTS)
     assert not found.faults, cell.log(name)
     assert found.requests + found.messages >= REQUESTS
-    assert found.memory[1] - found.memory[0] < MEMORY
-    assert found.descriptors[1] - found.descriptors[0] < 20
+    assert found.usage[-1].memory - found.settled.memory < MEMORY
+    assert found.usage[-1].descriptors - found.settled.descriptors < 20
 
 
 def test_what_is_valid_is_still_answered(cell):

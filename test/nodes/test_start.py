@@ -40,6 +40,21 @@ def test_a_limit_that_is_too_small_is_named_in_one_line(limits, words):
     assert all(word in found.stderr for word in words), found.stderr
 
 
+@pytest.mark.parametrize("allowed", [0, 1, 40])
+def test_a_limit_of_threads_that_is_too_small_is_named_in_one_line(allowed):
+    """The kernel spares root: the check runs as another user, before anything is imported that this one cannot read."""
+    few = (
+        "import os, resource, sys; sys.argv[0] = 'planning_node'; from robot_cell_planner.nodes import start; "
+        f"resource.setrlimit(resource.RLIMIT_NPROC, ({allowed}, {allowed})); "
+        "os.getuid() or os.setresuid(65534, 65534, 65534); start.planning_node()"
+    )
+    found = subprocess.run([sys.executable, "-c", few], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1, found.stderr
+    assert "planning_node: start: only " in found.stderr
+    assert "`ulimit -u`" in found.stderr
+
+
 def test_an_unwritable_home_is_named_and_replaced(domain):
     """The node starts; that its journal is in no folder ends it again."""
     parameters = ["--ros-args", "-p", f"cell_file:={DEMO}", "-p", "journal_file:=/proc/none/journal"]

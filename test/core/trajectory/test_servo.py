@@ -114,9 +114,9 @@ def arm():
     return cell, state, MotionLimits.of([cell.variables[name] for name in group.variables])
 
 
-def frame_servo(arm):
+def frame_servo(arm, options=OPTIONS):
     cell, state, limits = arm
-    servo = FrameServo(cell, state, cell.tip_link(""), limits, OPTIONS)
+    servo = FrameServo(cell, state, cell.tip_link(""), limits, options)
     model = cell_model(cell, state)
     return servo, VelocityFollower(limits, model.values(state, limits.variables))
 
@@ -160,6 +160,22 @@ def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_aw
     back = servo.command(follower.state.positions, -twist)
     assert back.singularity_share == 1.0
     assert np.abs(back.velocities).max() > 0.01
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-300, 1e154, 1e300])
+def test_a_twist_of_any_size_makes_finite_velocities_next_to_a_singularity(arm, size):
+    servo, follower = frame_servo(arm)
+    everywhere = FrameServoOptions(slow_below=1e9)  # every configuration counts as near
+    nearby, _ = frame_servo(arm, everywhere)
+    for axis in range(6):
+        twist = np.zeros(6)
+        twist[axis] = size
+        for each in (servo, nearby):
+            command = each.command(follower.state.positions, twist)
+            assert np.isfinite(command.velocities).all()
+            assert 0.0 <= command.singularity_share <= 1.0
+        if size > 1.0:
+            assert servo.command(follower.state.positions, twist).velocities.any()
 
 
 def test_a_moving_target_is_followed_within_the_stated_error(arm):

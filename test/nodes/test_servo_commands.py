@@ -1,0 +1,53 @@
+"""Commands of servo whose numbers are beyond all measure: refused one by one, so that the session goes on."""
+
+import math
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
+from running import DEMO
+
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.msg import JointVelocities
+from robot_cell_planner.nodes.servo_commands import FrameReader, joint_velocities
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = CELL.group().variables
+HOME = np.array([STATE.configuration[name] for name in JOINTS])
+BEYOND = (1e308, -1e308, 1.7e308, 1e154, 2e6, math.nan, math.inf)
+WITHIN = (1e6, -1.0, 0.0, 1e-308, 5e-324)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return FrameReader(CELL, STATE, JOINTS, "")
+
+
+def twist(value):
+    return TwistStamped(twist=Twist(linear=Vector3(x=value, z=value), angular=Vector3(y=value)))
+
+
+def target(value):
+    return PoseStamped(pose=Pose(position=Point(y=value), orientation=Quaternion(w=1.0)))
+
+
+def velocities(value):
+    return JointVelocities(joint_names=[JOINTS[2]], velocities=[value])
+
+
+@pytest.mark.parametrize("value", BEYOND)
+def test_what_is_beyond_all_measure_is_refused(reader, value):
+    with pytest.raises(InvalidRequestError, match="servo/twist"):
+        reader.twist(twist(value), HOME)
+    with pytest.raises(InvalidRequestError, match="servo/target"):
+        reader.target(target(value), HOME)
+    with pytest.raises(InvalidRequestError, match=JOINTS[2]):
+        joint_velocities(velocities(value), JOINTS, JOINTS)
+
+
+@pytest.mark.parametrize("value", WITHIN)
+def test_what_is_within_is_taken(reader, value):
+    np.testing.assert_array_equal(reader.twist(twist(value), HOME), [value, 0.0, value, 0.0, value, 0.0])
+    assert reader.target(target(value), HOME)[1, 3] == value
+    assert joint_velocities(velocities(value), JOINTS, JOINTS)[2] == value
