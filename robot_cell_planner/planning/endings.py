@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -20,25 +20,46 @@ from ..errors import (
 )
 from ..kinematics.ik_failure import IkFailure
 from ..kinematics.ik_options import IkOptions
+from ..kinematics.ik_problem import IkProblem
 from ..kinematics.inverse import inverse_kinematics
 from ..kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from ..trajectory.limits import Array
-from .finish import bare_plan
-from .job import names_of
+from .cartesian_options import CartesianOptions
+from .finish import Origin, bare_plan
+from .job import Job, names_of
+from .plan import CartesianReport
+from .route import Route
 from .route_points import Edges, Point
 from .space import unit_of
 
-if TYPE_CHECKING:
-    from .follower import Follower
+
+class TrackedPath(Protocol):
+    """What is known of a path that is being followed: the part of an IK tracker that its errors report."""
+
+    job: Job
+    route: Route
+    options: CartesianOptions
+    problem: IkProblem
+    origin: Origin
+    max_jumps: Array
+
+    def note(self, text: str) -> None:
+        """Add a line to the log."""
+
+    def report(self) -> CartesianReport:
+        """How far the path got."""
+
+    def path(self) -> Array:
+        """The configurations (n, dof) that were reached."""
 
 
-def solution_at(follower: Follower, target: Array, waypoint: int, near: Array, free: bool) -> Array:
+def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array, free: bool) -> Array:
     """The solution at a pose (4, 4) that is nearest to a configuration; free: of those that are free of collision.
 
     Raises:
         MPNoIKSolutionError, MPInterpolationInCollisionError: there is none, or none that is valid.
     """
-    job = follower.job
+    job = tracked.job
     state = job.state.with_configuration(dict(zip(job.space.variables, near.tolist(), strict=True)))
 
     def explain(q: Array) -> tuple[str, ...]:
@@ -47,24 +68,24 @@ def solution_at(follower: Follower, target: Array, waypoint: int, near: Array, f
     try:
         valid = job.checks.state_free if free else None
         found = inverse_kinematics(
-            job.cell, state, _as_target(follower, target), job.space.group, IkOptions(max_solutions=1), valid,
+            job.cell, state, _as_target(tracked, target), job.space.group, IkOptions(max_solutions=1), valid,
             explain, job.space.variables,
         )  # fmt: skip
     except AllSolutionsInCollisionError as error:
         text = f"waypoint {waypoint} cannot be reached free of collision: {error.message}"
         kind = MPInterpolationInCollisionError
-        raise ended(follower, kind, text, target, waypoint, error.subjects, error.values) from error
+        raise ended(tracked, kind, text, target, waypoint, error.subjects, error.values) from error
     except InverseKinematicsError as error:
         text = f"no inverse kinematic solution on the way to waypoint {waypoint}: {error.message}"
         names, values = error.subjects, error.values
-        raise ended(follower, MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
+        raise ended(tracked, MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
     return found.best
 
 
-def _as_target(follower: Follower, target: Array) -> FrameTarget | PointAxisTarget:
-    waypoints, frame = follower.route.waypoints, follower.problem.frame
+def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTarget:
+    waypoints, frame = tracked.route.waypoints, tracked.problem.frame
     tolerance = waypoints.tolerance_position * waypoints.native_scale
-    if not follower.route.axis_only:
+    if not tracked.route.axis_only:
         return FrameTarget(
             pose=Pose.from_matrix(target),
             mode=TargetMode.FRAME,
@@ -84,50 +105,50 @@ def _as_target(follower: Follower, target: Array) -> FrameTarget | PointAxisTarg
     )
 
 
-def blocked_motion(follower: Follower, point: Point, q: Array) -> PlanningError:
+def blocked_motion(tracked: TrackedPath, point: Point, q: Array) -> PlanningError:
     """The error for a motion to a point that collides at q (dof,)."""
-    waypoint = follower.route.pieces[point.piece].waypoint
-    found = follower.job.checks.checker.report(q)
+    waypoint = tracked.route.pieces[point.piece].waypoint
+    found = tracked.job.checks.checker.report(q)
     text = f"the motion to waypoint {waypoint} is in collision: {found}"
     values = tuple(Value(f"{p.first} - {p.second}", p.distance, p.margin, "m") for p in found.pairs)
-    target = follower.route.pose(point.piece, point.share)
+    target = tracked.route.pose(point.piece, point.share)
     kind = MPInterpolationInCollisionError
-    return ended(follower, kind, text, target, waypoint, names_of(found.pairs), values, pairs=found.pairs)
+    return ended(tracked, kind, text, target, waypoint, names_of(found.pairs), values, pairs=found.pairs)
 
 
-def off_the_route(follower: Follower, edge: Edges, distance: float, angle: float) -> PlanningError:
+def off_the_route(tracked: TrackedPath, edge: Edges, distance: float, angle: float) -> PlanningError:
     """The error for a motion of the narrowest spacing that leaves the route by too much, by a distance [m] and an angle
     [rad]."""
-    options, number, end = follower.options, int(edge.pieces[0]), float(edge.ends[0])
-    piece = follower.route.pieces[number]
+    options, number, end = tracked.options, int(edge.pieces[0]), float(edge.ends[0])
+    piece = tracked.route.pieces[number]
     text = f"the frame leaves the way to waypoint {piece.waypoint} between points of the narrowest spacing"
     values = (
         Value("deviation", distance, options.max_deviation or None, "m"),
         Value("deviation angle", angle, options.max_deviation_angle or None, "rad"),
     )
-    target = follower.route.pose(number, end)
-    return ended(follower, MPMaxJumpError, text, target, piece.waypoint, (follower.problem.frame,), values)
+    target = tracked.route.pose(number, end)
+    return ended(tracked, MPMaxJumpError, text, target, piece.waypoint, (tracked.problem.frame,), values)
 
 
-def joint_jump(follower: Follower, q: Array, found: Array, piece: int, share: float) -> PlanningError:
+def joint_jump(tracked: TrackedPath, q: Array, found: Array, piece: int, share: float) -> PlanningError:
     """The error for joints that would jump from q (dof,) on the way to a share of a piece."""
-    waypoint = follower.route.pieces[piece].waypoint
+    waypoint = tracked.route.pieces[piece].waypoint
     jumps = np.abs(found - q)
-    worst = int(np.argmax(jumps / follower.max_jumps))
-    variable = follower.job.space.definitions[worst]
+    worst = int(np.argmax(jumps / tracked.max_jumps))
+    variable = tracked.job.space.definitions[worst]
     text = f"joint {variable.name} would jump on the way to waypoint {waypoint}"
-    limit, unit = float(follower.max_jumps[worst]), unit_of(variable)
+    limit, unit = float(tracked.max_jumps[worst]), unit_of(variable)
     values = (
         Value(f"jump of {variable.name}", float(jumps[worst]), limit if np.isfinite(limit) else None, unit),
         Value("from", float(q[worst]), None, unit),
         Value("to", float(found[worst]), None, unit),
     )
-    target = follower.route.pose(piece, share)
-    return ended(follower, MPMaxJumpError, text, target, waypoint, (variable.name,), values)
+    target = tracked.route.pose(piece, share)
+    return ended(tracked, MPMaxJumpError, text, target, waypoint, (variable.name,), values)
 
 
 def ended(
-    follower: Follower,
+    tracked: TrackedPath,
     kind: type[PlanningError],
     text: str,
     target: Array,
@@ -139,10 +160,10 @@ def ended(
     pairs: tuple[CollisionPair, ...] = (),
 ) -> PlanningError:
     """The error for a way that ends before a pose (4, 4) on the way to a waypoint."""
-    follower.note(f"ended: {text}")
+    tracked.note(f"ended: {text}")
     failure = ik.partial if ik is not None and isinstance(ik.partial, IkFailure) else None
     report = replace(
-        follower.report(),
+        tracked.report(),
         failed_frame=Pose.from_matrix(target),
         failed_waypoint=waypoint,
         ik="" if ik is None else str(ik),
@@ -150,5 +171,5 @@ def ended(
         pairs=pairs,
     )
     fraction = Value("fraction", report.fraction, 1.0)
-    partial = bare_plan(follower.job, follower.path(), follower.origin, cartesian=report)
+    partial = bare_plan(tracked.job, tracked.path(), tracked.origin, cartesian=report)
     return kind(text, stage="follow", subjects=subjects, values=(fraction, *values), partial=partial)
