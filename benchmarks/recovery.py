@@ -1,21 +1,30 @@
 """How soon a cell moves again after one of its processes was killed while the robot moved.
 
-tools/with_environment python -m benchmarks.recovery [--kills 5] [--only planning ...]
+tools/with_environment python -m benchmarks.recovery [--kills 20] [--only planning planning.worker ...]
 
 The supervisor runs all nodes of the demo cell, and starts them again. A client moves the robot to and fro; in the midst
-of a motion a process is killed (SIGKILL), and the client plans and executes again until a motion has begun. Told are
-the time until the client had an error, until the robot stood, and until the new motion moved, and whether the revision
-of the scene was kept.
+of a motion a process is killed (SIGKILL): a node, or a process that a node has started. The client then plans and
+executes until a motion has begun. The targets take turns, so that each has run for a while when it is killed again.
+
+Figures of each target: `error_s`, until the client had an error, if the motion did not end well in spite of the kill;
+`rest_s`, from the last command before the next motion until the joints stood; `moves_s`, from the kill until the next
+motion had begun; whether the revision of the scene was kept. `load` is the load average of the machine at the kills.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import random
 import signal
 import subprocess
+import tempfile
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +32,19 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.msg import PlanningOptions, StateRef
+from robot_cell_planner.msg import (
+    BodyModel,
+    BodyState,
+    Geometry,
+    PlanningOptions,
+    RobotCell,
+    RobotCellState,
+    SceneChange,
+    Shape,
+    StateRef,
+)
 from robot_cell_planner.nodes.client import CellClient, goal_of
-from robot_cell_planner.nodes.node import sensor
+from robot_cell_planner.nodes.node import reliable, sensor
 
 from .memory import below, children
 from .results import Results
@@ -34,151 +53,288 @@ from .scene_node import own_domain
 CELL = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 PARAMETERS = CELL.parents[1] / "parameters.yaml"
 NODES = ("scene", "kinematics", "collision", "planning", "execution", "simulated_robot")
+# Processes of nodes by words of their command lines, the first that fits.
+PARTS = {
+    "resource_tracker": "tracker",
+    "simulation.worker": "physics",
+    "mesh_worker": "mesh_worker",
+    "forkserver": "server",
+}
+WORKER = "planning.worker"  # forked from the server, and alike by its command line
+MESHES = "scene.mesh_worker"
+TARGETS = (*NODES, "planning.server", "planning.tracker", WORKER, "simulated_robot.physics", MESHES)
 PLACES = ({"shoulder_pan_joint": 1.2}, {"shoulder_pan_joint": -0.4})
 STILL = 0.002  # [rad/s]
+SILENT = 0.2  # [s] between two messages, after which joints that are elsewhere are not said to have moved meanwhile
 GIVE_UP = 90.0  # [s]
+BEGUN = 0.1  # [s] of a motion after which it is in its midst
 
 
 class Robot:
-    """What joint_states say: when the joints last moved."""
+    """When commands came, and when the joints moved, on the steady clock."""
 
     def __init__(self, client: CellClient) -> None:
-        self.moved_at = 0.0
+        self._commanded: list[float] = []
+        self._moved: list[float] = []
         self._positions: dict[str, tuple[float, float]] = {}
-        client._made(lambda: client.node.create_subscription(JointState, "joint_states", self._take, sensor(10)))
+        self._client = client
+        node = client.node
+        client._made(lambda: node.create_subscription(JointState, "joint_states", self._take_states, sensor(10)))
+        client._made(lambda: node.create_subscription(JointState, "joint_commands", self._take_command, reliable(100)))
 
-    def _take(self, message: JointState) -> None:
+    def _take_command(self, message: JointState) -> None:
+        self._commanded.append(time.monotonic())
+
+    def _take_states(self, message: JointState) -> None:
         now = time.monotonic()
         for name, position in zip(message.name, message.position, strict=True):
-            before, then = self._positions.get(name, (position, 0.0))
+            before, then = self._positions.get(name, (position, -math.inf))
             if now - then < 0.02:
                 continue
-            if abs(position - before) > STILL * (now - then) and then:
-                self.moved_at = now
+            if now - then < SILENT and abs(position - before) > STILL * (now - then):
+                self._moved.append(now)
             self._positions[name] = (position, now)
 
+    def rest(self, until: float) -> float:
+        """Seconds from the last command before a moment until the joints moved for the last time before it; 0 if they
+        stood by then."""
+        commands = [moment for moment in self._commanded if moment < until]
+        moved = [moment for moment in self._moved if moment < until]
+        return max(max(moved, default=-math.inf) - max(commands, default=math.inf), 0.0)
 
-def process_of(supervisor: int, node: str) -> int:
-    """The process of a node, by its command line."""
-    for pid in children().get(supervisor, ()):
-        try:
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if f"{node}_node".encode() in line:
-            return pid
-    raise ProcessLookupError(node)
-
-
-def go(client: CellClient, place: dict[str, float], moving: threading.Event | None = None) -> None:
-    """Plan a motion from where the robot is, and execute it. moving: set when it has come some way."""
-    plan = client.plan_motion(
-        goal_of(joint_goals=[place]), start=StateRef(), options=PlanningOptions(planner="RRTConnect", seed=1)
-    )
-
-    def watch(feedback: Any) -> None:
-        reached = feedback.progress.reached
-        if moving is not None and reached.sec + 1e-9 * reached.nanosec > 0.1:
-            moving.set()
-
-    client.execute(plan.trajectory, progress=watch)
+    def forget(self) -> None:
+        """Forget what has come."""
+        self._commanded, self._moved = [], []
 
 
 class Motion:
-    """A motion in a thread of its own; told is when it ended, and how."""
+    """A motion from where the robot is, planned and carried out in a thread of its own.
 
-    def __init__(self, client: CellClient, place: dict[str, float]) -> None:
+    moving: set when it has begun, or has failed. sent_at: when the plan was sent. ended_at, error: how it ended.
+    """
+
+    def __init__(self, client: CellClient, place: dict[str, float], begun: float = 0.0) -> None:
         self.moving = threading.Event()
-        self.ended_at = 0.0
+        self.sent_at = self.ended_at = math.inf
         self.error: RobotCellError | None = None
+        self._begun = begun
         self.thread = threading.Thread(target=self._run, args=(client, place), daemon=True)
         self.thread.start()
 
     def _run(self, client: CellClient, place: dict[str, float]) -> None:
+        options = PlanningOptions(planner="RRTConnect", seed=1)
         try:
-            go(client, place, self.moving)
+            plan = client.plan_motion(goal_of(joint_goals=[place]), start=StateRef(), options=options)
+            self.sent_at = time.monotonic()
+            client.execute(plan.trajectory, progress=self._follow)
         except RobotCellError as error:
             self.error = error
         self.ended_at = time.monotonic()
         self.moving.set()
 
+    def _follow(self, feedback: Any) -> None:
+        reached = feedback.progress.reached
+        if reached.sec + 1e-9 * reached.nanosec > self._begun:
+            self.moving.set()
 
-def recover(client: CellClient, robot: Robot, supervisor: int, node: str, worker: bool) -> tuple[float, ...]:
-    """Kill a process while the robot moves. Seconds until the error, until rest, and until the next motion moves."""
-    for place in PLACES:  # one of them is where it is already
-        motion = Motion(client, place)
+
+def command_line(pid: int) -> str:
+    """Of a process; "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def processes(supervisor: int) -> dict[str, list[int]]:
+    """The processes of a cell, by what they are: a node, or a node and its part."""
+    found: dict[str, list[int]] = {}
+    by_parent = children()
+    for pid in by_parent.get(supervisor, ()):
+        line = command_line(pid)
+        node = next((name for name in NODES if f"{name}_node" in line), None)
+        if node is None:
+            continue
+        found.setdefault(node, []).append(pid)
+        own = by_parent.get(pid, [])
+        for part in below(pid, by_parent):
+            line = command_line(part)
+            kind = next((kind for words, kind in PARTS.items() if words in line), "other")
+            kind = "worker" if kind == "server" and part not in own else kind
+            found.setdefault(f"{node}.{kind}", []).append(part)
+    return found
+
+
+@dataclass
+class Trials:
+    """What the kills of a target led to."""
+
+    error: list[float] = field(default_factory=list)
+    rest: list[float] = field(default_factory=list)
+    moves: list[float] = field(default_factory=list)
+    load: list[float] = field(default_factory=list)
+    never: int = 0
+    revisions_lost: int = 0
+
+    def report(self, target: str, results: Results) -> None:
+        """Add figures."""
+        for name, values in (("error_s", self.error), ("rest_s", self.rest), ("moves_s", self.moves)):
+            if values:
+                results.add(f"{target}.{name}_median", float(np.median(values)))
+                results.add(f"{target}.{name}_worst", max(values))
+        results.add(f"{target}.kills", len(self.load))
+        results.add(f"{target}.kills_without_error", len(self.load) - len(self.error))
+        results.add(f"{target}.revisions_lost", self.revisions_lost)
+        results.add(f"{target}.never_moved_again", self.never)
+        results.add(f"{target}.load_median", float(np.median(self.load)))
+
+
+class Attack:
+    """Kills processes of a cell while its robot moves."""
+
+    def __init__(self, client: CellClient, supervisor: int, folder: Path) -> None:
+        self._client = client
+        self._supervisor = supervisor
+        self._folder = folder
+        self._robot = Robot(client)
+        self._rng = random.Random(1)
+        self._place = 0
+        self._meshes = 0
+        self.trials: dict[str, Trials] = {}
+
+    def warm_up(self) -> None:
+        """Move to and fro, until both ways have gone well."""
+        for _ in PLACES:
+            while (motion := self._motion()).error is not None or not self._ended(motion):
+                print(f"  {motion.error}", flush=True)
+
+    def _motion(self, begun: float = 0.0) -> Motion:
+        """A motion to the other place; returns when it has begun, or has failed."""
+        self._place = 1 - self._place
+        motion = Motion(self._client, PLACES[self._place], begun)
         motion.moving.wait(GIVE_UP)
-        if motion.thread.is_alive():
-            break
-    pid = process_of(supervisor, node)
-    pids = below(pid, children()) if worker else [pid]
-    for each in pids:
-        os.kill(each, signal.SIGKILL)
-    killed = time.monotonic()
-    errors: list[str] = []
-    motion.thread.join(GIVE_UP)
-    told = motion.ended_at - killed if motion.error else float("nan")
-    if motion.error:
-        errors.append(f"{told:.1f}: {motion.error}")
-    moved, rest = float("nan"), robot.moved_at - killed
-    while time.monotonic() - killed < GIVE_UP:
-        began = time.monotonic()
-        motion = Motion(client, PLACES[0] if place is PLACES[1] else PLACES[1])
-        motion.moving.wait(GIVE_UP)
-        if motion.error is None:
-            moved = time.monotonic() - killed
-            motion.thread.join(GIVE_UP)
-            break
-        errors.append(f"{time.monotonic() - killed:.1f}: {motion.error}"[:200])
-        time.sleep(max(0.1 - (time.monotonic() - began), 0.0))
-    print(f"  {node}: error {told:.2f} rest {rest:.2f} moves {moved:.2f}", *errors[:6], sep="\n      ", flush=True)
-    return told, rest, moved
+        return motion
+
+    @staticmethod
+    def _ended(motion: Motion) -> bool:
+        motion.thread.join(GIVE_UP)
+        return motion.error is None
+
+    def kill(self, target: str) -> None:
+        """Kill a process, one of those if there are several of the kind, and see what follows."""
+        if target == MESHES:
+            self._read_mesh()
+        revision = self._client.scene()[1]
+        motion = self._moving()
+        pids = processes(self._supervisor).get(target, [])
+        trials = self.trials.setdefault(target, Trials())
+        if not pids:
+            print(f"  {target}: there is none", flush=True)
+            self._ended(motion)
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._rng.choice(pids), signal.SIGKILL)
+        killed = time.monotonic()
+        trials.load.append(os.getloadavg()[0])
+        self._watch(trials, motion, killed, target)
+        trials.revisions_lost += self._client.scene()[1] != revision
+
+    def _moving(self) -> Motion:
+        """A motion in its midst."""
+        while True:
+            self._robot.forget()
+            motion = self._motion(BEGUN)
+            if motion.error is None and motion.thread.is_alive():
+                return motion
+            print(f"  before the kill: {motion.error}", flush=True)
+
+    def _watch(self, trials: Trials, motion: Motion, killed: float, target: str) -> None:
+        """Take note of the end of a motion, and of the beginning of the next."""
+        told: list[str] = []
+        if not self._ended(motion):
+            trials.error.append(motion.ended_at - killed)
+            told.append(f"{motion.ended_at - killed:.2f}: {motion.error}"[:200])
+        sent_at, moves = math.inf, math.nan
+        while math.isnan(moves) and time.monotonic() - killed < GIVE_UP:
+            motion = self._motion()
+            sent_at = min(sent_at, motion.sent_at)
+            if motion.error is None:
+                moves = time.monotonic() - killed
+            else:
+                told.append(f"{time.monotonic() - killed:.2f}: {motion.error}"[:200])
+        rest = self._robot.rest(sent_at)
+        trials.rest.append(rest)
+        if math.isnan(moves):
+            trials.never += 1
+        else:
+            trials.moves.append(moves)
+        print(f"  {target}: rest {rest:.2f} moves {moves:.2f}", *told[:6], sep="\n      ", flush=True)
+        self._ended(motion)
+
+    def _read_mesh(self) -> None:
+        """Have the scene node read a mesh that it has not read before, for which it starts a process."""
+        self._meshes += 1
+        path = self._folder / f"mesh_{self._meshes}.obj"
+        size = 0.01 * (1 + self._meshes)
+        corners = ((0, 0, 0), (size, 0, 0), (0, size, 0), (0, 0, size))
+        lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {f}" for f in ("1 3 2", "1 2 4", "1 4 3", "2 3 4")]
+        path.write_text("\n".join(lines) + "\n")
+        shape = Shape(geometry=Geometry(type=Geometry.MESH, mesh_uri=path.as_uri()))
+        state = BodyState(name="tetrahedron")
+        state.pose.position.z, state.pose.orientation.w = 2.0, 1.0
+        change = SceneChange(
+            operation=SceneChange.ADD,
+            models=RobotCell(bodies=[BodyModel(name="tetrahedron", collision=[shape])]),
+            states=RobotCellState(bodies=[state]),
+        )
+        self._client.apply(change, dry_run=True)
+
+
+def with_meshes(parameters: Path, folder: Path) -> Path:
+    """A file of parameters by which the scene node may read meshes below a folder."""
+    text = parameters.read_text()
+    own = "/**/scene_node:\n  ros__parameters:\n"
+    changed = folder / "parameters.yaml"
+    changed.write_text(text.replace(own, f"{own}    resource_folders: ['{folder}']\n"))
+    return changed
+
+
+def run(results: Results, kills: int, targets: Sequence[str], log: Path, parameters: Path) -> None:
+    """Kill each target some times; what was seen is reported also if that is interrupted."""
+    with own_domain(), log.open("w") as output, tempfile.TemporaryDirectory() as folder:
+        given = with_meshes(parameters, Path(folder))
+        command = ["robot_cell", "--cell", str(CELL), "--params", str(given)]
+        supervisor = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            with CellClient("recovery", patience=120.0) as client:
+                attack = Attack(client, supervisor.pid, Path(folder))
+                attack.warm_up()
+                try:
+                    for number in range(kills):
+                        print(f"round {number + 1} of {kills}, load {os.getloadavg()[0]:.1f}", flush=True)
+                        for target in targets:
+                            attack.kill(target)
+                finally:
+                    for target, trials in attack.trials.items():
+                        if trials.load:
+                            trials.report(target, results)
+        finally:
+            supervisor.send_signal(signal.SIGINT)
+            supervisor.wait(60)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--kills", type=int, default=5)
-    parser.add_argument("--only", nargs="+", default=[*NODES, "planning.workers", "simulated_robot.workers"])
+    parser.add_argument("--kills", type=int, default=20, help="of each target")
+    parser.add_argument("--only", nargs="+", default=TARGETS, metavar="TARGET", help=f"of: {', '.join(TARGETS)}")
     parser.add_argument("--params", type=Path, default=PARAMETERS, help="parameters of the nodes")
     parser.add_argument("--log", type=Path, default=Path(os.devnull), help="file for the output of the nodes")
     arguments = parser.parse_args()
     results = Results("recovery", 1)
-    with own_domain(), arguments.log.open("w") as log:
-        command = ["robot_cell", "--cell", str(CELL), "--params", str(arguments.params)]
-        supervisor = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            with CellClient("recovery", patience=120.0) as client:
-                measure(results, client, supervisor.pid, arguments.kills, arguments.only)
-        finally:
-            supervisor.send_signal(signal.SIGINT)
-            supervisor.wait(60)
-    results.finish()
-
-
-def measure(results: Results, client: CellClient, supervisor: int, kills: int, targets: list[str]) -> None:
-    """Kill each process some times; figures of each."""
-    robot = Robot(client)
-    for place in PLACES:
-        while True:
-            try:
-                go(client, place)
-                break
-            except RobotCellError as error:  # a busy computer
-                print(f"  {error}", flush=True)
-    for target in targets:
-        node, _, workers = target.partition(".")
-        revision = client.scene()[1]
-        rows = []
-        for _ in range(kills):
-            rows.append(recover(client, robot, supervisor, node, bool(workers)))
-            time.sleep(6.0)  # a process that ends soon after its start, time and again, is given up
-        for name, values in zip(("error", "rest", "moves"), np.array(rows).T, strict=True):
-            finite = values[np.isfinite(values)]
-            if len(finite):
-                results.add(f"{target}.{name}_s_median", float(np.median(finite)))
-                results.add(f"{target}.{name}_s_worst", float(finite.max()))
-        results.add(f"{target}.revision_kept", float(client.scene()[1] == revision))
-        results.add(f"{target}.never_moved_again", float(np.isnan(np.array(rows)[:, 2]).sum()))
+    try:
+        run(results, arguments.kills, arguments.only, arguments.log, arguments.params)
+    finally:
+        results.finish()
 
 
 if __name__ == "__main__":

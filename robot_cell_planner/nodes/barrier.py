@@ -11,6 +11,7 @@ import traceback
 from typing import Any
 
 import rclpy
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor, TimeoutObject
 from rclpy.node import Node
 
@@ -86,11 +87,17 @@ class BarrierExecutor(SingleThreadedExecutor):
         self._is_waiting = True
 
     def wait_for_ready_callbacks(self, *arguments: Any, **keywords: Any) -> Any:
-        """As rclpy's; notes what is about to run."""
+        """As rclpy's; notes what is about to run. That another thread destroys an entity meanwhile ends nothing."""
         self._is_waiting = True
-        found = super().wait_for_ready_callbacks(*arguments, **keywords)
-        self._is_waiting, self._running = False, found[1]
-        return found
+        while True:
+            try:
+                found = super().wait_for_ready_callbacks(*arguments, **keywords)
+            except InvalidHandle:
+                if not self.context.ok():
+                    raise
+            else:
+                self._is_waiting, self._running = False, found[1]
+                return found
 
     def spin_once(self, timeout_sec: float | TimeoutObject | None = None) -> None:
         """Run one callback; what it raises is reported."""

@@ -61,6 +61,7 @@ from .conversions.basic import (
 )
 from .conversions.models import ModelReader
 from .conversions.states import state_from_message
+from .goal_requests import RepeatableActionClient
 from .localhost import keep_to_localhost
 from .node import SERVICES, CellNode, reliable
 from .server_watch import ServerWatch
@@ -162,16 +163,17 @@ class CellClient:
         """
         check_timeout(timeout)
         if name not in self._clients:
-            self._clients[name] = self._made(lambda: ActionClient(self.node, kind, name, callback_group=self._group))
+            make = partial(RepeatableActionClient, self.node, kind, name, callback_group=self._group)
+            self._clients[name] = self._made(make)
         client = self._clients[name]
         ready = client.server_is_ready
         watch = self._watch(name, ready, is_action=True)
         goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
         until = time.monotonic() + timeout
-        sent = self.send_goal(client, goal, feedback, goal_id)
+        sends = partial(self.send_goal, client, goal, feedback, goal_id)
         try:
-            handle = accepted_goal(sent, name, watch, ready, until)
+            handle = accepted_goal(sends, name, watch, ready, until)
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             asks = partial(self._made, handle.get_result_async)

@@ -14,7 +14,16 @@ from rclpy.node import Node
 
 from ..errors import InvalidRequestError, ServiceUnavailableError, Value
 from .conversions.basic import MOST_TIMEOUT
-from .server_watch import ASK_AGAIN, LOOK, ServerWatch, is_idempotent, outcome_unknown, server_lost
+from .server_watch import (
+    ASK_AGAIN,
+    GOAL_AGAIN,
+    LOOK,
+    ServerWatch,
+    is_idempotent,
+    may_be_sent_again,
+    outcome_unknown,
+    server_lost,
+)
 
 ACCEPTED_WITHIN = 30.0  # [s] that a server may take to say whether it accepts a goal
 APPEAR_LOOK = 0.02  # [s] between two looks whether somebody serves
@@ -81,6 +90,12 @@ class Futures:
         """What came."""
         return next(future for future in self._futures if future.done()).result()
 
+    def cancel(self) -> None:
+        """Wait for none of those any more that have not come."""
+        for future in self._futures:
+            if not future.done():
+                future.cancel()
+
     def drop(self, client: Any) -> None:
         """Let a service's client forget those that have not come."""
         for future in self._futures:
@@ -120,22 +135,34 @@ def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: 
         futures.drop(client)
 
 
-def accepted_goal(sent: Any, name: str, watch: ServerWatch, is_ready: Callable[[], bool], until: float) -> Any:
-    """The handle of a goal that was sent. until: on the clock of `time.monotonic`.
+def accepted_goal(
+    send: Callable[[], Any], name: str, watch: ServerWatch, is_ready: Callable[[], bool], until: float
+) -> Any:
+    """The handle of a goal. send: sends it, and returns the future of its handle. An action of this suite
+    is sent the goal again while there is no answer.
 
     Raises:
         ServerLostError: the server has ended.
         OutcomeUnknownError: nobody has said whether it is accepted.
     """
     until = min(until, time.monotonic() + ACCEPTED_WITHIN)
+    again = GOAL_AGAIN if may_be_sent_again(name) else math.inf
     futures = Futures()
-    futures.add(sent)
-    while not futures.wait(LOOK):
-        if watch.lost(is_ready()):
-            raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
-        if time.monotonic() >= until:
-            raise outcome_unknown(name, "nobody has said whether the goal is accepted; it is cancelled")
-    return futures.first()
+    ask_at = -math.inf
+    try:
+        while True:
+            now = time.monotonic()
+            if now >= ask_at:
+                futures.add(send())
+                ask_at, again = now + again, 2.0 * again
+            if futures.wait(LOOK):
+                return futures.first()
+            if watch.lost(is_ready()):
+                raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
+            if time.monotonic() >= until:
+                raise outcome_unknown(name, "nobody has said whether the goal is accepted; it is cancelled")
+    finally:
+        futures.cancel()
 
 
 def result_of_goal(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from .conversions.targets import target_from_message
 from .conversions.trajectories import rows_from_points, trajectory_from_message
 from .cover_maker import CoverMaker
 from .diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
-from .node import LATCHED, CellNode, run
+from .node import LATCHED, CellNode, end, run
 from .parameters import Parameter
 from .replica import SceneReplica
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -271,4 +270,4 @@ def _contact_markers(pair: CollisionPair, first_id: int) -> list[Marker]:
 
 def main() -> None:
     """Entry point of the executable."""
-    sys.exit(run(CollisionNode, "collision_node"))
+    end(run(CollisionNode, "collision_node"))

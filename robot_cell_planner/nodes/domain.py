@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
 import socket
 from collections.abc import Iterator
@@ -32,21 +30,6 @@ class Domain:
 
 class NoFreeDomainError(RuntimeError):
     """All domains are in use."""
-
-
-def claim_name(domain: int, name: str) -> socket.socket | None:
-    """Claim the fully qualified name of a node in a domain, on this machine; the claim ends with the process, or when
-    the socket is closed. None: a node of another process has it."""
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-    try:
-        claim.bind(f"\0robot_cell_planner/claim/{domain}/{digest}")
-    except OSError as error:
-        claim.close()
-        if error.errno == errno.EADDRINUSE:
-            return None
-        raise
-    return claim
 
 
 def reserve_domain() -> Domain:

@@ -44,7 +44,7 @@ from .motion import Phase
 from .motion_permission import MotionPermission
 from .motion_runner import Drive, MotionRunner, Ownership, RunnerOptions
 from .motion_watch import MotionWatch
-from .node import LATCHED, CellNode, reliable, run, sensor
+from .node import LATCHED, CellNode, end, reliable, run, sensor
 from .path_return import patience
 from .planning_calls import PlanningCalls
 from .polled_subscription import PolledSubscription
@@ -325,7 +325,7 @@ def main() -> None:
     """Entry point of the executable."""
     # The stream is to have the interpreter soon when it needs it.
     sys.setswitchinterval(SWITCH_INTERVAL)
-    sys.exit(run(_node_that_stops_first, "execution_node"))
+    end(run(_node_that_stops_first, "execution_node"))
 
 
 def _node_that_stops_first() -> ExecutionNode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +31,7 @@ from .conversions.models import ModelReader
 from .conversions.targets import MODES, target_from_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from .kinematic_rates import RATE_PARAMETERS, KinematicRates
-from .node import CellNode, run
+from .node import CellNode, end, run
 from .parameters import Parameter
 from .replica import SceneReplica
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -222,4 +221,4 @@ def _solve(
 
 def main() -> None:
     """Entry point of the executable."""
-    sys.exit(run(KinematicsNode, "kinematics_node"))
+    end(run(KinematicsNode, "kinematics_node"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
-import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, ClassVar
+from contextlib import suppress
+from typing import Any, ClassVar, NoReturn
 
 import rclpy
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.executors import ExternalShutdownException, await_or_execute
@@ -34,10 +35,10 @@ from ..errors import (
 from .barrier import BarrierExecutor, Faults, NodeEndsError, context_ends
 from .conversions.basic import error_to_message, unexpected
 from .conversions.wire_types import to_wire
-from .domain import claim_name
+from .goal_requests import RepeatableActionServer
 from .localhost import keep_to_localhost
 from .parameters import Parameter, Parameters, refuse_parameters
-from .presence import Presence
+from .presence import NameTakenError, Presence
 from .shared_memory import remove_unfinished_ports
 
 Handler = Callable[[Any, Any], Awaitable[None]]
@@ -83,7 +84,8 @@ class WirePublisher(Publisher):
 class CellNode(Node):
     """A node of the suite. `declared` lists its parameters; services are registered with `serve`.
 
-    sole: whether it must be the only node of its name in its domain, on this machine.
+    sole: whether it must be the only node of its name in its domain, on this machine; it then shows that it lives
+    (`presence`).
 
     Callbacks are coroutines in one thread: one that waits for the scene or a worker holds up no other. What they raise
     is reported (`faults`) and ends nothing, except by `fail`.
@@ -93,32 +95,34 @@ class CellNode(Node):
 
     def __init__(self, name: str, namespace: str = "", *, sole: bool = True) -> None:
         self.faults = Faults(self)
-        self._claim: socket.socket | None = None
+        self.presence: Presence | None = None
         super().__init__(name, namespace=namespace or None)
         if sole:
-            self._claim = self._claimed()
+            self.presence = self._shown()
         self.parameters = Parameters(self, self.declared)
         self.concurrent = ReentrantCallbackGroup()
-        self.presence: Presence | None = None  # once it is complete
         self._action_servers: list[ActionServer] = []
 
-    def _claimed(self) -> socket.socket:
-        """The claim on the node's name.
+    def _shown(self) -> Presence:
+        """What shows that this node lives.
 
         Raises:
             InvalidRequestError: a node of this name runs already.
         """
         name, domain = self.get_fully_qualified_name(), self.context.get_domain_id()
-        claim = claim_name(domain, name)
-        if claim is None:
+        try:
+            return Presence(domain, name)
+        except NameTakenError as error:
             text = f"{name} runs already in domain {domain}: end it, or set another ROS_DOMAIN_ID or namespace (__ns)"
-            raise InvalidRequestError(text, stage="start", subjects=(name,))
-        return claim
+            raise InvalidRequestError(text, stage="start", subjects=(name,)) from error
 
     def destroy_node(self) -> None:
-        """As rclpy's; gives the name back."""
-        if self._claim is not None:
-            self._claim.close()
+        """As rclpy's; gives the name back, and destroys its parts of actions, which rclpy leaves to their owners."""
+        if self.presence is not None:
+            self.presence.close()
+        for part in list(self.waitables):
+            if isinstance(part, (ActionServer, ActionClient)):
+                part.destroy()
         super().destroy_node()
 
     def create_publisher(self, *arguments: Any, **keywords: Any) -> Publisher:
@@ -234,7 +238,7 @@ class CellNode(Node):
                 return CancelResponse.REJECT
             return CancelResponse.ACCEPT
 
-        return ActionServer(self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent)
+        return RepeatableActionServer(self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent)
 
     def end_goal(self, goal: Any, end: Callable[[], None]) -> None:
         """Bring a goal to its last state; that it cannot get there any more, as when the node ends, is reported."""
@@ -277,6 +281,17 @@ def _told(name: str, error: RobotCellError) -> int:
     return 1
 
 
+def end(status: int) -> NoReturn:
+    """End the process as `sys.exit` does, but without taking the interpreter apart: a collection of all garbage, and
+    the end of some thousand modules, would take seconds on a busy computer. Nothing is left that needs it after `run`.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(status)
+
+
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
     """Run a node until it is told to stop (SIGINT, SIGTERM, shutdown of the context). Files are its user's alone, and
     other computers do not reach it unless the environment asks for it, see `localhost`.
@@ -291,7 +306,6 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     node = None
     try:
         node = kind()
-        node.presence = Presence(node.get_fully_qualified_name())
         gc.freeze()  # what was imported and loaded is not looked through again and again
         executor = BarrierExecutor(node.faults)
         executor.add_node(node)
@@ -308,9 +322,8 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     finally:
         gc.unfreeze()  # what is frozen would outlive the libraries that it belongs to
         if node is not None:
-            if node.presence is not None:
-                node.presence.close()
             node.close()
             node.destroy_node()
         rclpy.try_shutdown()
+        rclpy.get_default_context().destroy()  # with its participant of DDS, of which others are told by that
     return 0

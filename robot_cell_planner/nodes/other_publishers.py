@@ -20,7 +20,7 @@ def other_publishers(node: Node, topic: str) -> list[str]:
     others = [name for found in publishers if (name := _full_name(found)) != own]
     alike = [bytes(found.endpoint_gid) for found in publishers if _full_name(found) == own]
     presence = node.presence if isinstance(node, CellNode) else None
-    if presence is None or not presence.held or not of_one_computer(alike):
+    if presence is None or not of_one_computer(alike):
         others += [own] * (len(alike) - 1)
     return sorted(others)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -34,7 +33,7 @@ from .conversions.trajectories import trajectory_from_message
 from .conversions.trajectory_reports import limits_to_message, report_to_message
 from .cover_maker import REMARK, CoverMaker
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
-from .node import CellNode, run
+from .node import CellNode, end, run
 from .parameters import Parameter
 from .path_services import PathServices
 from .plan_markers import PlanMarkers
@@ -314,4 +313,4 @@ def main() -> None:
     """Entry point of the executable."""
     # The server that workers are forked from is to import what this process does, not what lies in the present folder.
     os.environ["PYTHONSAFEPATH"] = "1"
-    sys.exit(run(PlanningNode, "planning_node"))
+    end(run(PlanningNode, "planning_node"))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
+from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner.action import PlanMotion
 from robot_cell_planner.msg import MotionRequest, PlanningFeedback, StateRef
@@ -18,10 +21,11 @@ from robot_cell_planner.srv import ValidateTrajectory
 from ..errors import CancelledError, RobotCellError, ServiceUnavailableError
 from .conversions.basic import error_from_message, time_from_message, time_to_message
 from .conversions.trajectories import report_error
+from .goal_requests import RepeatableActionClient
 from .interrupts import Interrupt, available, outcome
 from .joint_feedback import Measurement
 from .node import CellNode
-from .server_watch import ServerWatch
+from .server_watch import GOAL_AGAIN, ServerWatch
 
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
@@ -35,7 +39,7 @@ class PlanningCalls:
         self._node = node
         self._parameters = node.parameters
         self._validator = node.create_client(ValidateTrajectory, VALIDATE, callback_group=node.concurrent)
-        self._planner = ActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+        self._planner = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
         self._validating = ServerWatch(node, VALIDATE, is_action=False)
         self._planning = ServerWatch(node, PLAN, is_action=True)
 
@@ -55,31 +59,41 @@ class PlanningCalls:
 
         await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
-        reply = await self._answer(request, interrupt)
+
+        def lives() -> bool:
+            return not self._validating.lost(self._validator.service_is_ready())
+
+        send, drop = partial(self._validator.call_async, request), self._validator.remove_pending_request
+        reply = await self._repeated(send, drop, FIRST_PATIENCE, f"service {VALIDATE}", interrupt, lives)
         error = error_from_message(reply.error) or report_error(reply.report)
         if error is not None:
             error.partial = reply
             raise error
         return reply
 
-    async def _answer(self, request: ValidateTrajectory.Request, interrupt: Interrupt) -> Any:
-        """The reply. A reply can be lost while the two nodes are still finding each other, so it is asked for again."""
-
-        def lives() -> bool:
-            return not self._validating.lost(self._validator.service_is_ready())
-
-        left, patience = self._parameters["validation_timeout"], FIRST_PATIENCE
+    async def _repeated(
+        self,
+        send: Callable[[], Future],
+        drop: Callable[[Future], object],
+        patience: float,
+        what: str,
+        interrupt: Interrupt,
+        lives: Callable[[], bool],
+    ) -> Any:
+        """The answer to what `send` sends. It can be lost while the two nodes are still finding each other, so it is
+        asked for again, twice as late each time. drop: lets go of an answer that is not waited for any more."""
+        left = self._parameters["validation_timeout"]
         while True:
-            future = self._validator.call_async(request)
+            future = send()
             try:
-                return await outcome(self._node, future, interrupt, min(patience, left), f"service {VALIDATE}", lives)
+                return await outcome(self._node, future, interrupt, min(patience, left), what, lives)
             except ServiceUnavailableError:
                 left -= patience
                 patience *= 2.0
                 if left <= 0.0 or not lives():
                     raise
             finally:
-                self._validator.remove_pending_request(future)
+                drop(future)
 
     async def plan(
         self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: Interrupt
@@ -99,18 +113,23 @@ class PlanningCalls:
             return not self._planning.lost(ready())
 
         await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
-        sent = self._planner.send_goal_async(
-            PlanMotion.Goal(request=request), feedback_callback=lambda message: on_feedback(message.feedback.progress)
+        identity = UUID(uuid=list(os.urandom(16)))
+        send = partial(
+            self._planner.send_goal_async,
+            PlanMotion.Goal(request=request),
+            feedback_callback=lambda message: on_feedback(message.feedback.progress),
+            goal_uuid=identity,
         )
         try:
-            within = self._parameters["validation_timeout"]
-            handle = await outcome(self._node, sent, interrupt, within, f"action {PLAN}", lives)
+            handle = await self._repeated(send, Future.cancel, GOAL_AGAIN, f"action {PLAN}", interrupt, lives)
             if not handle.accepted:
                 raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
             result = handle.get_result_async()
             found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", lives)
         except RobotCellError:
-            sent.add_done_callback(_cancel)
+            # Also one of which nobody knows whether it was accepted.
+            unknown = PlanMotion.Impl.SendGoalService.Response()
+            ClientGoalHandle(self._planner, identity, unknown).cancel_goal_async()
             raise
         error = error_from_message(found.result.error)
         if error is None and found.status != GoalStatus.STATUS_SUCCEEDED:
@@ -119,12 +138,6 @@ class PlanningCalls:
             error.partial = found.result
             raise error
         return found.result
-
-
-def _cancel(sent: Future) -> None:
-    handle = sent.result()
-    if handle is not None and handle.accepted:
-        handle.cancel_goal_async()
 
 
 def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str, Measurement]) -> StateRef:

@@ -1,13 +1,15 @@
 """Whether a node of this computer lives: known at once, where DDS notices a killed process after many seconds.
 
-Each node holds a name among the abstract sockets of its network namespace, which the kernel takes away with the
-process. Others connect to the name: what they hold then leads to that very process, not to one that has taken its
-place. Nodes of other computers, and programs that are not of this suite, have no such name; of them the graph tells.
+Each node holds a name among the abstract sockets of its network namespace from its start on, which the kernel takes
+away with the process; a second node of that name cannot have it. Others connect to the name: what they hold then leads
+to that very process, not to one that has taken its place. Nodes of other computers, and programs that are not of this
+suite, have no such name; of them the graph tells.
 """
 
 from __future__ import annotations
 
-import os
+import errno
+import hashlib
 import socket
 from collections.abc import Iterable
 
@@ -15,14 +17,14 @@ FAST_DDS = bytes((0x01, 0x0F))  # vendor's number (DDSI-RTPS 2.3, section 8.3.2)
 HOST = 2  # bytes after that which stand for the computer
 
 
-def address(domain: str, node: str) -> str:
-    """The name of a socket that stands for a node. node: its full name, with the namespace."""
-    return f"\0robot_cell_planner/node/{domain}{node}"
+class NameTakenError(Exception):
+    """Another process of this computer shows a node of that name."""
 
 
-def domain_of_environment() -> str:
-    """The ROS_DOMAIN_ID of this process."""
-    return os.environ.get("ROS_DOMAIN_ID") or "0"
+def address(domain: int, node: str) -> str:
+    """The name of a socket that stands for a node, of bounded length. node: its full name, with the namespace."""
+    digest = hashlib.sha256(node.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    return f"\0robot_cell_planner/node/{domain}/{digest}"
 
 
 def of_one_computer(identities: Iterable[bytes]) -> bool:
@@ -33,17 +35,22 @@ def of_one_computer(identities: Iterable[bytes]) -> bool:
 
 
 class Presence:
-    """Shows that a node lives, until it is closed or its process ends. held: False if another process of this computer
-    shows the same node."""
+    """Shows that a node lives, until it is closed or its process ends."""
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, domain: int, node: str) -> None:
+        """Take the name of a node.
+
+        Raises:
+            NameTakenError: another node has it.
+        """
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            self._socket.bind(address(domain_of_environment(), node))
-        except OSError:
-            self.held = False
-        else:
-            self.held = True
+            self._socket.bind(address(domain, node))
+        except OSError as error:
+            self._socket.close()
+            if error.errno == errno.EADDRINUSE:
+                raise NameTakenError(node) from error
+            raise
 
     def close(self) -> None:
         self._socket.close()
@@ -52,7 +59,7 @@ class Presence:
 class Observed:
     """A process that shows a node, found when this was made."""
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, domain: int, node: str) -> None:
         """Find it.
 
         Raises:
@@ -61,7 +68,7 @@ class Observed:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         try:
-            self._socket.connect(address(domain_of_environment(), node))
+            self._socket.connect(address(domain, node))
         except OSError as error:
             self._socket.close()
             raise LookupError(node) from error

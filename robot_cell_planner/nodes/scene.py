@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +28,7 @@ from .conversions.changes import changes_from_message, collision_changes, update
 from .conversions.models import ModelReader
 from .diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from .geometry_check import GeometryCheck
-from .node import CellNode, run
+from .node import CellNode, end, run
 from .parameters import Parameter
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
 from .scene_publisher import ScenePublisher
@@ -271,4 +270,4 @@ def _saved(save: Callable[..., str], request: Any, *arguments: Any) -> str:
 
 def main() -> None:
     """Entry point of the executable."""
-    sys.exit(run(SceneNode, "scene_node"))
+    end(run(SceneNode, "scene_node"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from rclpy.clock import Clock, ClockType
@@ -24,11 +26,14 @@ from .conversions.states import state_from_message
 from .measured_joints import MeasuredJoints
 from .node import CellNode, sensor
 from .polled_subscription import PolledSubscription
-from .waiting import Deadline
+from .waiting import Deadline, delay
 
 MOST_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
 JOINTS_RATE = 20.0  # [Hz]
+JOINT_STATES = "joint_states"
+FIRST_JOINTS_LOOK = 0.02  # [s] between two looks whether joints were measured, for requests that wait for the first
+PUBLISHERS_FOUND = 1.0  # [s] after the first scene, by which time DDS has found who publishes joint_states, too
 WAITING_PERIOD = 0.004  # [s]
 REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are passed over
 
@@ -70,12 +75,13 @@ class SceneView:
         self._default_timeout = default_timeout
         self._scene: Scene | None = None
         self._measured: MeasuredJoints | None = None
+        self._heard_since = math.inf  # the first scene came [s]
         self._waiting: list[Future] = []
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
         self.revision = 0
         self._reading = False
-        self._joint_states = PolledSubscription(node, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
+        self._joint_states = PolledSubscription(node, JointState, JOINT_STATES, sensor(JOINT_STATES_DEPTH))
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / joints_rate, self.read_joints, clock=self._steady)
 
@@ -124,6 +130,7 @@ class SceneView:
         """Go to another revision."""
         if self._measured is None:
             self._measured = MeasuredJoints(scene.cell)
+            self._heard_since = time.monotonic()
         elif self._scene is None or self._scene.cell is not scene.cell:
             self._measured.set_cell(scene.cell)
         self._scene, self.revision = scene, revision
@@ -187,6 +194,29 @@ class SceneView:
             if looks is not None:
                 self._node.destroy_timer(looks)
 
+    async def _wait_for_joints(self, given: Container[str], timeout: float) -> None:
+        """Wait until a joint of the robots was measured, if somebody measures them: a node that has just started does
+        not know yet where they are. given: joints that need not be measured.
+
+        Raises:
+            StaleStateError: none was in time.
+        """
+        timeout = timeout or self._default_timeout
+        until = time.monotonic() + timeout
+        while not self._knows_joints(given):
+            if time.monotonic() >= until:
+                text = f"{JOINT_STATES} has a publisher, but told of no joint of the robots within {timeout:g} s"
+                raise StaleStateError(text, subjects=(JOINT_STATES,))
+            await delay(self._node, FIRST_JOINTS_LOOK)
+
+    def _knows_joints(self, given: Container[str]) -> bool:
+        """Whether joints were measured, are given, or are measured by nobody."""
+        needed = [name for name in self.scene.cell.variables if name not in given]
+        if not needed or any(name in self.measured.values for name in needed):
+            return True
+        heard_for = time.monotonic() - self._heard_since
+        return heard_for >= PUBLISHERS_FOUND and not self._node.count_publishers(JOINT_STATES)
+
     def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
         return joints or tuple(self.scene.cell.variables)
 
@@ -211,12 +241,16 @@ class SceneView:
         """The state that a request means.
 
         Raises:
-            StaleStateError, NoCellError: the scene did not get new enough in time.
+            StaleStateError, NoCellError: the scene did not get new enough in time, or no joint was measured although
+                somebody measures them.
             RobotCellError: its own state, configuration or changes are malformed or do not fit the cell.
         """
         stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
         timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
+        values = configuration_from_message(reference.configuration, f"{field}.configuration")
         await self.wait_for(reference.min_revision, stamp, (), timeout)
+        if not reference.own_state and not stamp:
+            await self._wait_for_joints(values, timeout)
         scene, joint_stamp, revision = self.scene, self.measured.oldest(), self.revision
         if len(reference.own_state) > 1:
             raise InvalidRequestError(f"{field}.own_state has {len(reference.own_state)} states, expected 0 or 1")
@@ -227,7 +261,6 @@ class SceneView:
         else:
             state = self.measured.applied_to(scene.state)
         changes: list[Change] = []
-        values = configuration_from_message(reference.configuration, f"{field}.configuration")
         if values:
             changes.append(SetJoints(values))
         changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MOST_CHANGES)

@@ -17,7 +17,8 @@ LOOK = 0.1  # [s] between two looks whether a server lives
 ASK_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; twice as long each time
 GRAPH_LOOK = 0.5  # [s] between two looks at the graph
 GRAPH_PATIENCE = 1.0  # [s] that the graph may go without a server before that counts as lost
-DISCOVERY = 1.0  # [s] that a node which has taken another's place has to be found through DDS
+DISCOVERY = 1.0  # [s] that DDS has to find a node, where it does not tell of its endpoints
+GOAL_AGAIN = 1.0  # [s] without an answer, after which a goal is sent again; twice as long each time
 
 ON_EVERY_NODE = "/parameter_events"  # a topic that every node publishes
 
@@ -32,6 +33,10 @@ IDEMPOTENT = (
     "planning/",
     "execution/set_speed_scale",
 )
+# Actions of this suite accept a goal that is sent again, and carry it out once (`goal_requests.py`).
+OWN_ACTIONS = ("planning/", "execution/")
+GOAL_SERVICES = ("send_goal", "get_result", "cancel_goal")
+GOAL_TOPICS = ("feedback", "status")
 HOW_TO_FIND_OUT = {
     "scene/": "scene/get_state tells the revision: compare it, and the state, with those before the request",
     "execution/": "execution/status tells what the robot does, and servo/status whether servo is on",
@@ -41,6 +46,11 @@ HOW_TO_FIND_OUT = {
 def is_idempotent(name: str) -> bool:
     """Whether a service may be asked again when no reply comes. name: relative, as in docs/interfaces.md."""
     return name.startswith(IDEMPOTENT)
+
+
+def may_be_sent_again(action: str) -> bool:
+    """Whether a goal may be sent again when nobody says whether it is accepted. action: relative."""
+    return action.startswith(OWN_ACTIONS)
 
 
 def outcome_unknown(name: str, why: str) -> OutcomeUnknownError:
@@ -60,11 +70,13 @@ def server_lost(name: str, node: str, what: str, replaced: bool) -> ServerLostEr
 @dataclass
 class Server:
     """The process that serves something: full name of its node, how it is observed (None: it is of another computer,
-    or no node of this suite), and the publishers by which the graph knows it."""
+    or no node of this suite), the publishers by which the graph knows it, and its endpoints, as far as they are known.
+    """
 
     node: str
     observed: Observed | None
-    publishers: frozenset[bytes]
+    publishers: frozenset[bytes] = frozenset()
+    endpoints: frozenset[bytes] = frozenset()
 
 
 class ServerWatch:
@@ -82,7 +94,7 @@ class ServerWatch:
         self._missing_since: float | None = None
         self._looked_at = -math.inf
         self._local = False  # it was a node of this computer
-        self._found_at = -math.inf
+        self._ended: frozenset[bytes] = frozenset()  # endpoints of those that have served, of which DDS may still tell
         self._sought_since = math.inf
 
     @property
@@ -91,24 +103,57 @@ class ServerWatch:
         return self._server.node if self._server else "(a node that is not known)"
 
     def begin(self) -> bool:
-        """Take whoever serves now for the one that will answer. False: it is better to wait a little, since the graph
-        does not know yet whose the service is, or a node of this computer that served before has ended, and no other
-        has taken its place, or has only just done so."""
-        now = time.monotonic()
+        """Take whoever serves now for the one that will answer. False: it is better to wait a little, since DDS does
+        not know all of its endpoints yet, so that a request might be lost, or a node of this computer that served
+        before has ended, and no other has taken its place."""
         self._missing_since = None
-        if self._server is None or self._server.observed is None or not self._server.observed.lives:
-            self.close()
-            self._find()
-            if self._is_local():
-                self._found_at = now if self._local else -math.inf
-                self._local = True
-            elif self._local:
-                return False
+        if not self._has_living():
+            self._replace()
         if self._server is None:
-            self._sought_since = min(self._sought_since, now)
-            return now - self._sought_since >= DISCOVERY
+            return not self._local and self._has_waited()
+        if self._server.observed is None:
+            return not self._local
+        if self._server.endpoints:
+            return True
+        return self._reaches(self._server)
+
+    def _has_living(self) -> bool:
+        return self._server is not None and self._server.observed is not None and self._server.observed.lives
+
+    def _replace(self) -> None:
+        """Find who serves in the place of one that does not any more."""
+        self.close()
+        if self._server is not None:
+            self._ended |= self._server.endpoints
+        self._find()
+        self._sought_since = time.monotonic() if self._sought_since == math.inf else self._sought_since
+        self._local = self._local or self._is_local()
+
+    def _has_waited(self) -> bool:
+        """Whether DDS has had the time to find a node."""
+        return time.monotonic() - self._sought_since >= DISCOVERY
+
+    def _reaches(self, server: Server) -> bool:
+        """Whether all endpoints of a server of this computer are known here."""
+        topics = self._endpoints()
+        new = [found - self._ended for found in topics]
+        if not all(new):
+            # A middleware that names topics in another way tells of none.
+            return not any(topics) and self._has_waited()
+        server.endpoints = frozenset().union(*new)
         self._sought_since = math.inf
-        return now - self._found_at >= DISCOVERY
+        return True
+
+    def _endpoints(self) -> list[frozenset[bytes]]:
+        """What DDS tells of those who serve: the identities of their endpoints, for each topic of the service or
+        action."""
+        name, node = self._name, self._node
+        services = [f"{name}/_action/{part}" for part in GOAL_SERVICES] if self._is_action else [name]
+        found = [node.get_subscriptions_info_by_topic(f"rq{each}Request", no_mangle=True) for each in services]
+        found += [node.get_publishers_info_by_topic(f"rr{each}Reply", no_mangle=True) for each in services]
+        if self._is_action:
+            found += [node.get_publishers_info_by_topic(f"{name}/_action/{part}") for part in GOAL_TOPICS]
+        return [frozenset(bytes(each.endpoint_gid) for each in topic) for topic in found]
 
     def _is_local(self) -> bool:
         return self._server is not None and self._server.observed is not None
@@ -145,7 +190,7 @@ class ServerWatch:
         if self._publishers(server.node) != server.publishers:
             return
         try:
-            server.observed = Observed(server.node)
+            server.observed = self._observed(server.node)
         except LookupError:
             return
         self._local = True
@@ -163,7 +208,7 @@ class ServerWatch:
         if self._server is None:
             return False
         try:
-            Observed(self._server.node).close()
+            self._observed(self._server.node).close()
         except LookupError:
             return False
         return True
@@ -172,11 +217,14 @@ class ServerWatch:
         self._server = None
         for node in self._serving():
             try:
-                self._server = Server(node, Observed(node), frozenset())
+                self._server = Server(node, self._observed(node))
             except LookupError:
                 self._server = Server(node, None, self._publishers(node))
             else:
                 return
+
+    def _observed(self, node: str) -> Observed:
+        return Observed(self._node.context.get_domain_id(), node)
 
     def _serving(self) -> Iterator[str]:
         """Full names of nodes that offer it."""

@@ -6,7 +6,6 @@ what comes from there.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Protocol
@@ -28,7 +27,7 @@ from ..simulation.options import SimulationOptions
 from ..simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
 from .conversions.basic import NANOSECONDS, pose_to_message, time_from_message, time_to_message
 from .diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
-from .node import CellNode, reliable, run, sensor
+from .node import CellNode, end, reliable, run, sensor
 from .parameters import Parameter
 from .polled_subscription import PolledSubscription
 from .resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -281,4 +280,4 @@ class SimulatedRobotNode(CellNode):
 
 def main() -> None:
     """Entry point of the executable."""
-    sys.exit(run(SimulatedRobotNode, "simulated_robot_node"))
+    end(run(SimulatedRobotNode, "simulated_robot_node"))

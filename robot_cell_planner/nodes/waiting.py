@@ -39,3 +39,13 @@ class Deadline:
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
             self._timer = None
+
+
+async def delay(node: Node, seconds: float) -> None:
+    """Let a time pass, on the steady clock."""
+    passed, deadline = Future(), Deadline(node, seconds)
+    deadline.wakes(passed)
+    try:
+        await passed
+    finally:
+        deadline.end()

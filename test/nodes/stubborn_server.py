@@ -1,7 +1,9 @@
-"""A node that keeps its clients waiting: run as a program, named as its first argument."""
+"""A node that keeps its clients waiting, run as a program. Its first argument, if it has one, says what becomes of the
+first goal: "request" is lost, or the "answer" to it."""
 
 import sys
 
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.task import Future
 
 from robot_cell_planner import action, srv
@@ -42,9 +44,53 @@ class StubbornNode(CellNode):
         self.executor.create_task(lambda: self.cancelled.set_result(None))
 
 
+class DeafHandle:
+    """The handle of an action server, by which the first answer cannot be sent."""
+
+    def __init__(self, handle):
+        self._handle = handle
+        self._answers = 0
+
+    def __getattr__(self, name):
+        return getattr(self._handle, name)
+
+    def __enter__(self):
+        return self._handle.__enter__()
+
+    def __exit__(self, *arguments):
+        return self._handle.__exit__(*arguments)
+
+    def send_goal_response(self, *arguments):
+        self._answers += 1
+        if self._answers == 1:
+            tell("unanswered")
+            raise RCLError("the client is not known")
+        self._handle.send_goal_response(*arguments)
+
+
+class ForgetfulNode(StubbornNode):
+    """Loses the request, or the answer, for the first goal."""
+
+    def serve_action(self, *arguments):
+        super().serve_action(*arguments)
+        server = self._action_servers[-1]
+        if sys.argv[1] == "answer":
+            server._handle = DeafHandle(server._handle)
+            return
+        take, taken = server._execute_goal_request, []
+
+        async def lose_first(request):
+            taken.append(request)
+            tell("unanswered")
+            if len(taken) > 1:
+                await take(request)
+
+        server._execute_goal_request = lose_first
+
+
 def tell(*words):
     print(*words, flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(run(StubbornNode, "stubborn_node"))
+    sys.exit(run(ForgetfulNode if len(sys.argv) > 1 else StubbornNode, "stubborn_node"))

@@ -10,9 +10,12 @@ from geometry_msgs.msg import Pose
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import qos_profile_parameters
 from rclpy.task import Future
+from rclpy.waitable import NumberOfEntities, Waitable
 from running import DEMO, MODULES, RunningNode
 from std_msgs.msg import UInt8
 
@@ -200,3 +203,42 @@ def test_a_second_node_of_a_name_says_so_and_ends(raising_nodes, domain, client)
     assert f"/scene_node runs already in domain {domain}" in second.output
     assert raising_nodes["scene_node"].process.poll() is None
     client.scene()
+
+
+class Destroyed(Waitable):
+    """What another thread destroys while the executor begins to wait for it."""
+
+    def __init__(self):
+        super().__init__(ReentrantCallbackGroup())
+        self.looks = 0
+
+    def __enter__(self):
+        """Nothing has to be kept."""
+
+    def __exit__(self, *arguments):
+        """As little."""
+
+    def get_num_entities(self):
+        return NumberOfEntities()
+
+    def add_to_wait_set(self, wait_set):
+        self.looks += 1
+        if self.looks == 1:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+
+    def is_ready(self, wait_set):
+        return False
+
+
+def test_what_is_destroyed_while_it_is_waited_for_ends_nothing(client):
+    node = CellNode("destroying", sole=False)
+    executor = BarrierExecutor(node.faults)
+    executor.add_node(node)
+    destroyed, fired = Destroyed(), []
+    node.add_waitable(destroyed)
+    node.create_timer(0.01, lambda: fired.append(True))
+    while not fired:
+        executor.spin_once()
+    assert destroyed.looks > 1
+    executor.shutdown()
+    node.destroy_node()

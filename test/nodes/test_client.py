@@ -8,8 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from rclpy.action import ActionClient
+from unique_identifier_msgs.msg import UUID
 
-from robot_cell_planner import srv
+from robot_cell_planner import action, srv
 from robot_cell_planner.errors import (
     CancelledError,
     InvalidRequestError,
@@ -19,7 +21,8 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.nodes import client_waits, server_watch
 from robot_cell_planner.nodes.client import CellClient, goal_of
-from robot_cell_planner.nodes.presence import Observed, Presence
+from robot_cell_planner.nodes.goal_requests import RepeatableActionClient
+from robot_cell_planner.nodes.presence import NameTakenError, Observed, Presence
 from robot_cell_planner.nodes.server_watch import is_idempotent
 
 PROGRAM = Path(__file__).parent / "stubborn_server.py"
@@ -32,8 +35,9 @@ STATE = srv.GetState, "scene/get_state", srv.GetState.Request()
 class Server:
     """The program, and what it says."""
 
-    def __init__(self):
-        self.process = subprocess.Popen([sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True)
+    def __init__(self, *arguments):
+        command = [sys.executable, str(PROGRAM), *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def wait_for(self, word):
         for line in self.process.stdout:
@@ -43,7 +47,7 @@ class Server:
 
     def end(self, number=signal.SIGKILL):
         self.process.send_signal(number)
-        self.process.communicate()
+        self.rest = self.process.communicate()[0]
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def no_graph(monkeypatch):
 def no_presence(monkeypatch):
     """As if the server ran on another computer: only the graph tells of it."""
 
-    def find(node):
+    def find(domain, node):
         raise LookupError(node)
 
     monkeypatch.setattr(server_watch, "Observed", find)
@@ -149,6 +153,36 @@ def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client,
         assert "knows nothing of the goal" in error.message
     finally:
         other.end()
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+def test_a_goal_that_nobody_answers_is_sent_again(client, lost):
+    server = Server(lost)
+    try:
+        error = Call(plan, client, timeout=20.0).wait()
+    finally:
+        server.end()
+    assert isinstance(error, ServiceUnavailableError), "it was accepted, and has not ended in time"
+    assert "unanswered\n" in server.rest
+    assert server.rest.count("goal\n") == 1
+
+
+def test_a_goal_that_is_sent_again_is_carried_out_once(server, client):
+    actions = client._made(lambda: RepeatableActionClient(client.node, action.PlanMotion, "planning/plan_motion"))
+    assert actions.wait_for_server(60.0)
+    faults = client.node.faults.count
+    for goal_id in (UUID(uuid=[1] * 16), UUID(uuid=[2] * 16)):
+        first = client._wait(client.send_goal(actions, action.PlanMotion.Goal(), goal_id=goal_id), 60.0, "goal")
+        assert first.accepted
+        again = client.send_goal(actions, action.PlanMotion.Goal(), goal_id=goal_id)
+        other = client._wait(client.send_goal(actions, action.PlanMotion.Goal()), 60.0, "goal")
+        assert other.accepted
+        assert not again.done(), "its answer, which came before, is passed over"
+        for _ in (first, other):
+            server.wait_for("goal")
+    assert client.node.faults.count == faults
+    server.end()
+    assert "goal" not in server.rest
 
 
 def test_a_request_that_reads_is_lost_with_its_server(server, client, no_graph):
@@ -215,25 +249,28 @@ def test_what_changes_something_is_not_idempotent():
 def test_a_process_that_takes_the_place_of_another_is_not_taken_for_it(domain):
     name = f"/presence_{os.getpid()}"
     with pytest.raises(LookupError):
-        Observed(name)
-    first = Presence(name)
-    assert first.held
-    assert not Presence(name).held
-    observed = Observed(name)
+        Observed(0, name)
+    first = Presence(0, name)
+    with pytest.raises(NameTakenError):
+        Presence(0, name)
+    Presence(1, name).close()
+    observed = Observed(0, name)
     assert all(observed.lives for _ in range(100)), "it may be asked any number of times"
     first.close()
-    second = Presence(name)
-    assert second.held
+    second = Presence(0, name)
     assert not observed.lives
-    assert Observed(name).lives
+    assert Observed(0, name).lives
     second.close()
 
 
+def test_a_name_of_any_length_can_be_shown(domain):
+    name = f"/presence_{os.getpid()}/" + "long/" * 60
+    presence = Presence(0, name)
+    assert Observed(0, name).lives
+    presence.close()
+
+
 def test_cancelled_goals_are_told_as_such(server, client):
-    from rclpy.action import ActionClient
-
-    from robot_cell_planner import action
-
     actions = client._made(lambda: ActionClient(client.node, action.PlanMotion, "planning/plan_motion"))
     assert actions.wait_for_server(60.0)
     handle = client._wait(client.send_goal(actions, action.PlanMotion.Goal()), 60.0, "goal")

@@ -1,0 +1,60 @@
+"""Goals that may be sent again under their identity, since a request can be lost, or the answer to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from rclpy.action import ActionClient, ActionServer
+from rclpy.action.server import ServerGoalHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+
+KEPT = 1000  # goals that are known when they are sent again
+
+
+class RepeatableActionServer(ActionServer):
+    """Accepts a goal that comes again under its identity as it did before, and carries it out once.
+
+    rclpy rejects such a goal; and one whose answer could not be sent it neither carries out nor forgets. There is no
+    public way to tell it otherwise.
+    """
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by identity: whether it was begun
+        super().__init__(*arguments, handle_accepted_callback=self._begin, **keywords)
+
+    def _begin(self, handle: ServerGoalHandle) -> None:
+        self._begun[bytes(handle.goal_id.uuid)] = True
+        handle.execute()
+
+    async def _execute_goal_request(self, request_header_and_message: Any) -> None:
+        header, request = request_header_and_message
+        goal = bytes(request.goal_id.uuid)
+        if goal not in self._begun:
+            self._begun[goal] = False
+            while len(self._begun) > KEPT:
+                self._begun.popitem(last=False)
+            await super()._execute_goal_request(request_header_and_message)
+            return
+        handle = self._goal_handles.get(goal)
+        response = self._action_type.Impl.SendGoalService.Response(accepted=True)
+        try:
+            with self._lock:
+                self._handle.send_goal_response(header, response)
+        except _rclpy.RCLError:
+            self._logger.warning("a goal that was sent again could not be answered either")
+            return
+        if handle is not None and not self._begun[goal]:
+            self._handle.publish_status()
+            self._begin(handle)
+
+
+class RepeatableActionClient(ActionClient):
+    """Passes over a second answer to a goal that was sent again, which rclpy takes for two goals of one identity."""
+
+    async def execute(self, taken_data: Any) -> None:
+        if "goal" in taken_data:
+            identity = self._goal_sequence_number_to_goal_id.get(taken_data["goal"][0])
+            if identity is not None and bytes(identity.uuid) in self._goal_handles:
+                del taken_data["goal"]
+        await super().execute(taken_data)

@@ -1,0 +1,55 @@
+"""A node that has just started does not answer for the joints of the scene before it knows where the robot is."""
+
+import threading
+
+import pytest
+from running import DEMO
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner import srv
+from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.errors import StaleStateError
+from robot_cell_planner.msg import StateRef
+from robot_cell_planner.nodes.client import from_configuration
+from robot_cell_planner.nodes.conversions.basic import duration_to_message
+from robot_cell_planner.nodes.node import reliable
+
+CELL, STATE = load_cell(DEMO)
+JOINTS = {joint: STATE.configuration[joint] for joint in CELL.variables}
+LISTENERS = 2  # scene and collision node
+
+
+@pytest.fixture(scope="module")
+def publisher(client, start_node):
+    """Somebody who measures joints, and has not told of any."""
+    publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
+    start_node("scene_node", cell_file=DEMO)
+    start_node("collision_node")
+    client.scene()
+    while publisher.get_subscription_count() < LISTENERS:
+        threading.Event().wait(0.05)
+    return publisher
+
+
+def check(client, state):
+    state.timeout = duration_to_message(2.0)
+    return client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=state))
+
+
+def test_the_first_joints_are_waited_for(client, publisher):
+    with pytest.raises(StaleStateError, match=r"joint_states has a publisher.* within 2 s"):
+        check(client, StateRef())
+    assert check(client, from_configuration(JOINTS)).state.joint_stamp.sec == 0, "no measured joint is needed"
+    waits = threading.Event()
+
+    def publish():
+        while not waits.wait(0.05):
+            publisher.publish(JointState(name=list(JOINTS), position=[float(value) for value in JOINTS.values()]))
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        assert check(client, StateRef()).state.joint_stamp.sec > 0
+    finally:
+        waits.set()
+        thread.join()
