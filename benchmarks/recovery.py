@@ -275,7 +275,7 @@ class Attack:
         """Have the scene node read a mesh that it has not read before, for which it starts a process."""
         self._meshes += 1
         path = self._folder / f"mesh_{self._meshes}.obj"
-        size = 0.01 * (1 + self._meshes)
+        size = random.SystemRandom().uniform(0.01, 0.1)  # of another run either
         corners = ((0, 0, 0), (size, 0, 0), (0, size, 0), (0, 0, size))
         lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {f}" for f in ("1 3 2", "1 2 4", "1 4 3", "2 3 4")]
         path.write_text("\n".join(lines) + "\n")
