@@ -2,7 +2,8 @@
 
 With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST Fast DDS looks for nobody on other computers, but it still listens on all
 network interfaces: whoever names this computer in ROS_STATIC_PEERS takes part, hears everything and can send commands.
-The profile `config/fastdds_localhost.xml` makes it listen on the loopback interface and in shared memory alone.
+The profile `config/fastdds_localhost.xml` makes it listen on the loopback interface and in shared memory alone. It also
+lets queues give the memory of messages back, so that a burst of large requests does not stay with a node.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 PROFILE = "fastdds_localhost.xml"
 # The first is of Fast DDS 3, the second of Fast DDS 2; Fast DDS 3 reads a file that both name twice, with errors.
 PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+QUEUES_FROM_PROFILE = "RMW_FASTRTPS_USE_QOS_FROM_XML"  # "1": how queues hold messages is as the profile says
 PROFILES_IN_FOLDER = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
 FAST_DDS_2 = ("humble", "iron", "jazzy")  # ROS distributions with it
 # Whoever sets one of these wants to be reached by others.
@@ -34,6 +36,8 @@ def localhost_variables(environment: Mapping[str, str]) -> dict[str, str]:
     profile = None if own else _profile()
     if profile is not None:
         added[PROFILE_VARIABLES[environment.get("ROS_DISTRO", "") in FAST_DDS_2]] = str(profile)
+        if QUEUES_FROM_PROFILE not in environment:
+            added[QUEUES_FROM_PROFILE] = "1"
     return added
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from running import DEMO
 
-from robot_cell_planner.nodes.localhost import PROFILE_VARIABLES, RANGE, localhost_variables
+from robot_cell_planner.nodes.localhost import PROFILE_VARIABLES, QUEUES_FROM_PROFILE, RANGE, localhost_variables
 
-UNSET = (*PROFILE_VARIABLES, "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
+UNSET = (*PROFILE_VARIABLES, QUEUES_FROM_PROFILE, "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 
 
 def listening(process, domain):
@@ -45,9 +45,10 @@ def test_who_asks_for_more_gets_it(monkeypatch, tmp_path):
     added = localhost_variables({})
     assert added[RANGE] == "LOCALHOST"
     assert Path(added["FASTDDS_DEFAULT_PROFILES_FILE"]).is_file()
-    assert set(localhost_variables({RANGE: "LOCALHOST"})) == {"FASTDDS_DEFAULT_PROFILES_FILE"}
+    assert set(localhost_variables({RANGE: "LOCALHOST"})) == {"FASTDDS_DEFAULT_PROFILES_FILE", QUEUES_FROM_PROFILE}
+    assert QUEUES_FROM_PROFILE not in localhost_variables({QUEUES_FROM_PROFILE: "0"})
     of_jazzy = localhost_variables({RANGE: "LOCALHOST", "ROS_DISTRO": "jazzy"})
-    assert set(of_jazzy) == {"FASTRTPS_DEFAULT_PROFILES_FILE"}
+    assert set(of_jazzy) == {"FASTRTPS_DEFAULT_PROFILES_FILE", QUEUES_FROM_PROFILE}
     for wish in (
         {RANGE: "SUBNET"},
         {RANGE: "OFF"},

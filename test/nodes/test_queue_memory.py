@@ -1,0 +1,39 @@
+"""What large messages leave behind in a node's memory."""
+
+import threading
+
+from running import DEMO
+
+from benchmarks.fuzz.cell import Usage
+from robot_cell_planner import srv
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.node import SERVICES
+
+AT_ONCE = 8
+SIZE = 6_000_000  # [characters] of a request
+MOST = 0.5 * AT_ONCE * SIZE * 1e-6  # [MB]
+
+
+def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, client, monkeypatch):
+    """By default the middleware keeps as many buffers as requests waited at once, each of the size of the largest."""
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "1000000")  # [bytes]; the allocator itself keeps no more than that
+    node = start_node("scene_node", cell_file=DEMO)
+    client.scene()
+    kind, name = srv.ApplyChanges, "scene/apply_changes"
+    caller = client.node.create_client(kind, name, qos_profile=SERVICES)
+    assert caller.wait_for_service(60.0)
+    request = kind.Request(changes=[SceneChange(operation=SceneChange.REMOVE, name="x" * SIZE)])
+
+    def send(count):
+        left = threading.Semaphore(0)
+        for _ in range(count):
+            caller.call_async(request).add_done_callback(lambda _: left.release())
+        for _ in range(count):
+            assert left.acquire(timeout=60.0)
+
+    send(1)
+    before = Usage.of(node.process.pid).memory
+    for _ in range(3):
+        send(AT_ONCE)
+    send(1)
+    assert Usage.of(node.process.pid).memory - before < MOST
