@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.msg import (
     BodyModel,
     BodyState,
@@ -116,7 +115,7 @@ class Motion:
     def __init__(self, client: CellClient, place: dict[str, float], begun: float = 0.0) -> None:
         self.moving = threading.Event()
         self.sent_at = self.ended_at = math.inf
-        self.error: RobotCellError | None = None
+        self.error: Exception | None = None
         self._begun = begun
         self.thread = threading.Thread(target=self._run, args=(client, place), daemon=True)
         self.thread.start()
@@ -127,7 +126,7 @@ class Motion:
             plan = client.plan_motion(goal_of(joint_goals=[place]), start=StateRef(), options=options)
             self.sent_at = time.monotonic()
             client.execute(plan.trajectory, progress=self._follow)
-        except RobotCellError as error:
+        except Exception as error:
             self.error = error
         self.ended_at = time.monotonic()
         self.moving.set()
@@ -258,7 +257,7 @@ class Attack:
         while math.isnan(moves) and time.monotonic() - killed < GIVE_UP:
             motion = self._motion()
             sent_at = min(sent_at, motion.sent_at)
-            if motion.error is None:
+            if motion.error is None and motion.moving.is_set():
                 moves = time.monotonic() - killed
             else:
                 told.append(f"{time.monotonic() - killed:.2f}: {motion.error}"[:200])

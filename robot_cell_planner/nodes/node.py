@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -317,9 +318,11 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
             raise
     except RobotCellError as error:
         return _told(name, error)
-    except NodeEndsError as end:
-        return _told(name, end.error)
+    except NodeEndsError as stop:
+        return _told(name, stop.error)
     finally:
+        # A Ctrl-C that ended the context may still be about to interrupt this thread.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.unfreeze()  # what is frozen would outlive the libraries that it belongs to
         if node is not None:
             node.close()
