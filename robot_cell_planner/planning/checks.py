@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker, segments
 from ..collision.motions.certifier import MotionCertificate, MotionCertifier, certifier_of
+from ..collision.motions.refinement import ENOUGH, MotionRefiner, Overlap, Polyline
 from ..collision.path_certificates import proven_fraction
 from ..collision.report import CollisionPair
 from ..errors import GeometryError
@@ -27,6 +28,9 @@ CHUNK = 64
 # Configurations that exact distances may cost for a stretch of a motion that balls cannot tell about.
 EXACT_STATES = 400
 MAX_CERTIFICATES_KEPT = 4096
+# Configurations that may be checked between the states of all motions together, and at least for each.
+STATES_BETWEEN = 40_000
+LEAST_BETWEEN = 32
 
 
 class _Blocked(NamedTuple):
@@ -61,6 +65,7 @@ class CountedChecks:
         self.blocked = 0
         self._proven_alone = False
         self._certificates: dict[bytes, MotionCertificate] = {}
+        self._hidden: dict[bytes, Overlap] = {}
         self._first_blocked: list[_Blocked] = []
         self._last_blocked = _Blocked(checker.default, checker.default, 0.0)
 
@@ -169,6 +174,43 @@ class CountedChecks:
         found = self.certificate(start, end)
         return found is not None and found.free
 
+    @cached_property
+    def _refiner(self) -> MotionRefiner:
+        return MotionRefiner(self.checker)
+
+    def overlap_between(self, configurations: Array, ignored: Set[frozenset[str]] = frozenset()) -> Overlap | None:
+        """What states between those of a motion (n, dof), each of which was found free, show or may hide: states are
+        added wherever objects are nearer to each other than they may move from one to the next, as far as
+        `refinement.ENOUGH` of them go, and `STATES_BETWEEN` for all motions together; None: nothing is hidden.
+
+        ignored: pairs of names that may overlap. What may be hidden on a straight motion is kept for `hidden_warnings`.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
+        refiner, before = self._refiner, self._refiner.states
+        found = refiner.deepest_overlap(
+            Polyline.through(configurations),
+            self.certifier,
+            ignored=ignored,
+            enough=max(LEAST_BETWEEN, min(ENOUGH, STATES_BETWEEN - before)),
+            look=lambda: self.watch.check(self.states),
+        )
+        self.states += refiner.states - before
+        if len(configurations) == 2 and found is not None and not found.collides:
+            self._hidden[configurations.tobytes()] = found
+        return found
+
+    def hidden_warnings(self, path: Array) -> tuple[str, ...]:
+        """A warning of what may be hidden on the motions of a path (n, dof) that nothing proves free, if any."""
+        found = [self._hidden.get(path[index : index + 2].tobytes()) for index in range(len(path) - 1)]
+        open_motions = [(overlap.depth, -index, overlap) for index, overlap in enumerate(found) if overlap is not None]
+        if not open_motions:
+            return ()
+        _, index, deepest = max(open_motions)
+        many = f"{len(open_motions)} of {len(found)} motions of the path are not proven free"
+        return (f"{many}; on motion {-index}, {may_overlap(deepest)}",)
+
     def state_free(self, q: Array) -> bool:
         """Whether q (dof,) is free.
 
@@ -264,6 +306,14 @@ class CountedChecks:
             return None
         most = min(counts, key=lambda names: (-counts[names], names))
         return found[most], counts[most]
+
+
+def may_overlap(found: Overlap) -> str:
+    """What may be hidden between states, in words."""
+    if math.isinf(found.depth):
+        return "which no bound holds for, states were checked at the resolution alone"
+    depth = f"{1e3 * found.depth:.3g} mm"
+    return f"{found.first} and {found.second} may overlap by up to {depth} between the states that were checked"
 
 
 def rank_in_halving_order(index: int, count: int) -> int:

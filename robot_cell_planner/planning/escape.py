@@ -61,7 +61,8 @@ def _leads_out(job: Job, escape: Escape, step: float) -> bool:
     for q in points_between(escape.start, escape.end, step):
         if not job.checks.state_free(q) and not escape.holds(q, job.checks.checker.report(q)):
             return False
-    return True
+    found = job.checks.overlap_between(np.array((escape.start, escape.end)), frozenset(map(frozenset, escape.pairs)))
+    return found is None or not found.collides
 
 
 def _nearby(start: Array, reach: float, seed: int) -> Iterator[Array]:

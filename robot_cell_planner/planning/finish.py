@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from ..collision.engine import TOUCHING
+from ..collision.motions.refinement import Overlap
+from ..errors import TrajectoryInCollisionError, Value
 from ..trajectory.limits import Array
 from ..trajectory.timing import TimedMotion
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import CollisionSearch, validate
-from .checks import CHUNK
+from .checks import CHUNK, may_overlap
 from .job import Job
 from .motion_samples import free_along
 from .path_tools import densify
@@ -57,7 +60,7 @@ def bare_plan(
         resolution=origin.resolution,
         goal=goal,
         cartesian=cartesian,
-        warnings=job.space.start_warnings + job.checks.certifier_warnings,
+        warnings=job.space.start_warnings + job.checks.certifier_warnings + job.checks.hidden_warnings(path),
         times=job.watch.times,
     )
 
@@ -102,26 +105,56 @@ def finish_plan(
 
 
 def _validated(job: Job, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
-    """Hold a trajectory against the model's limits, the start and, unless `step` is None, the cell; what it warns
-    of."""
-
-    def pair_of(q: Array) -> tuple[str, str]:
-        pair = job.checks.checker.first_pair(q)
-        return (pair.first, pair.second) if pair is not None else ("", "")
-
-    def in_collision(configurations: Array) -> NDArray[np.bool_]:
-        blocked = ~free_along(job.checks, configurations)
-        if job.escape is not None:
-            for index in np.flatnonzero(blocked).tolist():
-                q = configurations[index]
-                blocked[index] = not job.escape.holds(q, job.checks.checker.report(q))
-        return blocked
-
+    """Check a trajectory against the model's limits, the start and, unless `step` is None, the cell; its warnings."""
+    states = _TrajectoryStates(job, between=step is not None and math.isfinite(step))
     origin = job.space.start if job.escape is None else job.escape.start
     start = dict(zip(job.space.variables, origin.tolist(), strict=True))
-    search = None if step is None else CollisionSearch(in_collision, pair_of, step)
+    search = None if step is None else CollisionSearch(states.in_collision, states.pair_of, step)
     report = validate(trajectory, job.limits, start=start, start_tolerance=0.0, collisions=search)
-    return report.check().warnings
+    return report.check().warnings + states.check_between()
+
+
+class _TrajectoryStates:
+    """Checks the states of a trajectory, and between them if it leaves its path, which was verified as a whole."""
+
+    def __init__(self, job: Job, *, between: bool) -> None:
+        self._job = job
+        self._between = between
+        self._overlap: Overlap | None = None
+
+    def pair_of(self, q: Array) -> tuple[str, str]:
+        pair = self._job.checks.checker.first_pair(q)
+        return (pair.first, pair.second) if pair is not None else ("", "")
+
+    def in_collision(self, configurations: Array) -> NDArray[np.bool_]:
+        checks, escape = self._job.checks, self._job.escape
+        if self._between:
+            leaving = frozenset() if escape is None else frozenset(map(frozenset, escape.pairs))
+            self._overlap = checks.overlap_between(configurations, leaving)
+            if self._overlap is None and escape is None and checks.certifier is not None:
+                return np.zeros(len(configurations), dtype=bool)
+        blocked = ~free_along(checks, configurations)
+        if escape is not None:
+            for index in np.flatnonzero(blocked).tolist():
+                q = configurations[index]
+                blocked[index] = not escape.holds(q, checks.checker.report(q))
+        return blocked
+
+    def check_between(self) -> tuple[str, ...]:
+        """A warning of what may be hidden between the states, if anything may.
+
+        Raises:
+            TrajectoryInCollisionError: the trajectory collides between them.
+        """
+        found = self._overlap
+        if found is None:
+            return ()
+        if not found.collides:
+            return (f"the trajectory is not proven free; {may_overlap(found)}",)
+        names = (found.first, found.second)
+        text = f"the trajectory is in collision between {' and '.join(names)}, between the states of the resolution"
+        values = (Value("depth", found.depth, TOUCHING, "m"),)
+        raise TrajectoryInCollisionError(text, stage="validate trajectory", subjects=names, values=values)
 
 
 def path_clearance(job: Job, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:

@@ -45,12 +45,12 @@ class Follower:
         self.route = route
         self.options = options
         self.problem = problem
-        self.origin = Origin(self.planner, options.seed, options.search_step)
+        self.origin = Origin(self.planner, options.seed, options.resolution)
         self.complete = False
         self.start = job.space.start
         self.points: list[Point] = []
         self.log: list[str] = []
-        self.motions = MotionChecks(job.checks, options.search_step)
+        self.motions = MotionChecks(job.checks, options.search_step, options.resolution)
         self.tolerance = problem.tolerance * SHARE_OF_TOLERANCE
         angular = np.array([variable.angular for variable in job.space.definitions], dtype=bool)
         jumps = np.where(angular, options.max_jump_revolute, options.max_jump_prismatic)

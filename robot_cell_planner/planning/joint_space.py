@@ -53,8 +53,9 @@ def plan_motion(
 ) -> Plan:
     """Plan a motion from a state to one of the goals of a request.
 
-    The path is free at steps of `options.resolution`; the trajectory, if timing is asked for, is held against limits
-    and the cell in its timed, sampled form. Equal requests from equal states give equal plans but for times.
+    The path is free at steps of `options.resolution`, and between them but for what a warning says; the trajectory, if
+    timing is asked for, is held against limits and the cell in its timed, sampled form. Equal requests from equal
+    states give equal plans but for times.
 
     Raises:
         UnknownNameError: a group, joint, named state, planner or parameter that does not exist.

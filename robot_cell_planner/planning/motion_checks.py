@@ -1,4 +1,4 @@
-"""Whether the motions of a path are free: proven where that is quick, held against the cell at samples elsewhere."""
+"""Whether the motions of a path are free: proven where that is quick, checked at samples elsewhere, and verified."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ..trajectory.limits import Array
 from .checks import CountedChecks
 from .path_tools import densify
+from .verification import PathVerifier
 
 STATES_AT_ONCE = 16  # held against the cell between two looks at whether one is blocked
 
@@ -16,12 +17,14 @@ STATES_AT_ONCE = 16  # held against the cell between two looks at whether one is
 class MotionChecks:
     """Checks of motions that come again and again: what is known of one is kept.
 
-    step [rad or m]: between the samples of a motion that is not proven.
+    step [rad or m]: between the first samples of motions that balls do not prove; those of which all are free are
+    verified, at steps of `resolution` where no certificate decides.
     """
 
-    def __init__(self, checks: CountedChecks, step: float) -> None:
+    def __init__(self, checks: CountedChecks, step: float, resolution: float) -> None:
         self._checks = checks
         self._step = step
+        self._verifier = PathVerifier(checks, resolution)
         self._proven: set[bytes] = set()
         self._free: set[bytes] = set()
 
@@ -45,7 +48,7 @@ class MotionChecks:
             end = index + 1
             while end < count and not self._is_free(path, end):
                 end += 1
-            found = self._sampled(path[index : end + 1])
+            found = self._sampled(path[index : end + 1]) or self._verified(path[index : end + 1])
             self._free.update(_key(path, number) for number in range(index, end if found is None else index + found[0]))
             if found is not None:
                 self._checks.motions += index + found[0] + 1
@@ -75,6 +78,13 @@ class MotionChecks:
                 index = begin + int(blocked[0])
                 edge = min(int(np.ceil(places[index] - 1e-9)) - 1, len(path) - 2)
                 return max(edge, 0), samples[index]
+        return None
+
+    def _verified(self, path: Array) -> tuple[int, Array] | None:
+        for index in range(len(path) - 1):
+            q = self._verifier.blocked_at(path[index], path[index + 1])
+            if q is not None:
+                return index, q
         return None
 
 

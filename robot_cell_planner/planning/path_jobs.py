@@ -15,7 +15,6 @@ from ..cell.start_limits import clamped_start
 from ..cell.state import RobotCellState
 from ..cell.value import MAX_JOINT_VALUE
 from ..collision.checker import CollisionChecker
-from ..collision.motions.certifier import Verdict
 from ..collision.paths import PathCollision, check_path
 from ..collision.rules import CollisionOptions
 from ..errors import (
@@ -337,17 +336,18 @@ def _collisions_on(job: Job, path: Array, index: int, options: PlanningOptions, 
     motion = path[index : index + 2]
     found = check_path(job.checks.checker, motion, find_all=find_all, resolution=options.resolution)
     job.checks.states += found.states_checked
-    collisions = found.collisions or _certain_collision(job, motion)
+    collisions = found.collisions or _certain_collision(job, motion, options.resolution)
     return [replace(entry, point=entry.point + index, place=entry.place + index) for entry in collisions]
 
 
-def _certain_collision(job: Job, motion: Array) -> tuple[PathCollision, ...]:
-    """The collision between the states of the resolution that the certificate of a motion names; none without it."""
-    certificate = job.checks.certificate(motion[0], motion[-1]) if len(motion) > 1 else None
-    if certificate is None or certificate.verdict is not Verdict.COLLIDING:
+def _certain_collision(job: Job, motion: Array, resolution: float) -> tuple[PathCollision, ...]:
+    """The collision of a motion between the states of the resolution; none if there is none."""
+    q = PathVerifier(job.checks, resolution).blocked_at(motion[0], motion[-1]) if len(motion) > 1 else None
+    pair = None if q is None else job.checks.checker.first_pair(q)
+    if q is None or pair is None:
         return ()
-    pair = job.checks.checker.first_pair(np.array(certificate.configuration))
-    return () if pair is None else (PathCollision(1, certificate.place, 0.0, pair),)
+    way = motion[-1] - motion[0]
+    return (PathCollision(1, float((q - motion[0]) @ way / (way @ way)), 0.0, pair),)
 
 
 def _collision_fault(found: PathCollision) -> PathInvalidError:

@@ -74,7 +74,8 @@ class Plan:
     tool_path_length [m]: of the tool centre point, or of the tip without a tool. clearance: smallest along the path.
     proven: fraction of the path by Euclidean length in joint space, the start correction included, whose segments have
     a certificate that they are free (`CountedChecks.proven_fraction`); NaN where there is nothing to prove it with. The
-    rest was checked at steps of `resolution` [rad or m]. escape_waypoints: those at the beginning that lead out of a
+    rest was checked at steps of `resolution` [rad or m] and, where objects were near, between them; a warning says what
+    may be hidden there. escape_waypoints: those at the beginning that lead out of a
     collision, on request. warnings: what the caller should know though nothing failed. cartesian: of a Cartesian plan
     alone.
     """

@@ -19,8 +19,9 @@ from .verification import PathVerifier
 
 MAX_REPAIRS = 64
 # Times finer than the steps of the search, for the first and the second attempt at a place; then those of the
-# verification are taken.
+# verification are taken, and halves of them, up to so many times finer: it also finds what lies between its steps.
 FINER = (4.0, 16.0)
+FINEST = 64.0
 # Additional distances [m] that a way around is searched with, so that it does not graze: the first at which it exists.
 SPARE = (0.002, 0.0005, 0.0)
 # States that a search with an additional distance may take.
@@ -52,8 +53,10 @@ def verified(job: Job, path: Array, options: PlanningOptions, search: Search) ->
         attempt = attempt + 1 if near else 0
         place = here
         first, last = max(0, blocked - attempt // 2), min(len(path) - 1, blocked + 1 + attempt // 2)
-        finer = options.search_step / FINER[attempt] if attempt < len(FINER) else 0.0
-        step = max(options.resolution, finer)
+        if attempt < len(FINER):
+            step = max(options.resolution, options.search_step / FINER[attempt])
+        else:
+            step = options.resolution / min(2.0 ** (attempt - len(FINER)), FINEST)
         around = _around(job, path[first], path[last], step, options.seed + repair, search)
         if around is None:
             break

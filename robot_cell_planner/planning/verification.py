@@ -18,12 +18,14 @@ class PathVerifier:
     """Checks straight motions from end to end.
 
     A certificate decides where it can. Where it cannot, as where something is grazed, and where none is made, states
-    are checked, no joint moving by more than `resolution` from one to the next. What is found free in that way is not
-    proven: that is for `CountedChecks.proven_fraction` alone to say.
+    are checked, no joint moving by more than `resolution` from one to the next, and more of them where objects are
+    nearer to each other than they may move in between (`CountedChecks.overlap_between`). What is found free in that way
+    is not proven: that is for `CountedChecks.proven_fraction` alone to say.
     """
 
     def __init__(self, checks: CountedChecks, resolution: float, *, certificates: bool = True) -> None:
-        """resolution [rad or m]. certificates: False to ask the collision engine alone, whatever could be proven."""
+        """resolution [rad or m]. certificates: False to ask the collision engine alone at these states, whatever
+        could be proven."""
         self._certificates = certificates
         self._checks = checks
         self._resolution = resolution
@@ -35,20 +37,30 @@ class PathVerifier:
         Raises:
             CancelledError, TimedOutError: see `Watch`.
         """
+        return self.blocked_at(start, end) is None
+
+    def blocked_at(self, start: Array, end: Array) -> Array | None:
+        """A configuration (dof,) at which a straight motion collides, None if it is free; its start is known to be.
+
+        Raises:
+            CancelledError, TimedOutError: see `Watch`.
+        """
         key = start.tobytes() + end.tobytes()
         if key in self._free:
-            return True
+            return None
         self._checks.motions += 1
         certificate = self._checks.certificate(start, end) if self._certificates else None
         if certificate is None or certificate.verdict is Verdict.UNDECIDED:
-            free = self._states_free(start, end)
+            blocked = self._state_blocked(start, end)
+            if blocked is None and self._certificates:
+                blocked = self._blocked_between(start, end)
         else:
-            free = certificate.free
-        if free:
+            blocked = None if certificate.free else np.array(certificate.configuration)
+        if blocked is None:
             self._free.add(key)
-        return free
+        return blocked
 
-    def _states_free(self, start: Array, end: Array) -> bool:
+    def _state_blocked(self, start: Array, end: Array) -> Array | None:
         # The states of `path_tools.densify`, so that who checks the path there finds what was found here.
         step = end - start
         count = max(1, math.ceil(float(np.abs(step).max()) / self._resolution - 1e-9))
@@ -57,9 +69,14 @@ class PathVerifier:
             states = start + np.arange(first, last)[:, None] / count * step
             if last > count:
                 states[-1] = end
-            if not free_along(self._checks, states).all():
-                return False
-        return True
+            free = free_along(self._checks, states)
+            if not free.all():
+                return np.asarray(states[int(np.argmin(free))])
+        return None
+
+    def _blocked_between(self, start: Array, end: Array) -> Array | None:
+        found = self._checks.overlap_between(np.array((start, end)))
+        return np.array(found.configuration) if found is not None and found.collides else None
 
     def first_blocked(self, path: Array, first: int = 0) -> int | None:
         """Index, from `first` on, of the first motion of a path (n, dof) that is in collision; None if all are free."""

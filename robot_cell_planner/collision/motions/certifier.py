@@ -185,11 +185,18 @@ class MotionCertifier:
         middles, halves = stretches(curve, 0.5 * SPACING)
         self.checker.require_configurations(np.array([curve.at(place) for place in middles.tolist()]))
         self._check_slides_along(curve, middles, halves)
-        states = 0
-        left = np.column_stack((middles, halves))
-        if self.balls_serve(margin):
-            left, states = self._open_boxes(curve, left, margin)
+        left, states = self._left_by_balls(curve, np.column_stack((middles, halves)), margin)
         return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
+
+    def open_intervals(self, curve: JointCurve) -> Floats:
+        """Intervals (n, 2) of a curve, their middles and halves of their lengths in its parameter, that balls do not
+        prove free; the curve takes no slide beyond its limits."""
+        left, states = self._left_by_balls(curve, np.column_stack(stretches(curve, 0.5 * SPACING)), 0.0)
+        self.states += states
+        return _joined(left)[0]
+
+    def _left_by_balls(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
+        return self._open_boxes(curve, pending, margin) if self.balls_serve(margin) else (pending, 0)
 
     def _open_boxes(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
         """Stretches (n, 2) of a curve that balls do not prove free, and how many configurations they looked at."""

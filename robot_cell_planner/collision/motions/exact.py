@@ -6,7 +6,9 @@ other by less than d. Each pair is asked only until it is done with; what is lef
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,15 @@ class Finding:
     distance: float = 0.0
 
 
+class OpenPair(NamedTuple):
+    """A pair of owners that may collide: by index, its distance at a configuration less its margin [m], and by how much
+    that is too small to rule a collision out."""
+
+    pair: tuple[int, int]
+    distance: float
+    missing: float
+
+
 class ExactCertifier:
     """Certifies stretches of curves with the distances of a checker. states: configurations looked at."""
 
@@ -44,6 +55,8 @@ class ExactCertifier:
         self._checker = checker
         self._model = motion_model(checker)
         joints = self._model.tree.joints
+        # The distances of other engines are off by more than is ever asked about; they are taken as they are.
+        self._errs = checker.engine == "coal"
         self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
         self._gain = np.array([abs(joint.multiplier) for joint in joints])
         self.states = 0
@@ -80,20 +93,29 @@ class ExactCertifier:
         self, q: Floats, spread: Floats, margin: float, kept: set[tuple[int, int]] | None
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
         """Pairs of owners that a look at q leaves open, and the nearest of them with its distance less its margin."""
+        found = self._open(q, spread, margin, kept)
+        worst = min(found, key=lambda entry: entry.distance, default=None)
+        return {entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)
+
+    def open_pairs(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
+        """The pairs that may collide where no variable is further from q (dof,) than `spread` (dof,); kept: the only
+        ones to ask about, None for all. Counts as a configuration."""
+        self.states += 1
+        return self._open(q, spread[self._joint_of] * self._gain, margin, kept)
+
+    def _open(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
         # Nothing approaches anything by more than what two movers can make good.
         drifts = self._model.speed_bounds @ spread
         reach = margin + 2.0 * float(drifts.max(initial=0.0))
-        left: set[tuple[int, int]] = set()
-        worst: tuple[tuple[int, int], float] | None = None
+        found: list[OpenPair] = []
         for pair, first_solid, second_solid, pair_margin in self._checker.near_solids(q, reach):
             if kept is not None and pair not in kept:
                 continue
             distance = self._checker.distance_of_solids(first_solid, second_solid) - pair_margin - margin
             drift = float(self._model.pair_bound(*pair) @ spread)
-            slack = distance_error(distance + pair_margin + margin)
+            slack = distance_error(distance + pair_margin + margin) if self._errs else 0.0
+            missing = drift + slack - TOUCHING - distance
             if distance >= drift + slack - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):
                 continue
-            left.add(pair)
-            if worst is None or distance < worst[1]:
-                worst = pair, distance
-        return left, worst
+            found.append(OpenPair(pair, distance, missing))
+        return found

@@ -1,0 +1,152 @@
+"""What collides between the states of a check is found, or a warning says what may be hidden there."""
+
+import math
+
+import numpy as np
+import pytest
+from planning_cells import HALF, gantry, scissors, wall_with_gap
+
+from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.engine import TOUCHING
+from robot_cell_planner.collision.motions.refinement import MotionRefiner, Polyline
+from robot_cell_planner.errors import MPInterpolationInCollisionError, PathInvalidError, TrajectoryInCollisionError
+from robot_cell_planner.planning.cartesian import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.cartesian_options import CartesianOptions
+from robot_cell_planner.planning.finish import _validated
+from robot_cell_planner.planning.job import start_job
+from robot_cell_planner.planning.joint_space import plan_motion
+from robot_cell_planner.planning.path_jobs import PathRequest, PathTool, check_joint_path, process_path
+from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.watch import Watch
+from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
+from robot_cell_planner.trajectory.validation import dense_times
+
+STEP = 0.01  # [m] between states
+WITHOUT_PROOF = [{"certify": False}, {"engine": "bullet"}]
+
+
+def past_a_corner(depth):
+    """A diagonal motion of the gantry's cube past a corner of a post, which it cuts `depth` deep halfway between two of
+    the states at steps of STEP; negative: by which it stays away."""
+    cell, state = gantry((("post", (0.0, 0.0), (0.1, 0.1)),))
+    middle = 0.05 + HALF - depth
+    away = 20.5 * STEP
+    path = np.array(((middle - away, middle + away), (middle + away, middle - away)))
+    return cell, state.with_configuration(dict(zip(("x", "y"), path[0].tolist(), strict=True))), path
+
+
+def collides(cell, state, path):
+    between = path[:-1, None] + np.linspace(0.0, 1.0, 8001)[:, None] * np.diff(path, axis=0)[:, None]
+    return CollisionChecker(cell, state, ("x", "y")).in_collision_batch(between.reshape(-1, 2)).any()
+
+
+def test_no_state_shows_the_corner():
+    cell, state, path = past_a_corner(0.002)
+    states = np.linspace(*path, round(float(np.abs(path[1] - path[0]).max()) / STEP) + 1)
+    assert not CollisionChecker(cell, state, ("x", "y")).in_collision_batch(states).any()
+    assert collides(cell, state, path)
+
+
+@pytest.mark.parametrize("options", WITHOUT_PROOF)
+def test_a_plan_without_certificates_does_not_cut_a_corner_between_states(options):
+    cell, state, path = past_a_corner(0.002)
+    goal = dict(zip(("x", "y"), path[-1].tolist(), strict=True))
+    request = MotionRequest(
+        Goals((goal,)), timing=None, options=PlanningOptions(resolution=STEP, search_step=STEP, **options)
+    )
+    plan = plan_motion(cell, state, request)
+    assert math.isnan(plan.proven)
+    assert len(plan.path) > 2
+    assert not collides(cell, state, plan.path)
+
+
+@pytest.mark.parametrize("options", WITHOUT_PROOF)
+@pytest.mark.parametrize("depth", [0.002, -0.002])
+def test_path_tools_find_it(depth, options):
+    cell, state, path = past_a_corner(depth)
+    rules = PlanningOptions(resolution=STEP, **options)
+    found = check_joint_path(cell, state, ("x", "y"), path, options=rules)
+    request = PathRequest(PathTool.REVERSE, ("x", "y"), (path,), options=rules)
+    if depth < 0.0:
+        assert not found.faults
+        assert not process_path(cell, state, request).warnings
+        return
+    assert {found.collisions[0].pair.first, found.collisions[0].pair.second} == {"cube", "post"}
+    assert found.collisions[0].place == pytest.approx(0.5, abs=0.05)
+    with pytest.raises(PathInvalidError, match="cube and post collide at 0"):
+        process_path(cell, state, request)
+
+
+@pytest.mark.parametrize("engine", ["coal", "bullet"])
+def test_cartesian_motions_find_it(engine):
+    """Without timing, too, which would check the trajectory."""
+    cell, state, path = past_a_corner(0.002)
+    options = CartesianOptions(max_step_distance=2.0 * STEP, resolution=STEP, max_jump_prismatic=0.0, engine=engine)
+    request = CartesianRequest(FrameWaypoints((Pose((*path[-1].tolist(), 0.0)),)), options=options, timing=None)
+    with pytest.raises(MPInterpolationInCollisionError) as caught:
+        plan_cartesian(cell, state, request)
+    assert set(caught.value.subjects) == {"cube", "post"}
+
+
+@pytest.mark.parametrize("certify", [True, False])
+def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
+    for depth in (0.0005, -0.0005):
+        cell, state, path = past_a_corner(depth)
+        job = start_job(
+            cell, state, "", (), engine="coal", extra_margin=0.0, state_limit=10**6, watch=Watch(), certify=certify
+        )
+        path[-1] += (0.3 * STEP, -0.3 * STEP)
+        trajectory = stop_at_waypoints(path, job.limits, TimingOptions(period=0.0201)).trajectory
+        assert job.checks.batch_free(trajectory.at(dense_times(trajectory, STEP))).all()
+        if depth < 0.0:
+            assert _validated(job, trajectory, STEP) == ()
+            continue
+        with pytest.raises(TrajectoryInCollisionError) as caught:
+            _validated(job, trajectory, STEP)
+        assert set(caught.value.subjects) == {"cube", "post"}
+
+
+@pytest.mark.parametrize("options", [{}, {"certify": False}])
+def test_a_plan_in_contact_says_what_may_be_hidden(options):
+    """Along a wall, which the cube touches all the way."""
+    cell, state = wall_with_gap()
+    request = MotionRequest(Goals(({"x": -0.1, "y": 0.4},)), timing=None, options=PlanningOptions(**options))
+    plan = plan_motion(cell, state.with_configuration({"x": -0.1, "y": -0.9}), request)
+    told = [text for text in plan.warnings if "may overlap by up to" in text]
+    assert bool(told) == (plan.proven != 1.0)
+    assert all("of the path are not proven free" in text and "below" in text for text in told)
+
+
+def test_a_proven_plan_has_no_such_warning():
+    cell, state = wall_with_gap()
+    plan = plan_motion(cell, state, MotionRequest(Goals(({"x": 0.8, "y": 0.0},)), timing=None))
+    assert plan.proven == 1.0
+    assert not plan.warnings
+
+
+@pytest.mark.parametrize("make", [wall_with_gap, scissors])
+@pytest.mark.parametrize("enough", [3, 30, 300])
+def test_nothing_deeper_is_hidden_than_said(make, enough):
+    """Against distances at many configurations."""
+    cell, state = make()
+    checker = CollisionChecker(cell, state)
+    refiner = MotionRefiner(checker)
+    limits = [cell.variables[name].limits for name in checker.variables]
+    low, high = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
+    random = np.random.default_rng(7)
+    hidden = 0
+    for _ in range(40):
+        motion = random.uniform(low, high, (2, len(low)))
+        found = refiner.deepest_overlap(Polyline.through(motion), enough=enough)
+        if found is not None and found.collides:
+            assert checker.in_collision(np.array(found.configuration))
+            continue
+        states = motion[0] + np.linspace(0.0, 1.0, 400)[:, None] * (motion[1] - motion[0])
+        closest = checker.closest_of(states)
+        assert closest is not None
+        overlap = closest[1].margin - closest[1].distance
+        assert overlap <= (TOUCHING if found is None else found.depth) + 3e-6
+        hidden += found is not None
+    assert hidden or enough > 3
