@@ -25,7 +25,6 @@ Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000
 MAX_SAMPLES = 10_000_000
 STATES_AT_ONCE = 256
-LARGEST_SQUARE = MAX_JOINT_VALUE**2
 
 
 class CollisionChecker:
@@ -242,8 +241,8 @@ class CollisionChecker:
         if q.shape != self._shape:
             expected = f"expected ({self._shape[0]},)"
             raise InvalidRequestError(f"a configuration has shape {q.shape}, {expected}", stage="collision")
-        # NaN and infinity are not below either.
-        if not q.dot(q) <= LARGEST_SQUARE and not (np.abs(q) <= MAX_JOINT_VALUE).all():
+        # NaN and infinity are not below either, and the length of what is huge does not overflow.
+        if not math.hypot(*q.tolist()) <= MAX_JOINT_VALUE and not (np.abs(q) <= MAX_JOINT_VALUE).all():
             raise InvalidRequestError(f"a configuration is {_out_of_bounds(self.variables, q)}", stage="collision")
         return q
 

@@ -88,8 +88,10 @@ def make_again(cell):
         (np.zeros((1, 6)), r"shape \(1, 6\)"),
         (np.array([0.0, 0.0, np.nan, 0.0, 0.0, 0.0]), "not finite"),
         (np.array([0.0, 0.0, np.inf, 0.0, 0.0, 0.0]), "not finite"),
+        (np.full(6, 1e300), r"out of bounds: joint \w+ is 1e\+300"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_malformed_configurations_are_refused(q, message):
     checker = CollisionChecker(*crowded(2))
     for ask in (checker.in_collision, checker.first_pair, checker.report, checker.check, checker.distance):
