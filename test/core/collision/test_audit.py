@@ -179,6 +179,7 @@ def test_no_certified_motion_collides(robot: str, tmp_path: Path) -> None:
     assert min(counts["kind.planted"], counts["kind.contact"]) > 5
     assert counts["motions.near"] > 20
     assert not counts["motions.colliding"] + counts["segments.colliding"] + counts["trajectories.colliding"]
+    assert not counts["proven.different"]
     assert not counts["pairs.different.kept"]
     assert record.worst["distances"] < 2e-6
     assert motion.FINE <= 1.0 / 2000.0
