@@ -9,13 +9,13 @@ import msgspec
 from frozendict import frozendict
 from lxml import etree
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.limits import read_limits, with_default_limits
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from robot_cell_planner.cell.resources import ResourceRoots, resolve
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.urdf import read_urdf
-from robot_cell_planner.cell.xacro_files import expand_xacro
+from robot_cell_planner.io.common.resources import ResourceRoots, resolve
+from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.robot import PlanningGroup, Robot
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = "package://example-robot-data/robots"

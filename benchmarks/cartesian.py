@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import RobotCellState
 from robot_cell_planner.errors import PlanningError
-from robot_cell_planner.kinematics.ik_options import IkOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import PointAxisTarget
-from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
-from robot_cell_planner.planning.plan import Plan
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from robot_cell_planner.planning.ways import Line, off_the_way, tangents
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import RobotCellState
+from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.problem.plan import Plan
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 from .cartesian_cells import ARMS, KnownWay, WayMaker, arm_cell, group_of

@@ -12,17 +12,17 @@ import numpy as np
 import pinocchio as pin
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.chain import Chain, chain_of
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import TargetMode, target_frame
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState
 
 from .arms import PUBLIC, ROOT
 

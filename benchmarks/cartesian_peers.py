@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_cell_planner.cell.cell import RobotCell
+from robot_cell_planner.model.cell import RobotCell
 
 from .cartesian_cells import WayMaker
 from .collision_peers import PeerCell, as_mesh

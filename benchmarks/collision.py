@@ -19,16 +19,16 @@ import pinocchio as pin
 import pybullet
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.geometry import Box, Cylinder, Shape, Sphere
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.things import RigidBody
-from robot_cell_planner.collision.bullet_shapes import shape_arguments
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.coal_shapes import coal_geometry
-from robot_cell_planner.collision.pose_numbers import pose_numbers
+from robot_cell_planner.collision.engines.bullet_poses import pose_numbers
+from robot_cell_planner.collision.engines.bullet_shapes import shape_arguments
+from robot_cell_planner.collision.engines.coal_shapes import coal_geometry
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Cylinder, Shape, Sphere
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState
 
 from .collision_peers import compas_fab_check, gestalt_checks
 from .results import Results

@@ -16,10 +16,10 @@ import pinocchio as pin
 import trimesh
 from lxml import etree
 
-from robot_cell_planner.cell.geometry import Box, Cylinder, Sphere
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.solids import ConvexSolid, Solid
+from robot_cell_planner.collision.geometry.collision_geometry import ConvexGeometry, Solid
+from robot_cell_planner.model.geometry import Box, Cylinder, Sphere
+from robot_cell_planner.model.pose import Pose
 
 Check = Callable[[Any], bool]
 AXES = {"JointModelRX": "1 0 0", "JointModelRY": "0 1 0", "JointModelRZ": "0 0 1"}
@@ -134,7 +134,7 @@ def as_mesh(solid: Solid) -> trimesh.Trimesh:
         return trimesh.creation.icosphere(3, solid.radius)
     if isinstance(solid, Cylinder):
         return trimesh.creation.cylinder(solid.radius, solid.length)
-    assert isinstance(solid, ConvexSolid)
+    assert isinstance(solid, ConvexGeometry)
     return trimesh.Trimesh(solid.mesh.vertices, solid.mesh.faces, process=False)
 
 

@@ -28,11 +28,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.nodes.client import CellClient, goal_of
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
-from robot_cell_planner.nodes.node import reliable
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory

@@ -19,21 +19,21 @@ import pinocchio as pin
 from eaik.pybindings.EAIK import Robot as EaikRobot
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.errors import InverseKinematicsError
-from robot_cell_planner.kinematics.closed_form import _axes_and_offsets
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import chain_to, forward_batch, forward_kinematics
-from robot_cell_planner.kinematics.ik_options import IkOptions, IkSolver
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.analytic import _axes_and_offsets
+from robot_cell_planner.kinematics.ik.options import IkOptions, IkSolver
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState
 
 from .arms import ARMS, CLOSED_FORM, FILES, REDUNDANT, arm
 from .kinematics_peers import PeerArm, solvers

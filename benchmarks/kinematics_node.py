@@ -21,12 +21,12 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
-from robot_cell_planner.kinematics.ik_options import IkOptions as CoreOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions as CoreOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import IkOptions, Target

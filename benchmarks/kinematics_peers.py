@@ -16,9 +16,9 @@ import numpy as np
 import pybullet
 from lxml import etree
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
 
 from .arms import FILES, GROUP, urdf_of
 

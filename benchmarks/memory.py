@@ -45,7 +45,7 @@ from robot_cell_planner.msg import (
     Shape,
     StateRef,
 )
-from robot_cell_planner.nodes.client import CellClient, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import CellClient, from_configuration, goal_of, pose_target
 
 from .results import Results
 from .scene_node import PACKAGE, own_domain

@@ -9,15 +9,15 @@ import msgspec
 import numpy as np
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Capsule, Cylinder, Shape, Sphere
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
-from robot_cell_planner.cell.things import CollisionSettings, RigidBody, rigid_tool
-from robot_cell_planner.collision.drafts import draft_robot
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.bodies import CollisionSettings, RigidBody, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, Shape, Sphere
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
+from robot_cell_planner.setup_assistant.srdf_generator import draft_robot
 
 from .arms import FILES, GROUP, ROOT
 

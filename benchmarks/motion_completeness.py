@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
-from robot_cell_planner.collision.motions.motion_model import motion_model
 
 from .results import Results
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_cell_planner.cell.geometry import Box, Cylinder
+from robot_cell_planner.model.geometry import Box, Cylinder
 
 from .planning_problems import Problem
 

@@ -10,16 +10,16 @@ from time import thread_time
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.native import NativeOptions, NativePlanner
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.plan import Plan
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.space import joint_space, values_beyond
-from robot_cell_planner.planning.subspace import subspace_of
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.plan import Plan
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.problem.space import joint_space, values_beyond
+from robot_cell_planner.planning.problem.subspace import subspace_of
+from robot_cell_planner.planning.search.certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
 from .motion_peers import Planner, vamp_planner
 from .planning import UNSOLVABLE
@@ -95,12 +95,14 @@ def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
         if checker.in_collision(start) or not goals:
             continue
         certifier = MotionCertifier(checker)
-        NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, NativeOptions(state_limit=STATES))
+        CertifiedRrtConnect(certifier, subspace_of(space, ())).solve(
+            start, goals, CertifiedSearchOptions(state_limit=STATES)
+        )
         others = vamp_planner(problem)
         for seed in range(seeds):
             began = thread_time()
-            options = NativeOptions(seed=seed, state_limit=STATES)
-            found = NativePlanner(certifier, subspace_of(space, ())).solve(start, goals, options)
+            options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
+            found = CertifiedRrtConnect(certifier, subspace_of(space, ())).solve(start, goals, options)
             took = thread_time() - began
             tried += 1
             if others is not None:

@@ -18,10 +18,10 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
+from robot_cell_planner.collision.certification._kernels.schedule import FREE, certify_straight, look_at_boxes
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
-from robot_cell_planner.collision.motions.schedule import FREE, certify_straight, look_at_boxes
-from robot_cell_planner.collision.spheres.report import cover_cell
+from robot_cell_planner.collision.sphere_model.report import cover_cell
 
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness

@@ -27,10 +27,10 @@ from robot_cell_planner.errors import (
     RobotCellError,
     StartBeyondLimitsError,
 )
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.plan import path_length
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.plan import path_length
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 
 from .planning_peers import PEERS, Planner, quiet
 from .planning_problems import FAMILIES, Problem, own_problems, read_problems

@@ -20,8 +20,8 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from robot_cell_planner.cell.geometry import Box, Cylinder
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.model.geometry import Box, Cylinder
 
 from .collision_peers import GROUP, PeerCell
 from .planning_problems import Problem

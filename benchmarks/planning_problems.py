@@ -20,18 +20,18 @@ import numpy as np
 from frozendict import frozendict
 from numpy.typing import NDArray
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Cylinder, Shape
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InverseKinematicsError
-from robot_cell_planner.kinematics.ik_options import IkOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.kinematics.ik.options import IkOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Cylinder, Shape
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, RobotCellState
 
 from .arms import GROUP
 from .motion_cells import robot as public_robot

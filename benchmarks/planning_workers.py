@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.errors import CancelledError, RobotCellError, TimedOutError, WorkerCrashedError
-from robot_cell_planner.planning import tasks
-from robot_cell_planner.planning.planners import PLANNERS
-from robot_cell_planner.planning.preparation import PREPARE
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.worker_process import TaskControl
-from robot_cell_planner.planning.workers import WorkerPool
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.problem.planners import PLANNERS
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.workers import tasks
+from robot_cell_planner.planning.workers.pool import WorkerPool
+from robot_cell_planner.planning.workers.preparation import PREPARE
+from robot_cell_planner.planning.workers.process import TaskControl
+from robot_cell_planner.scene.scene import Scene
 
 from .planning_problems import Problem, own_problems
 from .results import Results
@@ -184,7 +184,7 @@ def short(seed: int) -> MotionRequest:
 def main() -> None:
     cell, state = load_cell(ROOT / "config" / "demo" / "cell.yaml")
     scene = Scene(cell, state)
-    pool = WorkerPool(2, preload=("robot_cell_planner.planning.preload",), preparation=PREPARE)
+    pool = WorkerPool(2, preload=("robot_cell_planner.planning.workers.preload",), preparation=PREPARE)
     pool.run(tasks.PLAN_MOTION, scene, short(0))
     results = Results("planning_workers", SEED)
     task = f"{hang.__module__.replace('__main__', 'benchmarks.planning_workers')}:hang"

@@ -14,7 +14,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from robot_cell_planner.nodes.localhost import PROFILE_VARIABLES, RANGE, localhost_variables
+from robot_cell_planner.nodes.common.localhost import PROFILE_VARIABLES, RANGE, localhost_variables
 
 RESULTS = Path(__file__).parent / "results" / "reachability.json"
 VICTIM, ATTACKER = "10.77.0.1", "10.77.0.2"

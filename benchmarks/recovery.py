@@ -42,8 +42,8 @@ from robot_cell_planner.msg import (
     Shape,
     StateRef,
 )
-from robot_cell_planner.nodes.client import CellClient, goal_of
-from robot_cell_planner.nodes.node import reliable, sensor
+from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.common.node import reliable, sensor
 
 from .memory import below, children
 from .results import Results

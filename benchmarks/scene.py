@@ -19,12 +19,12 @@ from frozendict import frozendict
 from geometry_msgs.msg import Point, Pose
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell, save_cell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.pose import Pose as CellPose
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.pose import Pose as CellPose
+from robot_cell_planner.model.state import BodyState, RobotCellState
 from robot_cell_planner.msg import BodyModel, Configuration, Geometry, SceneChange
 from robot_cell_planner.msg import Shape as ShapeMessage
 

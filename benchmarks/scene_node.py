@@ -17,7 +17,7 @@ from ament_index_python.packages import get_package_prefix
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
-from robot_cell_planner.nodes.domain import reserve_domain
+from robot_cell_planner.nodes.common.domain import reserve_domain
 from robot_cell_planner.srv import ApplyChanges
 
 PACKAGE = "robot_cell_planner"

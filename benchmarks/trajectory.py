@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.trajectory.blended import SmoothOptions, smooth
 from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.smooth import SmoothOptions, smooth
 from robot_cell_planner.trajectory.timing import TimedMotion, TimingOptions, stop_at_waypoints
 
 from .arms import GROUP, arm

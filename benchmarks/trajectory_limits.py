@@ -18,7 +18,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from robot_cell_planner.trajectory.limits import RATES, MotionLimits
-from robot_cell_planner.trajectory.playback import Playback
+from robot_cell_planner.trajectory.sampler import TrajectorySampler
 from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.trajectory.validation import validate
 
@@ -80,7 +80,7 @@ def random_trajectory(rng: np.random.Generator, kind: int) -> Trajectory:
 
 def seen_of(trajectory: Trajectory) -> Seen:
     """What a playback at 10 kHz shows, between points by polynomials through its commands."""
-    playback = Playback(trajectory, 0.0)
+    playback = TrajectorySampler(trajectory, 0.0)
     times = np.arange(0.0, trajectory.duration, 1.0 / RATE)
     samples = [playback.sample(time) for time in times.tolist()]
     positions, accelerations = (

@@ -11,7 +11,7 @@ TEMPLATE = """#!{python}
 import sys
 
 if __name__ == "__main__":  # worker processes import this file too
-    from robot_cell_planner.nodes.dependencies import start
+    from robot_cell_planner.nodes.common.dependencies import start
 
     sys.exit(start("{name}", "{entry_point}"))
 """

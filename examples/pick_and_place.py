@@ -14,13 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from robot_cell_planner.cell.pose import IDENTITY, Pose
+from robot_cell_planner import IDENTITY, Pose, world_pose
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
-from robot_cell_planner.nodes.client import CellClient, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client import CellClient, RunRecord, from_configuration, goal_of, pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
-from robot_cell_planner.nodes.run_record import RunRecord
 
 POSITION_TOLERANCE = 1e-3  # [m]
 ANGLE_TOLERANCE = math.radians(0.5)

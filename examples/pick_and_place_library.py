@@ -3,8 +3,7 @@
 import math
 import sys
 
-from robot_cell_planner.cell.state_changes import Attach, Detach, SetJoints, SetTouch
-from robot_cell_planner.offline import OfflineCell
+from robot_cell_planner import Attach, Detach, OfflineCell, SetJoints, SetTouch
 
 cell_file = sys.argv[1] if len(sys.argv) > 1 else "config/demo/cell.yaml"
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1

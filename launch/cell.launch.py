@@ -16,9 +16,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.localhost import localhost_variables
-from robot_cell_planner.nodes.supervisor.command_line import JOURNAL, NODES, PACKAGE
-from robot_cell_planner.nodes.supervisor.respawn import NODE_RULE
+from robot_cell_planner.nodes.bringup.command_line import JOURNAL, NODES, PACKAGE
+from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
+from robot_cell_planner.nodes.common.localhost import localhost_variables
 
 RESPAWN_DELAY = 0.5  # [s]
 

@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.localhost import localhost_variables
+from robot_cell_planner.nodes.common.localhost import localhost_variables
 
 PACKAGE = "robot_cell_planner"
 CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")

@@ -16,22 +16,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .cell.arguments import public
-from .cell.cell import RobotCell
-from .cell.cell_file import load_cell
-from .cell.changes import Change, apply_changes
-from .cell.pose import IDENTITY, Pose
-from .cell.scene import Scene
-from .cell.state import RobotCellState
-from .cell.state_changes import SetJoints
 from .errors import InvalidRequestError
+from .io.cell_file.cell_file import load_cell
 from .kinematics.targets import FrameTarget, TargetMode
 from .kinematics.transforms import world_pose
-from .planning.cartesian import CartesianRequest, plan_cartesian
-from .planning.joint_space import plan_motion
-from .planning.plan import Plan, percent
-from .planning.request import Goals, MotionRequest, PlanningOptions
-from .planning.waypoints import FrameWaypoints
+from .model.arguments import public
+from .model.cell import RobotCell
+from .model.pose import IDENTITY, Pose
+from .model.state import RobotCellState
+from .planning.cartesian.path.waypoints import FrameWaypoints
+from .planning.cartesian.planner import CartesianRequest, plan_cartesian
+from .planning.joint_space.planner import plan_motion
+from .planning.problem.plan import Plan, percent
+from .planning.problem.request import Goals, MotionRequest, PlanningOptions
+from .scene.changes import Change, apply_changes
+from .scene.scene import Scene
+from .scene.state_changes import SetJoints
 from .simulation.simulated_cell import SimulatedCell
 from .viewer import Recorder, write_html
 

@@ -18,9 +18,9 @@ from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from rcl_interfaces.srv import GetParameters
 
-from robot_cell_planner.nodes.client import CellClient
-from robot_cell_planner.nodes.domain import reserve_domain
-from robot_cell_planner.nodes.supervisor.command_line import NODES
+from robot_cell_planner.nodes.bringup.command_line import NODES
+from robot_cell_planner.nodes.client.client import CellClient
+from robot_cell_planner.nodes.common.domain import reserve_domain
 
 ROOT = Path(__file__).parents[1]
 NAMESPACE = "/launched"

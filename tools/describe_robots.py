@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pybullet_data
 
-from robot_cell_planner.cell.geometry import Mesh
-from robot_cell_planner.cell.mechanism import JointKind, Mechanism
-from robot_cell_planner.cell.meshes import load_mesh
-from robot_cell_planner.cell.robot_files import load_robot
 from robot_cell_planner.errors import GeometryError, RobotCellError
+from robot_cell_planner.io.mesh.loading import load_mesh
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.geometry import Mesh
+from robot_cell_planner.model.mechanism import JointKind, Mechanism
 
 PREFIX = re.compile(r"/\S*/cmeel\.prefix/share/")  # where packages lie on this machine
 TABLE = Path(__file__).parents[1] / "docs" / "robots.md"

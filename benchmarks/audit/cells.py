@@ -13,10 +13,10 @@ import numpy as np
 import trimesh
 import yaml
 
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.collision.drafts import DraftOptions, draft_robot
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.setup_assistant.srdf_generator import DraftOptions, draft_robot
 
 from .robots import ARM, DEMO_CELLS, ROBOTIQ, SOURCES, Source, written
 from .urdf import SITE

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.geometry import Mesh, MeshUse
-from robot_cell_planner.cell.state import RobotCellState
+from robot_cell_planner.collision.certification.certifier import MotionCertificate, MotionCertifier
+from robot_cell_planner.collision.certification.curves import PolynomialMotion
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.decomposition import convex_pieces
-from robot_cell_planner.collision.motions.certifier import MotionCertificate, MotionCertifier
-from robot_cell_planner.collision.motions.curves import PolynomialMotion
-from robot_cell_planner.collision.rules import CollisionOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import JointLimitError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.mesh.decomposition import convex_pieces
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Mesh, MeshUse
+from robot_cell_planner.model.state import RobotCellState
 
 from .cells import CellFile
 from .description import Description, read_cell

@@ -11,17 +11,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier
-from robot_cell_planner.collision.rules import CollisionOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.planning.cartesian import CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.checks import EXACT_STATES
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.plan import Plan
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.collision_checks import EXACT_STATES
+from robot_cell_planner.planning.problem.plan import Plan
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.parameterization import Method
 from robot_cell_planner.trajectory.timing import TimingOptions
 

@@ -19,8 +19,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_parameters
 from std_msgs.msg import Bool
 
 from robot_cell_planner.errors import InternalError, LimitExceededError, RobotCellError
+from robot_cell_planner.nodes.common.node import SERVICES
 from robot_cell_planner.nodes.conversions.wire_types import to_wire
-from robot_cell_planner.nodes.node import SERVICES
 
 from .cell import PACKAGE, Cell, Usage
 from .messages import Fuzzer

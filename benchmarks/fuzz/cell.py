@@ -15,11 +15,11 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix
 
 from robot_cell_planner import msg, srv
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.nodes.client import CellClient
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.nodes.client.client import CellClient
+from robot_cell_planner.nodes.common.node import LATCHED
 from robot_cell_planner.nodes.conversions.basic import duration_from_message
-from robot_cell_planner.nodes.node import LATCHED
 
 from ..scene_node import own_domain
 

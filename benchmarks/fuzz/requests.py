@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.nodes.client import goal_of, pose_target
+from robot_cell_planner.nodes.client.client import goal_of, pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 
 from .cell import Cell

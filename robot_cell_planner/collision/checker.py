@@ -10,16 +10,16 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
-from ..cell.value import MAX_JOINT_VALUE
 from ..errors import InvalidRequestError, NotSupportedError
-from .arrangement import arrangement
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..model.value import MAX_JOINT_VALUE
+from .attachment_topology import arrangement
 from .clearance import closest_of, closest_pairs
-from .findings import colliding_pairs
+from .contact_results import colliding_pairs
+from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
 from .report import Clearance, CollisionPair, CollisionReport
-from .rules import DEFAULT_OPTIONS, CollisionOptions
 
 Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from ..cell.suggestions import unknown_name
 from ..errors import UnknownNameError
-from .box_search import Candidates
-from .engine import CollisionEngine, Floats, Witness
+from ..model.name_suggestions import unknown_name
+from .engines.base import CollisionEngine, DistanceResult, Floats
+from .geometry.broad_phase import Candidates
+from .geometry.geometry_model import GeometryModel
+from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
-from .rules import RuleBook
-from .shape_table import ShapeTable
 
 FIRST_REACH = 0.25  # [m]
 GROWTH = 4.0
@@ -21,7 +21,7 @@ SAME = 1e-9  # [m]
 
 
 def closest_pairs(
-    table: ShapeTable,
+    table: GeometryModel,
     engine: CollisionEngine,
     q: Floats,
     count: int,
@@ -41,7 +41,7 @@ def closest_pairs(
 
 
 def closest_of(
-    table: ShapeTable, engine: CollisionEngine, configurations: Floats, max_distance: float
+    table: GeometryModel, engine: CollisionEngine, configurations: Floats, max_distance: float
 ) -> tuple[int, Clearance] | None:
     """Index of the configuration (n, nq) that brings any two things closest, and how close; None if nothing comes
     within max_distance [m]. Where several are equal to a nanometre it is the first."""
@@ -66,7 +66,7 @@ def closest_of(
 
 
 def _closest_within(
-    table: ShapeTable, engine: CollisionEngine, poses: Floats, limit: float
+    table: GeometryModel, engine: CollisionEngine, poses: Floats, limit: float
 ) -> tuple[int, int, int, float] | None:
     """Of arrangements (n, m, 4, 4) the index of that with the closest pair within the limit, the solids of the pair in
     the order of their owners, and its margin."""
@@ -95,7 +95,7 @@ def _closest_within(
     return state, int(first[place]), int(second[place]), float(near.margins[order[place]])
 
 
-def _owners_named(book: RuleBook, names: tuple[str, ...]) -> frozenset[int]:
+def _owners_named(book: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:
     """Owners that are named themselves or by their robot or tool; empty for no names."""
     owners: set[int] = set()
     for name in names:
@@ -107,7 +107,7 @@ def _owners_named(book: RuleBook, names: tuple[str, ...]) -> frozenset[int]:
     return frozenset(owners)
 
 
-def _among(table: ShapeTable, near: Candidates, chosen: frozenset[int]) -> Candidates:
+def _among(table: GeometryModel, near: Candidates, chosen: frozenset[int]) -> Candidates:
     if not chosen:
         return near
     owners = np.array(sorted(chosen))
@@ -116,10 +116,10 @@ def _among(table: ShapeTable, near: Candidates, chosen: frozenset[int]) -> Candi
 
 
 def _within(
-    table: ShapeTable, engine: CollisionEngine, near: Candidates, count: int, limit: float
+    table: GeometryModel, engine: CollisionEngine, near: Candidates, count: int, limit: float
 ) -> tuple[Clearance, ...]:
     """The closest pairs of things within the limit, among candidates that reach as far."""
-    best: dict[tuple[int, int], tuple[float, Witness]] = {}
+    best: dict[tuple[int, int], tuple[float, DistanceResult]] = {}
     bound = limit
     for place in np.argsort(near.gaps, kind="stable").tolist():
         # Boxes that overlap say nothing about how deep their solids do.
@@ -138,7 +138,7 @@ def _within(
     return tuple(_clearance(table, key, margin, witness) for key, (margin, witness) in closest)
 
 
-def _clearance(table: ShapeTable, key: tuple[int, int], margin: float, witness: Witness) -> Clearance:
+def _clearance(table: GeometryModel, key: tuple[int, int], margin: float, witness: DistanceResult) -> Clearance:
     pair = table.checked_pair(key, margin)
     first, second = table.book.by_name[pair.first], table.book.by_name[pair.second]
     return Clearance(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ..cell.value import Vector3
 from ..errors import CollisionCheckError, Value
-from .owners import OwnerKind
-from .rules import CheckedPair, SkippedPair, Step
+from ..model.value import Vector3
+from .pairs.allowed_pairs import CheckedPair, SkippedPair, Step
+from .pairs.objects import ObjectKind
 
 MAX_LISTED = 4
 
@@ -35,8 +35,8 @@ class CollisionPair(msgspec.Struct, frozen=True):
     step: Step
     first: str
     second: str
-    first_kind: OwnerKind
-    second_kind: OwnerKind
+    first_kind: ObjectKind
+    second_kind: ObjectKind
     distance: float
     margin: float
     contacts: tuple[Contact, ...] = ()
@@ -120,8 +120,8 @@ class Clearance(msgspec.Struct, frozen=True):
     margin: float = 0.0
     first: str = ""
     second: str = ""
-    first_kind: OwnerKind = OwnerKind.LINK
-    second_kind: OwnerKind = OwnerKind.LINK
+    first_kind: ObjectKind = ObjectKind.LINK
+    second_kind: ObjectKind = ObjectKind.LINK
     point_first: Vector3 = (0.0, 0.0, 0.0)
     point_second: Vector3 = (0.0, 0.0, 0.0)
     normal: Vector3 = (0.0, 0.0, 0.0)

@@ -11,20 +11,20 @@ from itertools import islice
 import numpy as np
 import pinocchio as pin
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.frames import FrameTree
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
 from ..errors import TargetModeMismatchError
 from ..kinematics.forward import frame_matrix
-from ..kinematics.ik_problem import target_matrix
+from ..kinematics.ik.problem import target_matrix
 from ..kinematics.targets import PointAxisTarget, Target, target_frame
-from .arrangement import arrangement
-from .engine import Floats
-from .findings import pairs_among
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.frames import FrameTree
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from .attachment_topology import arrangement
+from .contact_results import pairs_among
+from .engines.base import Floats
+from .pairs.allowed_pairs import DEFAULT_OPTIONS, AllowedPairs, CheckedPair, CollisionOptions, SkippedPair, Step
 from .report import CollisionReport
-from .rules import DEFAULT_OPTIONS, CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
 
 STEPS = (Step.CC4, Step.CC5, Step.CC6)
 ROTATIONS = 24  # about the axis of a point-axis target
@@ -57,7 +57,7 @@ class TargetChecker:
         self._cell, self._state, self._group = cell, state, group
         model, self._arrangement = arrangement(cell, state, engine, options)
         table, book = self._arrangement.table, self._arrangement.book
-        self.rule_book: RuleBook = book
+        self.rule_book: AllowedPairs = book
         tip = cell.tip_link(group)
         self._tree = FrameTree(cell, state)
         self._tip = tip

@@ -1,1 +1,5 @@
 """Kinematics: world transforms, forward and inverse kinematics, differential kinematics and dynamics."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

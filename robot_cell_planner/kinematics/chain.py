@@ -10,8 +10,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from . import chain_kernels
-from .cache import IdentityCache
+from ..model.cache import IdentityCache
+from ._kernels import chain_kernels
 from .model import CellModel
 
 Array = NDArray[np.float64]

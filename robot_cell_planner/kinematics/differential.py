@@ -9,12 +9,12 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
-from ..cell.value import MAX_RATE, Vector3, vector3
 from ..errors import InvalidRequestError
-from . import chain_kernels
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..model.value import MAX_RATE, Vector3, vector3
+from ._kernels import chain_kernels
 from .chain import Chain
 from .forward import chain_to, checked_configurations, frame_matrix
 from .model import cell_model

@@ -8,13 +8,13 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
-from ..cell.value import MAX_JOINT_VALUE, MAX_RATE, Vector3, vector3
 from ..errors import InvalidRequestError, ModelError
-from .mechanism_model import GRAVITY
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..model.value import MAX_JOINT_VALUE, MAX_RATE, Vector3, vector3
 from .model import cell_model
+from .pinocchio_model import GRAVITY
 
 Array = NDArray[np.float64]
 DOWN: Vector3 = (0.0, 0.0, -GRAVITY)

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
-from ..cell.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
 from ..errors import InvalidRequestError
-from . import chain_kernels
-from .cache import IdentityCache
+from ..model.arguments import public
+from ..model.cache import IdentityCache
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
+from ._kernels import chain_kernels
 from .chain import Chain, chain_of, way_to
 from .model import CellModel, cell_model
 from .targets import TargetMode, target_frame

@@ -10,14 +10,14 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ..cell.cell import RobotCell
-from ..cell.mechanism import Variable
-from ..cell.state import RobotCellState
-from ..cell.suggestions import unknown_name
-from ..cell.value import WORLD
 from ..errors import FrameCycleError, InvalidRequestError, UnknownNameError
-from .cache import IdentityCache
-from .mechanism_model import FramePlacement, MechanismModel, append_inertial, attachments, mechanism_model
+from ..model.cache import IdentityCache
+from ..model.cell import RobotCell
+from ..model.mechanism import Variable
+from ..model.name_suggestions import unknown_name
+from ..model.state import RobotCellState
+from ..model.value import WORLD
+from .pinocchio_model import FramePlacement, MechanismModel, append_inertial, attachments, mechanism_model
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

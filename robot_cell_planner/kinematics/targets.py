@@ -7,14 +7,14 @@ from enum import Enum
 
 import msgspec
 
-from ..cell.arguments import check_fields
-from ..cell.cell import RobotCell
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
-from ..cell.suggestions import unknown_name
-from ..cell.value import WORLD, Vector3, positive, vector3
 from ..errors import InvalidValueError, TargetModeMismatchError, UnknownNameError
-from .cache import IdentityCache
+from ..model.arguments import check_fields
+from ..model.cache import IdentityCache
+from ..model.cell import RobotCell
+from ..model.name_suggestions import unknown_name
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD, Vector3, positive, vector3
 from .model import CellModel, cell_model
 
 DEFAULT_TOLERANCE = 1e-6  # [m, rad]

@@ -8,12 +8,12 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
-from ..cell.value import WORLD
-from .chain_kernels import pose_numbers
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD
+from ._kernels.chain_kernels import pose_numbers
 from .model import cell_model
 
 Array = NDArray[np.float64]

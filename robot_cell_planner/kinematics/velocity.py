@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
-from ..cell.value import WORLD
 from ..errors import InvalidRequestError
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..model.value import WORLD
 from .differential import jacobians
 from .forward import frame_matrix
 from .model import cell_model

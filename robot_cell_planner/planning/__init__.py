@@ -1,1 +1,5 @@
-"""Planning: targets, joint space and Cartesian motions, path tools."""
+"""Planning: joint space and Cartesian motions, sequences, and tools for paths."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

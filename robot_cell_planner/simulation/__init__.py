@@ -1,1 +1,5 @@
 """A PyBullet simulation of a cell and its controllers."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

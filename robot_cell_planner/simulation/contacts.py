@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..cell.value import Vector3
+from ..model.value import Vector3
 
 
 @dataclass(frozen=True, order=True)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pybullet
 
-from ..cell.pose import Pose, normalised
 from ..errors import LimitExceededError, NotSupportedError, Value
-from .assemblies import Assemblies, Assembly, JointModel, Part, Place
+from ..model.pose import Pose, normalised
 from .contacts import Contact
+from .multibody import JointModel, Multibodies, Multibody, Part, Place
 from .options import SimulationOptions
 from .shapes import collision_shape, is_surface
 
@@ -47,7 +47,7 @@ class Engine:
         GeometryError: a mesh that cannot be read or used.
     """
 
-    def __init__(self, assemblies: Assemblies, options: SimulationOptions) -> None:
+    def __init__(self, assemblies: Multibodies, options: SimulationOptions) -> None:
         self.client = int(pybullet.connect(pybullet.DIRECT))
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
@@ -83,7 +83,7 @@ class Engine:
         )
         pybullet.setGravity(*self._options.gravity, physicsClientId=self.client)
 
-    def _add(self, assembly: Assembly) -> None:
+    def _add(self, assembly: Multibody) -> None:
         if len(assembly.parts) > MOST_LINKS:
             raise LimitExceededError(
                 f"{assembly.name} has too many links for the physics engine",

@@ -10,8 +10,8 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ..cell.suggestions import unknown_name
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
+from ..model.name_suggestions import unknown_name
 from .engine import Engine, JointHandle
 from .options import SimulationOptions
 from .setpoints import DEFAULT_EFFORT, Mode, Setpoint

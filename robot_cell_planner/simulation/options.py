@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from ..cell.arguments import checked_fields
-from ..cell.value import Vector3, vector3
 from ..errors import InvalidRequestError, Value
+from ..model.arguments import checked_fields
+from ..model.value import Vector3, vector3
 
 
 @checked_fields

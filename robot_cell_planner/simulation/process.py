@@ -16,10 +16,10 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-from ..cell.cell import RobotCell
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
 from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOutError, Value, WorkerCrashedError
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..model.state import RobotCellState
 from .commands import JointCommand
 from .contacts import ContactRecord
 from .options import SimulationOptions

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from enum import Enum
 
-from .assemblies import JointModel
+from .multibody import JointModel
 from .options import SimulationOptions
 
 # Where neither the description nor the limits file says it, or says 0; by whether the joint turns.

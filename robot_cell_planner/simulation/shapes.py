@@ -10,11 +10,11 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ..cell.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
-from ..cell.pose import Pose, normalised
-from ..collision.decomposition import convex_pieces
-from ..collision.solids import ConvexSolid, Solid, Surface, solids
+from ..collision.geometry.collision_geometry import ConvexGeometry, Solid, Surface, solids
 from ..errors import GeometryError
+from ..io.mesh.decomposition import convex_pieces
+from ..model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
+from ..model.pose import Pose, normalised
 
 MOST_SOLIDS = 16  # that PyBullet puts together into one shape
 CONE_SIDES = 64
@@ -23,14 +23,14 @@ MARGIN = 1e-3  # [m]; PyBullet adds it around every hull
 Points = NDArray[np.float64]
 
 
-class PlacedSolid(NamedTuple):
+class PlacedGeometry(NamedTuple):
     """A solid at a pose in its part."""
 
     solid: Solid
     pose: Pose
 
 
-SolidGroup = tuple[PlacedSolid, ...]
+SolidGroup = tuple[PlacedGeometry, ...]
 
 
 def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
@@ -43,7 +43,7 @@ def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
     Raises:
         GeometryError: a mesh cannot be read or decomposed.
     """
-    placed = [PlacedSolid(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
+    placed = [PlacedGeometry(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
     plain = [entry for entry in placed if not _is_points(entry.solid)]
     groups = [tuple(plain[start : start + MOST_SOLIDS]) for start in range(0, len(plain), MOST_SOLIDS)]
     return groups + [(entry,) for entry in placed if _is_points(entry.solid)] or [()]
@@ -52,13 +52,13 @@ def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
 def _solids(shape: Shape, still: bool) -> Iterator[Solid]:
     for solid in solids(shape.geometry):
         if isinstance(solid, Surface) and not still:
-            yield from map(ConvexSolid, convex_pieces(solid.source))
+            yield from map(ConvexGeometry, convex_pieces(solid.source))
         else:
             yield solid
 
 
 def _is_points(solid: Solid) -> bool:
-    return isinstance(solid, (ConvexSolid, Surface, Cone))
+    return isinstance(solid, (ConvexGeometry, Surface, Cone))
 
 
 def is_surface(group: SolidGroup) -> bool:
@@ -107,7 +107,7 @@ def _primitive(solid: Solid) -> tuple[int, float, float, list[float]]:
     raise TypeError(f"{type(solid).__name__} is made of points")
 
 
-def _points_arguments(entry: PlacedSolid) -> dict[str, Any]:
+def _points_arguments(entry: PlacedGeometry) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "shapeType": pybullet.GEOM_MESH,
         "collisionFramePosition": list(entry.pose.position),
@@ -116,7 +116,7 @@ def _points_arguments(entry: PlacedSolid) -> dict[str, Any]:
     solid = entry.solid
     if isinstance(solid, Surface):
         return arguments | {"vertices": solid.mesh.vertices.tolist(), "indices": solid.mesh.faces.ravel().tolist()}
-    if isinstance(solid, ConvexSolid):
+    if isinstance(solid, ConvexGeometry):
         return arguments | {"vertices": shrunk(solid.mesh.vertices, MARGIN).tolist()}
     if isinstance(solid, Cone):
         return arguments | {"vertices": shrunk(np.array(list(_cone_corners(solid))), MARGIN).tolist()}

@@ -9,20 +9,20 @@ from types import TracebackType
 import msgspec
 import pybullet
 
-from ..cell.arguments import public
-from ..cell.cell import RobotCell
-from ..cell.placement import Placements, placements
-from ..cell.pose import Pose
-from ..cell.state import RobotCellState
-from ..cell.suggestions import unknown_name
-from ..collision.rules import RuleBook, SkippedPair
+from ..collision.pairs.allowed_pairs import AllowedPairs, SkippedPair
 from ..errors import InvalidRequestError, UnknownNameError
-from .assemblies import Assemblies
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.name_suggestions import unknown_name
+from ..model.placement import Placements, placements
+from ..model.pose import Pose
+from ..model.state import RobotCellState
 from .commands import JointCommand
 from .contacts import Contact, ContactLog, ContactRecord
 from .engine import BASE, Address, Engine
-from .holds import Holds
+from .grasps import Grasps
 from .motors import JointStates, Motors
+from .multibody import Multibodies
 from .options import SimulationOptions
 
 STAGE = "simulation"
@@ -59,19 +59,19 @@ class SimulatedCell:
         self._cell = cell
         self._start = state
         self._still = Placements(placements(cell, state))
-        self._assemblies = Assemblies(cell, state, options.assumed_density)
+        self._assemblies = Multibodies(cell, state, options.assumed_density)
         self._engine = Engine(self._assemblies, options)
         self._log = ContactLog()
         self._steps = 0
         self._end = 0.0
         try:
-            self._let_pass(RuleBook(cell, state))
+            self._let_pass(AllowedPairs(cell, state))
             self._motors = Motors(self._engine, options)
             self.joint_names = self._motors.names
             self.driven_joints = self._motors.driven
-            self._holds: Holds | None = None
+            self._holds: Grasps | None = None
             if options.grasp_assist:
-                self._holds = Holds(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
+                self._holds = Grasps(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
             self.remarks = (*self._assemblies.assumptions, *self._motors.assumptions, *self._settle())
         except BaseException:
             self.close()
@@ -89,7 +89,7 @@ class SimulatedCell:
         """Let go of the physics engine; nothing else may be called afterwards."""
         self._engine.close()
 
-    def _let_pass(self, rules: RuleBook) -> None:
+    def _let_pass(self, rules: AllowedPairs) -> None:
         """Within an assembly, links pass through each other where the rules of the cell say that they may touch; and
         so does what never moves."""
         by_body: dict[int, list[Address]] = {}

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from ..errors import RobotCellError
-from ..lifeline import end_when_closed
+from ..system.lifeline import end_when_closed
 from .options import BOUNDS, SimulationOptions
 from .process import JointSample, Ready, Report, Schedule, Start, TimedCommand
 

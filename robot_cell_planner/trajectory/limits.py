@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import checked_fields
-from ..cell.mechanism import JointLimits, Variable
-from ..cell.suggestions import unknown_name
 from ..errors import InvalidRequestError, TrajectoryError, UnknownNameError, Value
+from ..model.arguments import checked_fields
+from ..model.mechanism import JointLimits, Variable
+from ..model.name_suggestions import unknown_name
 
 Array = NDArray[np.float64]
 RATES = ("velocity", "acceleration", "jerk")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cell.arguments import public
-from ..cell.suggestions import unknown_name
 from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
+from ..model.arguments import public
+from ..model.name_suggestions import unknown_name
+from .blended import SmoothOptions, smooth
 from .limits import Array, MotionLimits
-from .smooth import SmoothOptions, smooth
 from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
 from .validation import CollisionCheck
 

@@ -33,7 +33,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PathInterval:
     """A way to go, from one speed to another."""
 
     length: float
@@ -51,7 +51,7 @@ class Stretch:
         return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.array(rows)[:, :, None])
 
 
-def solved(stretches: Sequence[Stretch]) -> ruckig.Trajectory:
+def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
     """Ruckig's fastest profiles of stretches, each as a degree of freedom of its own that keeps pace with no other;
     `independent_min_durations` holds their durations.
 
@@ -83,7 +83,9 @@ def solved(stretches: Sequence[Stretch]) -> ruckig.Trajectory:
     raise TrajectoryError(f"Ruckig cannot time a motion: {result}", values=values)
 
 
-def pieces_of(stretch: Stretch, profile: ruckig.Profile) -> tuple[list[float], list[tuple[float, float, float, float]]]:
+def pieces_of(
+    stretch: PathInterval, profile: ruckig.Profile
+) -> tuple[list[float], list[tuple[float, float, float, float]]]:
     """The cubic pieces of a profile: how long each takes [s], and its coefficients.
 
     Raises:

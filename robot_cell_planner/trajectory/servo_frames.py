@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from ..cell.arguments import checked_fields
-from ..cell.cell import RobotCell
-from ..cell.state import RobotCellState
 from ..errors import InvalidRequestError, Value
-from ..kinematics import chain_kernels
+from ..kinematics._kernels import chain_kernels
 from ..kinematics.forward import chain_to
 from ..kinematics.velocity import solve_velocity
+from ..model.arguments import checked_fields
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
 from .limits import Array, MotionLimits
 from .servo import Approach
 
@@ -123,7 +123,7 @@ def _share_of_speed(twist: Array, options: FrameServoOptions) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Pursuit:
+class PoseTracking:
     """A twist (6,) in the axes of the world, and how far the target is: [m] and [rad]."""
 
     twist: Array
@@ -159,7 +159,7 @@ class TargetTracker:
                 velocity = np.zeros(6)
         self._pose, self._velocity, self._time = pose, velocity, time
 
-    def pursuit(self, frame: Array, time: float) -> Pursuit:
+    def pursuit(self, frame: Array, time: float) -> PoseTracking:
         """The twist for a frame (4, 4) at a time [s]; there must be a target."""
         assert self._pose is not None
         ahead = min(max(time - self._time, 0.0), self._options.longest_step)
@@ -168,7 +168,7 @@ class TargetTracker:
         target[:3, :3] = pin.exp3(ahead * self._velocity[3:]) @ target[:3, :3]
         error = _difference(frame, target)
         twist = self._velocity + self._options.gain * error
-        return Pursuit(twist, float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:])))
+        return PoseTracking(twist, float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:])))
 
 
 def _difference(first: Array, second: Array) -> Array:

@@ -15,13 +15,13 @@ from itertools import pairwise
 import numpy as np
 from frozendict import frozendict
 
-from ..cell.arguments import checked_fields, public
-from ..cell.mechanism import JointLimits
 from ..errors import InvalidRequestError, JointLimitError, Value
+from ..model.arguments import checked_fields, public
+from ..model.mechanism import JointLimits
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
-from .profiles import Rates, Stretch, solved, to_whole_periods
+from .profiles import PathInterval, Rates, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_turns, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
@@ -282,7 +282,7 @@ def _is_straight(first: Array, middle: Array, last: Array) -> bool:
     return 0.0 < along < 1.0 and float(np.abs(part - along * whole).max()) <= SAME_POINT * max(1.0, length)
 
 
-def _ways(corners: Array, limits: MotionLimits) -> list[Stretch]:
+def _ways(corners: Array, limits: MotionLimits) -> list[PathInterval]:
     """The straight ways from rest to rest: one profile each for the distance, scaled to each joint."""
     steps = np.abs(np.diff(corners, axis=0))
     lengths = steps.max(axis=1)
@@ -290,7 +290,7 @@ def _ways(corners: Array, limits: MotionLimits) -> list[Stretch]:
     with np.errstate(divide="ignore"):
         rates = [(rate / shares).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
     rows = np.stack([lengths, *rates], axis=1).tolist()
-    return [Stretch(length, Rates(*values)) for length, *values in rows]
+    return [PathInterval(length, Rates(*values)) for length, *values in rows]
 
 
 def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
@@ -311,7 +311,7 @@ def _curved(samples: Array, places: Array, limits: MotionLimits, options: Timing
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)
     rates = Rates(velocity, acceleration, jerk)
-    law = to_whole_periods(Stretch(path.duration, rates).profile(), options.period)
+    law = to_whole_periods(PathInterval(path.duration, rates).profile(), options.period)
     return TraversedPath(path, law, of_samples=True)
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..cell.arguments import checked_fields
 from ..errors import InvalidRequestError, LimitExceededError, Value
+from ..model.arguments import checked_fields
 from .completion import accelerations_of, velocities_of
 from .curves import SHORTEST, Curve, PolynomialCurve
 from .limits import Array, read_only

@@ -9,7 +9,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.arguments import public
 from ..errors import (
     InvalidRequestError,
     LimitExceededError,
@@ -20,6 +19,7 @@ from ..errors import (
     Value,
     told_apart,
 )
+from ..model.arguments import public
 from .curve_limits import POSITION_TOLERANCE, RELATIVE_TOLERANCE, excesses
 from .limits import RATES, Array, MotionLimits
 from .trajectory import Trajectory

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.cell import RobotCell
-from ..cell.geometry import Geometry, Mesh, Rgba, Shape, Triangles
-from ..cell.mechanism import Link
-from ..cell.mesh_process import parse_painted
-from ..cell.meshes import load_mesh
-from ..cell.resources import MAX_MESH_BYTES, read_bytes
 from ..errors import GeometryError
+from ..io.common.resources import MAX_MESH_BYTES, read_bytes
+from ..io.mesh.loading import load_mesh
+from ..io.mesh.process import parse_painted
+from ..model.cell import RobotCell
+from ..model.geometry import Geometry, Mesh, Rgba, Shape, Triangles
+from ..model.mechanism import Link
 
 LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)
 BODY_COLOUR: Rgba = (0.60, 0.63, 0.68, 1.0)
@@ -35,7 +35,7 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class VisibleThing:
+class VisibleObject:
     """Something that moves as one. frame: its name in the cell. thing: the robot, tool or body it belongs to.
 
     kind: "link", "tool link" or "body". shapes: what is seen of it, each in its frame and with a colour.
@@ -47,19 +47,19 @@ class VisibleThing:
     shapes: tuple[tuple[Shape, Rgba | None], ...]
 
 
-def visible_things(cell: RobotCell) -> Iterator[VisibleThing]:
+def visible_things(cell: RobotCell) -> Iterator[VisibleObject]:
     """Every link, tool link and body that has a shape, in the order of the cell."""
     for robot in cell.robots.values():
         for link in robot.mechanism.links.values():
             if shapes := _link_shapes(link):
-                yield VisibleThing(link.name, robot.name, "link", shapes)
+                yield VisibleObject(link.name, robot.name, "link", shapes)
     for tool in cell.tools.values():
         for link in tool.mechanism.links.values():
             if shapes := _link_shapes(link):
-                yield VisibleThing(tool.frame_of(link.name), tool.name, "tool link", shapes)
+                yield VisibleObject(tool.frame_of(link.name), tool.name, "tool link", shapes)
     for body in cell.bodies.values():
         shapes = _coloured(body.visuals or body.collisions, BODY_COLOUR)
-        yield VisibleThing(body.name, body.name, "body", shapes)
+        yield VisibleObject(body.name, body.name, "body", shapes)
 
 
 def _link_shapes(link: Link) -> tuple[tuple[Shape, Rgba | None], ...]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell.cell import RobotCell
-from ..cell.mechanism import Variable
-from ..cell.state import BodyState, RobotCellState, ToolState
 from ..kinematics.transforms import WorldTransforms
+from ..model.cell import RobotCell
+from ..model.mechanism import Variable
+from ..model.state import BodyState, RobotCellState, ToolState
 from .recording import Moment, Recording
 
 STILL = 1e-9  # [m, 1]: a frame whose numbers change by less does not move

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cell.cell import RobotCell
-from ..cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
-from ..cell.pose import Pose
-from ..cell.private_files import write_private_text
 from ..errors import FileError
-from .appearance import LINK_COLOUR, Surface, VisibleThing, surfaces, visible_things
+from ..model.cell import RobotCell
+from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
+from ..model.pose import Pose
+from ..system.private_files import write_private_text
+from .appearance import LINK_COLOUR, Surface, VisibleObject, surfaces, visible_things
 from .motion import Track, events, joint_series, tracks, visibility
 from .packing import Block
 from .recording import Recording
@@ -134,7 +134,7 @@ def _track(track: Track, block: Block) -> dict[str, object]:
     return block.add(track.poses, "float32")
 
 
-def _thing(thing: VisibleThing, meshes: _Meshes) -> dict[str, object]:
+def _thing(thing: VisibleObject, meshes: _Meshes) -> dict[str, object]:
     parts = [part for shape, rgba in thing.shapes for part in _parts(shape, rgba, meshes)]
     return {"frame": thing.frame, "thing": thing.thing, "kind": thing.kind, "parts": parts}
 

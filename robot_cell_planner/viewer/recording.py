@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 from frozendict import frozendict
 
-from ..cell.state import BodyState, RobotCellState, ToolState
 from ..errors import InvalidValueError
+from ..model.state import BodyState, RobotCellState, ToolState
 
 
 class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.pose import IDENTITY, Pose
-from robot_cell_planner.cell.state import RobotCellState
-from robot_cell_planner.cell.xacro_files import expand_xacro
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 from robot_cell_planner.kinematics.forward import forward_batch
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.model.state import RobotCellState
 
 ROOT = Path(__file__).parents[2]
 CELLS = ("demo", "ur10")

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from lxml import etree
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.xacro_files import expand_xacro
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 from robot_cell_planner.simulation.commands import read_command
 
 ROOT = Path(__file__).parents[2]

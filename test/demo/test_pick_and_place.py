@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def run_demo(folder, cell="config/demo/cell.yaml", seed=3):
     """The finished process and the record of a run."""
-    command = [sys.executable, "-m", "robot_cell_planner.nodes.supervisor", "--cell", str(ROOT / cell), "--"]
+    command = [sys.executable, "-m", "robot_cell_planner.nodes.bringup", "--cell", str(ROOT / cell), "--"]
     command += [sys.executable, str(ROOT / "examples" / "pick_and_place.py")]
     command += ["--seed", str(seed), "--output", str(folder)]
     environment = {name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"}

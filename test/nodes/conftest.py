@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from robot_cell_planner.nodes.domain import reserve_domain
+from robot_cell_planner.nodes.common.domain import reserve_domain
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def start_node(domain):
 @pytest.fixture(scope="module")
 def client(domain):
     """A client of the nodes, in the module's domain."""
-    from robot_cell_planner.nodes.client import CellClient
+    from robot_cell_planner.nodes.client.client import CellClient
 
     with CellClient("test_client", patience=60.0) as client:
         yield client

@@ -12,10 +12,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner.action import PlanMotion
 from robot_cell_planner.msg import JointLimits, LimitViolation
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.basic import duration_to_message, error_to_message
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
-from robot_cell_planner.nodes.node import reliable
 from robot_cell_planner.srv import ValidateTrajectory
 from robot_cell_planner.trajectory.validation import validate
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from robot_cell_planner.nodes.start import MODULES
+from robot_cell_planner.nodes.common.start import MODULES
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "config" / "demo" / "cell.yaml"

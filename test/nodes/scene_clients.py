@@ -15,12 +15,12 @@ from rclpy.executors import SingleThreadedExecutor
 from running import wait_until_answered
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.resources import NO_ROOTS
 from robot_cell_planner.errors import RevisionConflictError, UnknownNameError
+from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.msg import BodyModel, BodyState, Geometry, SceneChange, Shape
+from robot_cell_planner.nodes.common.node import SERVICES, CellNode
+from robot_cell_planner.nodes.common.scene_monitor import SceneMonitor
 from robot_cell_planner.nodes.conversions.models import ModelReader
-from robot_cell_planner.nodes.node import SERVICES, CellNode
-from robot_cell_planner.nodes.replica import SceneReplica
 
 C = SceneChange
 
@@ -97,7 +97,7 @@ def main():
     seed, first, count, requests = map(int, sys.argv[1:])
     rclpy.init()
     node = CellNode(f"clients{first}")
-    replica = SceneReplica(node, ModelReader(NO_ROOTS))
+    replica = SceneMonitor(node, ModelReader(NO_ROOTS))
     kind, name, group = srv.ApplyChanges, "scene/apply_changes", node.concurrent
     services = [node.create_client(kind, name, qos_profile=SERVICES, callback_group=group) for _ in range(4)]
     executor = SingleThreadedExecutor()

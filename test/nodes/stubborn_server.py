@@ -8,7 +8,7 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import CancelledError
-from robot_cell_planner.nodes.node import CellNode, run
+from robot_cell_planner.nodes.common.node import CellNode, run
 
 
 class StubbornNode(CellNode):

@@ -8,7 +8,6 @@ from builtin_interfaces.msg import Duration
 from running import DEMO
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     InvalidRequestError,
@@ -18,11 +17,12 @@ from robot_cell_planner.errors import (
     TargetModeMismatchError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import CollisionOptions, GoalSpec, IkOptions, JointPath, PlanningOptions, StateRef, Target
-from robot_cell_planner.nodes.client import end_of, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import end_of, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.run_record import plan_digest
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message
-from robot_cell_planner.nodes.run_record import plan_digest
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables

@@ -21,10 +21,10 @@ from std_msgs.msg import UInt8
 
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.errors import InternalError, InvalidRequestError, LimitExceededError
-from robot_cell_planner.nodes import node as node_module
-from robot_cell_planner.nodes.barrier import BarrierExecutor, NodeEndsError
+from robot_cell_planner.nodes.common import node as node_module
+from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor, NodeEndsError
+from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.conversions.basic import error_from_message
-from robot_cell_planner.nodes.node import CellNode, reliable
 
 # All that rclpy calls on its own, raises when it has done its work.
 RAISING = """
@@ -77,7 +77,7 @@ def test_nodes_that_raise_still_answer(raising_nodes, client):
 
 
 def test_no_node_has_another_executor():
-    sources = (Path(node_module.__file__).parent).rglob("*.py")
+    sources = (Path(node_module.__file__).parents[1]).rglob("*.py")
     makers = [path.name for path in sources if re.search(r"\b(Single|Multi)ThreadedExecutor\b", path.read_text())]
     assert makers == ["barrier.py"]
 
@@ -126,7 +126,7 @@ def _pose(x):
 @pytest.fixture(scope="module")
 def raiser(client):
     node = Raiser()
-    executor = BarrierExecutor(node.faults)
+    executor = GuardedExecutor(node.faults)
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
@@ -232,7 +232,7 @@ class Destroyed(Waitable):
 
 def test_what_is_destroyed_while_it_is_waited_for_ends_nothing(client):
     node = CellNode("destroying", sole=False)
-    executor = BarrierExecutor(node.faults)
+    executor = GuardedExecutor(node.faults)
     executor.add_node(node)
     destroyed, fired = Destroyed(), []
     node.add_waitable(destroyed)

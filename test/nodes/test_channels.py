@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from robot_cell_planner.nodes.channels import Channel
-from robot_cell_planner.nodes.execution_parameters import PARAMETERS
-from robot_cell_planner.nodes.servo_channel import ServoChannel
+from robot_cell_planner.nodes.execution.parameters import PARAMETERS
+from robot_cell_planner.nodes.motion.channels import Channel
+from robot_cell_planner.nodes.servo.channel import ServoChannel
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
-from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.trajectory.sampler import SamplerOptions
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
@@ -25,7 +25,7 @@ def line(start, end, duration=2.0):
 
 
 def channel(trajectory):
-    return Channel(("joint",), "owner", trajectory, 1.0, PlaybackOptions(), lambda: None)
+    return Channel(("joint",), "owner", trajectory, 1.0, SamplerOptions(), lambda: None)
 
 
 def play(played, begin, end):
@@ -43,7 +43,7 @@ PATH = np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6], [0.2, -0.8]])
 def test_after_a_gap_it_stands_until_it_is_told_to_go_on_and_does_that_within_limits(method, share):
     """Jerk, acceleration and velocity by differences of the commands, which are for evenly spaced times."""
     trajectory = time_path(PATH, LIMITS, TimingOptions(method=method, period=PERIOD)).trajectory
-    played = Channel(("a", "b"), "owner", trajectory, 1.0, PlaybackOptions(), lambda: None, limits=LIMITS)
+    played = Channel(("a", "b"), "owner", trajectory, 1.0, SamplerOptions(), lambda: None, limits=LIMITS)
     now = play(played, 0.0, share * trajectory.duration)
     before, now = played.last, now + 1.1
     now = play(played, now, now + 0.2)

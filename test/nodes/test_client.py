@@ -19,11 +19,12 @@ from robot_cell_planner.errors import (
     ServerLostError,
     ServiceUnavailableError,
 )
-from robot_cell_planner.nodes import client_waits, server_watch
-from robot_cell_planner.nodes.client import CellClient, goal_of
-from robot_cell_planner.nodes.goal_requests import RepeatableActionClient
-from robot_cell_planner.nodes.presence import NameTakenError, Observed, Presence
-from robot_cell_planner.nodes.server_watch import is_idempotent
+from robot_cell_planner.nodes.client import waits as client_waits
+from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.common import server_watch
+from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
+from robot_cell_planner.nodes.common.presence import NameTakenError, Observed, Presence
+from robot_cell_planner.nodes.common.server_watch import is_idempotent
 
 PROGRAM = Path(__file__).parent / "stubborn_server.py"
 FOR_EVER = 86_400.0

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from robot_cell_planner.nodes.clock_watch import ClockWatch
-from robot_cell_planner.nodes.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.common.clock_watch import ClockWatch
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
 SECOND = 1_000_000_000
 START = 5 * SECOND

@@ -13,21 +13,16 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.pose import Pose as CellPose
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions as CoreOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import Step
 from robot_cell_planner.collision.paths import check_path
-from robot_cell_planner.collision.rules import CollisionOptions as CoreOptions
-from robot_cell_planner.collision.rules import Step
 from robot_cell_planner.collision.targets import TargetChecker
-from robot_cell_planner.errors import (
-    InvalidRequestError,
-    LimitExceededError,
-    TargetModeMismatchError,
-    UnknownNameError,
-)
+from robot_cell_planner.errors import InvalidRequestError, LimitExceededError, TargetModeMismatchError, UnknownNameError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
+from robot_cell_planner.model.pose import Pose as CellPose
 from robot_cell_planner.msg import (
     CollisionOptions,
     CollisionPair,
@@ -37,9 +32,9 @@ from robot_cell_planner.msg import (
     StateRef,
     Target,
 )
+from robot_cell_planner.nodes.common.node import LATCHED
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_to_message
 from robot_cell_planner.nodes.conversions.certificates import VERDICTS
-from robot_cell_planner.nodes.node import LATCHED
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InternalError, TrajectoryLimitError
-from robot_cell_planner.nodes.channels import Channel
-from robot_cell_planner.nodes.servo_channel import ServoChannel
+from robot_cell_planner.nodes.motion.channels import Channel
+from robot_cell_planner.nodes.servo.channel import ServoChannel
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
-from robot_cell_planner.trajectory.playback import PlaybackOptions, PlaybackSample
+from robot_cell_planner.trajectory.sampler import SamplerOptions, TrajectorySample
 from robot_cell_planner.trajectory.servo import ServoState
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -33,7 +33,7 @@ def trajectory(times, *rows):
 
 
 def channel(played, limits=LIMITS):
-    return Channel(JOINTS, "owner", played, 1.0, PlaybackOptions(), lambda: None, limits=limits)
+    return Channel(JOINTS, "owner", played, 1.0, SamplerOptions(), lambda: None, limits=limits)
 
 
 class Sent:
@@ -148,7 +148,7 @@ def changed(**rows):
         values = {name: getattr(sample, name) for name in ("place", "positions", "velocities", "accelerations")}
         for name, change in rows.items():
             values[name] = change(values[name])
-        return PlaybackSample(**values)
+        return TrajectorySample(**values)
 
     return spoil
 

@@ -8,11 +8,11 @@ import rclpy
 from std_msgs.msg import Bool
 
 from robot_cell_planner.errors import StoppedError
-from robot_cell_planner.nodes.channels import Channel
-from robot_cell_planner.nodes.command_stream import CommandStream
-from robot_cell_planner.nodes.motion_permission import MotionPermission
-from robot_cell_planner.nodes.node import reliable
-from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.nodes.common.node import reliable
+from robot_cell_planner.nodes.motion.channels import Channel
+from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.permission import MotionPermission
+from robot_cell_planner.trajectory.sampler import SamplerOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 RATE = 500.0
@@ -51,7 +51,7 @@ class Publisher:
 
 def line(on_end):
     trajectory = Trajectory(("joint",), np.array([0.0, 10.0]), np.array([[0.0], [1.0]]))
-    return Channel(("joint",), "owner", trajectory, 1.0, PlaybackOptions(), on_end)
+    return Channel(("joint",), "owner", trajectory, 1.0, SamplerOptions(), on_end)
 
 
 @pytest.mark.parametrize("hold", [False, True])

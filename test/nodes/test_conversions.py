@@ -9,26 +9,22 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.difference import apply_difference, difference
-from robot_cell_planner.cell.geometry import MeshUse
-from robot_cell_planner.cell.resources import NO_ROOTS
-from robot_cell_planner.cell.robot_files import load_robot, load_tool
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.serialisation import to_json
-from robot_cell_planner.cell.things import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.common.resources import NO_ROOTS
+from robot_cell_planner.io.common.serialisation import to_json
+from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
+from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import MeshUse
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.conversions import basic
-from robot_cell_planner.nodes.conversions.changes import (
-    changes_from_message,
-    update_from_message,
-    update_to_message,
-)
+from robot_cell_planner.nodes.conversions.changes import changes_from_message, update_from_message, update_to_message
 from robot_cell_planner.nodes.conversions.models import ModelReader, cell_to_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
+from robot_cell_planner.scene.diff import apply_difference, difference
+from robot_cell_planner.scene.scene import Scene
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "cell"))
 

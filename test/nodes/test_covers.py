@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from running import DEMO
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import GeometryError
-from robot_cell_planner.nodes import cover_maker
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.nodes.common import sphere_preparation as cover_maker
 
 
 class Surroundings:
@@ -59,7 +59,7 @@ def impatient(monkeypatch):
 def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impatient, error):
     around, told = Surroundings(error), []
     monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
-    maker = cover_maker.CoverMaker(around, around, told.append)
+    maker = cover_maker.SpherePreparation(around, around, told.append)
     around.follow()
     assert not maker.ready
     assert answer(maker.wait()) is False
@@ -73,7 +73,7 @@ def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impat
 def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
     around, told = Surroundings(), []
     monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
-    maker = cover_maker.CoverMaker(around, around, told.append)
+    maker = cover_maker.SpherePreparation(around, around, told.append)
     around.follow()
     cell, state = around.scene.cell, around.scene.state
     bodies = {name: body for name, body in cell.bodies.items() if name != min(cell.bodies)}
@@ -93,7 +93,7 @@ def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
     around = Surroundings()
     around.warnings = ("spheres of panel stick out by up to 52 mm",)
     monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
-    cover_maker.CoverMaker(around, around)
+    cover_maker.SpherePreparation(around, around)
     around.follow()
     around.finish()
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == list(around.warnings)

@@ -34,9 +34,9 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus
 from robot_cell_planner.msg import TimingOptions as TimingMessage
+from robot_cell_planner.nodes.common.node import LATCHED
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, duration_to_message
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
-from robot_cell_planner.nodes.node import LATCHED
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory

@@ -22,12 +22,12 @@ from std_msgs.msg import Bool, String
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import StaleStateError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import BodyModel, Geometry, MotionRequest, SceneChange, Shape
-from robot_cell_planner.nodes.client import goal_of
+from robot_cell_planner.nodes.client.client import goal_of
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, duration_to_message
 
 pytestmark = pytest.mark.alone

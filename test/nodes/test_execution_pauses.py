@@ -16,7 +16,7 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointLimits
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, duration_to_message
 from robot_cell_planner.srv import ValidateTrajectory

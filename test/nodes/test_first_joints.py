@@ -7,12 +7,12 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import StaleStateError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import StateRef
-from robot_cell_planner.nodes.client import from_configuration
+from robot_cell_planner.nodes.client.client import from_configuration
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.basic import duration_to_message
-from robot_cell_planner.nodes.node import reliable
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = {joint: STATE.configuration[joint] for joint in CELL.variables}

@@ -9,8 +9,8 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.nodes.node import reliable
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.nodes.common.node import reliable
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = list(CELL.variables)

@@ -9,10 +9,8 @@ from running import DEMO
 from std_msgs.msg import Header
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.pose import Pose as CellPose
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.rules import CollisionOptions as CoreOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions as CoreOptions
 from robot_cell_planner.errors import (
     AllSolutionsInCollisionError,
     InvalidRequestError,
@@ -21,17 +19,19 @@ from robot_cell_planner.errors import (
     TargetModeMismatchError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.differential import Axes, jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import all_link_poses
-from robot_cell_planner.kinematics.ik_options import IkOptions as CoreIkOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions as CoreIkOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.kinematics.velocity import velocities_for_twist
+from robot_cell_planner.model.pose import Pose as CellPose
 from robot_cell_planner.msg import CollisionOptions, Configuration, IkFailure, IkOptions, JointPath, Target
-from robot_cell_planner.nodes.client import pose_target
+from robot_cell_planner.nodes.client.client import pose_target
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message, pose_to_message
 
 CELL, STATE = load_cell(DEMO)

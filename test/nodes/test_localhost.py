@@ -7,7 +7,7 @@ from pathlib import Path
 
 from running import DEMO
 
-from robot_cell_planner.nodes.localhost import PROFILE_VARIABLES, QUEUES_FROM_PROFILE, RANGE, localhost_variables
+from robot_cell_planner.nodes.common.localhost import PROFILE_VARIABLES, QUEUES_FROM_PROFILE, RANGE, localhost_variables
 
 UNSET = (*PROFILE_VARIABLES, QUEUES_FROM_PROFILE, "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import DEMO
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import UnknownNameError
-from robot_cell_planner.nodes.measured_joints import CLOCK_STEP, MeasuredJoints
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.nodes.common.joint_state_monitor import CLOCK_STEP, JointStateMonitor
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = list(CELL.variables)
@@ -19,7 +19,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture
 def measured():
-    return MeasuredJoints(CELL)
+    return JointStateMonitor(CELL)
 
 
 def test_names_in_any_order_and_number(measured):
@@ -118,7 +118,7 @@ messages = st.tuples(
 @given(st.lists(messages, max_size=8))
 def test_any_messages_give_values_of_the_cell(messages):
     """Whatever comes, every value is finite, of a joint of the cell, and the last that counts."""
-    measured, expected, stamps = MeasuredJoints(CELL), {}, {}
+    measured, expected, stamps = JointStateMonitor(CELL), {}, {}
     for names, positions, stamp in messages:
         measured.update(names, positions, stamp)
         if len(names) == len(positions):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from running import DEMO
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.state_changes import Detach
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
-from robot_cell_planner.nodes.plan_markers import plan_markers
-from robot_cell_planner.planning.plan import Plan
+from robot_cell_planner.nodes.planning.plan_markers import plan_markers
+from robot_cell_planner.planning.problem.plan import Plan
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Detach
 
 CELL, STATE = load_cell(DEMO)
 SCENE = Scene(CELL, STATE)

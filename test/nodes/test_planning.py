@@ -11,7 +11,6 @@ from geometry_msgs.msg import Vector3
 from running import DEMO
 
 from robot_cell_planner import action, srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import (
     CancelledError,
     ConstraintMismatchError,
@@ -32,6 +31,7 @@ from robot_cell_planner.errors import (
     TimedOutError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import (
     Configuration,
@@ -47,12 +47,12 @@ from robot_cell_planner.msg import (
     Target,
     TimingOptions,
 )
-from robot_cell_planner.nodes.client import from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import from_configuration, goal_of, pose_target
 from robot_cell_planner.nodes.conversions.basic import path_to_message
-from robot_cell_planner.planning.path_jobs import PathRequest, PathTool, process_path
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.planners import PLANNERS
-from robot_cell_planner.planning.request import PlanningOptions as CoreOptions
+from robot_cell_planner.planning.path.processing import PathRequest, PathTool, process_path
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.planners import PLANNERS
+from robot_cell_planner.planning.problem.request import PlanningOptions as CoreOptions
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables
@@ -461,9 +461,9 @@ def test_bad_steps_get_their_named_error(client, case):
 
 
 def test_a_plan_file_is_read_below_allowed_folders(client, tmp_path):
-    from robot_cell_planner.planning.joint_space import plan_motion
-    from robot_cell_planner.planning.request import Goals
-    from robot_cell_planner.planning.request import MotionRequest as CoreRequest
+    from robot_cell_planner.planning.joint_space.planner import plan_motion
+    from robot_cell_planner.planning.problem.request import Goals
+    from robot_cell_planner.planning.problem.request import MotionRequest as CoreRequest
 
     start = STATE.with_configuration(values(LEFT))
     file = tmp_path / "plan.json"

@@ -11,24 +11,24 @@ from geometry_msgs.msg import Point, Vector3
 from running import DEMO
 
 from robot_cell_planner import action
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import (
     CancelledError,
     InvalidRequestError,
     MPInterpolationInCollisionError,
     MPNoIKSolutionError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_batch
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import CartesianOptions, CartesianWaypoint, Target, TimingOptions
-from robot_cell_planner.nodes.client import from_configuration
+from robot_cell_planner.nodes.client.client import from_configuration
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
-from robot_cell_planner.planning.cartesian import CartesianOptions as Options
-from robot_cell_planner.planning.cartesian import CartesianRequest, Strategy, plan_cartesian
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.request import Goals, MotionRequest
-from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions as Options
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
 CELL, STATE = load_cell(DEMO)
 ACTION = "planning/plan_cartesian"

@@ -11,7 +11,7 @@ from running import DEMO
 
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.msg import SceneChange
-from robot_cell_planner.nodes.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, goal_of
 
 PARAMETERS = DEMO.parents[1] / "parameters.yaml"
 

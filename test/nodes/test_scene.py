@@ -12,8 +12,6 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.resources import NO_ROOTS
 from robot_cell_planner.errors import (
     DuplicateNameError,
     FrameCycleError,
@@ -23,11 +21,13 @@ from robot_cell_planner.errors import (
     StaleStateError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SafetyMargin, SceneChange, Shape
+from robot_cell_planner.nodes.common.node import LATCHED, reliable
+from robot_cell_planner.nodes.common.scene_monitor import SceneMonitor
 from robot_cell_planner.nodes.conversions.models import ModelReader
-from robot_cell_planner.nodes.node import LATCHED, reliable
-from robot_cell_planner.nodes.replica import SceneReplica
 
 C = SceneChange
 
@@ -222,7 +222,7 @@ def test_waiting_for_what_does_not_come_ends_with_its_reason(scene_node, client)
 
 def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
     client.apply(ball("early_bird"))
-    replica = SceneReplica(client.node, ModelReader(NO_ROOTS))
+    replica = SceneMonitor(client.node, ModelReader(NO_ROOTS))
     caught_up = threading.Event()
 
     def check():

@@ -5,13 +5,13 @@ import resource
 from geometry_msgs.msg import Point, Pose
 from running import DEMO, RunningNode
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.journal import Journal
-from robot_cell_planner.cell.revisions import RevisionedScene
-from robot_cell_planner.cell.state_changes import Move
 from robot_cell_planner.errors import JournalError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.journal import Journal
+from robot_cell_planner.scene.state_changes import Move
 
 
 def move(x):
@@ -46,7 +46,7 @@ def test_a_full_disk_refuses_changes_and_loses_none(start_node, client, tmp_path
 def test_a_damaged_journal_ends_the_node_until_it_may_repair(start_node, client, domain, tmp_path):
     journal = tmp_path / "journal"
     with Journal(journal) as written:
-        owner = RevisionedScene(world_pose, written)
+        owner = SceneHistory(world_pose, written)
         owner.load(*load_cell(DEMO))
         before = owner.scene
         owner.apply([Move("workpiece", (0.6, 0.0, 0.0))])

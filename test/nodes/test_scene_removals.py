@@ -8,11 +8,11 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import SceneChange
-from robot_cell_planner.nodes.client import CellClient
-from robot_cell_planner.nodes.node import reliable
+from robot_cell_planner.nodes.client.client import CellClient
+from robot_cell_planner.nodes.common.node import reliable
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = list(CELL.variables)

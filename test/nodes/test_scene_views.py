@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robot_cell_planner import srv
 from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.msg import BodyModel, Geometry, SceneChange, Shape
-from robot_cell_planner.nodes.node import LATCHED, reliable
+from robot_cell_planner.nodes.common.node import LATCHED, reliable
 
 C = SceneChange
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"

@@ -7,10 +7,10 @@ import pytest
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
 from running import DEMO
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointVelocities
-from robot_cell_planner.nodes.servo_commands import FrameReader, joint_velocities
+from robot_cell_planner.nodes.servo.commands import FrameReader, joint_velocities
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables

@@ -14,8 +14,6 @@ from std_msgs.msg import Bool
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     FeedbackLostError,
@@ -26,7 +24,9 @@ from robot_cell_planner.errors import (
     StoppedError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import chain_to
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.msg import (
     ExecutionOptions,
     ExecutionStatus,
@@ -36,8 +36,8 @@ from robot_cell_planner.msg import (
     ServoStatus,
     Target,
 )
+from robot_cell_planner.nodes.common.node import LATCHED, reliable
 from robot_cell_planner.nodes.conversions.basic import error_from_message, pose_to_message
-from robot_cell_planner.nodes.node import LATCHED, reliable
 from robot_cell_planner.trajectory.limits import MotionLimits
 
 pytestmark = pytest.mark.alone

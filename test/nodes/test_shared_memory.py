@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robot_cell_planner.errors import NoCellError
-from robot_cell_planner.nodes.shared_memory import remove_unfinished_ports
+from robot_cell_planner.nodes.common.shared_memory import remove_unfinished_ports
 
 LONG_AGO = 1.0e9  # [s] since 1970
 SHARED_MEMORY = Path("/dev/shm")

@@ -14,10 +14,10 @@ from rosgraph_msgs.msg import Clock
 from running import DEMO, RunningNode
 from sensor_msgs.msg import JointState
 
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import SimulationState
+from robot_cell_planner.nodes.common.node import reliable, sensor
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, time_from_message, time_to_message
-from robot_cell_planner.nodes.node import reliable, sensor
 
 pytestmark = pytest.mark.alone
 

@@ -12,7 +12,7 @@ from rosgraph_msgs.msg import Clock
 from running import DEMO
 
 from robot_cell_planner import srv
-from robot_cell_planner.nodes.node import reliable
+from robot_cell_planner.nodes.common.node import reliable
 
 NODES = {"scene_node": {"cell_file": DEMO}, "collision_node": {}}
 

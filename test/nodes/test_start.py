@@ -7,7 +7,7 @@ import sys
 import pytest
 from running import DEMO, MODULES
 
-START = "import sys; sys.argv[0] = {name!r}; from robot_cell_planner.nodes import start; start.{name}()"
+START = "import sys; sys.argv[0] = {name!r}; from robot_cell_planner.nodes.common import start; start.{name}()"
 
 
 def run(name, *arguments, limits="", **environment):
@@ -44,7 +44,7 @@ def test_a_limit_that_is_too_small_is_named_in_one_line(limits, words):
 def test_a_limit_of_threads_that_is_too_small_is_named_in_one_line(allowed):
     """The kernel spares root: the check runs as another user, before anything is imported that this one cannot read."""
     few = (
-        "import os, resource, sys; sys.argv[0] = 'planning_node'; from robot_cell_planner.nodes import start; "
+        "import os, resource, sys; sys.argv[0] = 'planning_node'; from robot_cell_planner.nodes.common import start; "
         f"resource.setrlimit(resource.RLIMIT_NPROC, ({allowed}, {allowed})); "
         "os.getuid() or os.setresuid(65534, 65534, 65534); start.planning_node()"
     )

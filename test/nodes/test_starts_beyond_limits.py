@@ -7,10 +7,10 @@ from fake_robot import FakeRobot, swing
 from running import DEMO
 
 from robot_cell_planner import action, srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import StartBeyondLimitsError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import MotionRequest
-from robot_cell_planner.nodes.client import from_configuration, goal_of
+from robot_cell_planner.nodes.client.client import from_configuration, goal_of
 
 pytestmark = pytest.mark.alone
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.errors import StoppedError, TrackingError
-from robot_cell_planner.nodes.joint_feedback import JointFeedback
-from robot_cell_planner.nodes.path_return import PathReturn, Patience
-from robot_cell_planner.nodes.streamed_motion import StreamedMotion
-from robot_cell_planner.nodes.trajectory_goals import MotionGoal, Tolerances
-from robot_cell_planner.trajectory.playback import PlaybackOptions
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.path_return import PathReturn, Patience
+from robot_cell_planner.nodes.motion.streamed_motion import StreamedMotion
+from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal, Tolerances
+from robot_cell_planner.trajectory.sampler import SamplerOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 SECOND = 1_000_000_000
@@ -57,7 +57,7 @@ class Case:
         tolerances = Tolerances(0.01, 0.1 * one, math.inf * one, 0.005 * one, math.inf * one, 5.0)
         self.motion = StreamedMotion(
             self.stream,
-            PlaybackOptions(),
+            SamplerOptions(),
             lambda: None,
             MotionGoal("owner", ("joint",), TRAJECTORY, tolerances),
             self.feedback,

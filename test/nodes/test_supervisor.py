@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from robot_cell_planner.nodes.domain import FREE_TO_CHOOSE, reserve_domain
-from robot_cell_planner.nodes.supervisor.output import Console, LinePrinter
+from robot_cell_planner.nodes.bringup.output import Console, LinePrinter
+from robot_cell_planner.nodes.common.domain import FREE_TO_CHOOSE, reserve_domain
 
 # Runs a session of Python programs: a JSON list of [name, code, respawn], and the client's code or null.
 SESSION = """
 import json, os, sys
-from robot_cell_planner.nodes.supervisor.processes import Program
-from robot_cell_planner.nodes.supervisor.respawn import RespawnRule
-from robot_cell_planner.nodes.supervisor.session import Patience, Session
+from robot_cell_planner.nodes.bringup.processes import Program
+from robot_cell_planner.nodes.bringup.respawn import RespawnRule
+from robot_cell_planner.nodes.bringup.session import Patience, Session
 
 programs, client, patience = json.loads(sys.argv[1])
 names = ("steady", "failures", "refusals", "refusal_steady", "first_delay", "longest_delay")
@@ -241,7 +241,7 @@ def test_the_session_ends_while_a_program_waits_for_its_next_start():
 
 
 def test_the_nodes_are_started_again_unless_that_is_not_wanted():
-    from robot_cell_planner.nodes.supervisor.command_line import NODES, _parser, _programs
+    from robot_cell_planner.nodes.bringup.command_line import NODES, _parser, _programs
 
     def respawned(*words):
         return [each.name for each in _programs(_parser().parse_args(words), Path("journal")) if each.respawn]
@@ -303,7 +303,7 @@ def test_reserved_domains_differ_until_they_are_given_back():
     numbers = [domain.number for domain in reserved]
     assert len(set(numbers)) == 3
     assert all(number in FREE_TO_CHOOSE for number in numbers)
-    code = "from robot_cell_planner.nodes.domain import reserve_domain; print(reserve_domain().number)"
+    code = "from robot_cell_planner.nodes.common.domain import reserve_domain; print(reserve_domain().number)"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(other.stdout) not in numbers
     for domain in reserved:

@@ -5,10 +5,10 @@ import pytest
 from running import DEMO
 
 from robot_cell_planner import srv
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointLimits, TimingOptions
-from robot_cell_planner.nodes.client import from_configuration, goal_of
+from robot_cell_planner.nodes.client.client import from_configuration, goal_of
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, path_to_message
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
 

@@ -1,22 +1,27 @@
-"""The layer rule: a layer imports only those below it, and none but `nodes` knows ROS 2."""
+"""The layer rule: a package imports only those below it, its folders import one way, and only `nodes` knows ROS 2."""
 
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 
+import pytest
 from sources import PACKAGE, ROOT, Import, imports_of, sources
 
 RANKS = {
     "errors": 0,
-    "lifeline": 0,
-    "cell": 1,
-    "kinematics": 2,
-    "collision": 3,
-    "trajectory": 4,
-    "planning": 5,
-    "simulation": 6,
-    "viewer": 6,
-    "offline": 7,
-    "nodes": 8,
+    "system": 1,
+    "model": 2,
+    "io": 3,
+    "kinematics": 4,
+    "scene": 5,
+    "collision": 6,
+    "trajectory": 7,
+    "planning": 8,
+    "setup_assistant": 8,
+    "simulation": 9,
+    "viewer": 9,
+    "offline": 10,
+    "nodes": 11,
 }
 ROS = ("ament_index_python", "launch", "launch_ros", "rcl_interfaces", "rclpy", "tf2_ros")
 GENERATED = ("action", "msg", "srv")  # the package's own interfaces
@@ -59,10 +64,67 @@ def test_layers_import_downwards_only():
     assert not found, "\n".join(found)
 
 
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_within(paths):
+    """The files that each file imports, of some files."""
+    files = {module_of(path): path for path in paths}
+    found = {path: set() for path in paths}
+    for path in paths:
+        for each in imports_of(path):
+            module = each.module if each.module in files else each.module.rpartition(".")[0]
+            if module in files and files[module] != path:
+                found[path].add(files[module])
+    return found
+
+
+def folder_of(path):
+    """The folder of a file; files at the top stand for themselves."""
+    return path if path.parent == ROOT / PACKAGE else path.parent
+
+
+def folders_of(graph):
+    """The folders that each folder imports. An `__init__` is left out: it exports what its folder has."""
+    found = {}
+    for path, others in graph.items():
+        if path.name != "__init__.py":
+            targets = {folder_of(other) for other in others if other.name != "__init__.py"}
+            found.setdefault(folder_of(path), set()).update(targets - {folder_of(path)})
+    return found
+
+
+def order(graph):
+    return tuple(TopologicalSorter(graph).static_order())
+
+
+def test_no_files_import_each_other():
+    assert order({path: others for path, others in imports_within(layers()).items() if path.name != "__init__.py"})
+
+
+def test_folders_import_one_way():
+    assert order(folders_of(imports_within(layers())))
+
+
+def test_folders_that_import_each_other_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("sources.ROOT", tmp_path)
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    texts = {"a/one": "from ..b.two import x", "b/two": "", "b/three": "from ..a import one"}
+    paths = [tmp_path / PACKAGE / f"{name}.py" for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    graph = imports_within(paths)
+    assert len(order(graph)) == 3  # the files do not
+    with pytest.raises(CycleError):
+        order(folders_of(graph))
+
+
 def test_a_breach_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr("sources.ROOT", tmp_path)
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    path = tmp_path / PACKAGE / "cell" / "bad.py"
+    path = tmp_path / PACKAGE / "model" / "bad.py"
     path.parent.mkdir(parents=True)
     path.write_text(
         "from ..kinematics.model import CellModel\n"
@@ -88,11 +150,7 @@ def test_a_breach_is_found(tmp_path, monkeypatch):
 
 def test_the_library_works_without_ros():
     """All of the core loads where no ROS package can be imported."""
-    modules = [
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for path in layers()
-        if layer_of(path) != "nodes"
-    ]
+    modules = [module_of(path) for path in layers() if layer_of(path) != "nodes"]
     code = f"""
 import importlib, importlib.abc, sys
 

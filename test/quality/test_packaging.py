@@ -13,8 +13,8 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 from sources import PACKAGE, ROOT, imports_of, sources
 
 import robot_cell_planner
-from robot_cell_planner.nodes.dependencies import DISTRIBUTIONS, MISSING, remedy, start
-from robot_cell_planner.nodes.supervisor.command_line import NODES
+from robot_cell_planner.nodes.bringup.command_line import NODES
+from robot_cell_planner.nodes.common.dependencies import DISTRIBUTIONS, MISSING, remedy, start
 
 REQUIREMENTS = ROOT / "requirements"
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
@@ -107,7 +107,8 @@ def test_data_is_installed(folder):
 
 
 def test_data_inside_the_python_package_is_part_of_it():
-    patterns = {package: value.split() for package, value in setup_cfg()["options.package_data"].items()}
+    entries = setup_cfg()["options.package_data"].items()
+    patterns = {package: re.split(r"[,\s]+", value.strip()) for package, value in entries}
     data = [
         path
         for path in (ROOT / PACKAGE).rglob("*")
@@ -181,7 +182,7 @@ def test_a_missing_library_is_one_line_with_its_remedy(capsys, monkeypatch):
         raise ModuleNotFoundError("No module named 'pinocchio'", name="pinocchio.visualize")
 
     monkeypatch.setattr("importlib.import_module", fail)
-    assert start("scene_node", "robot_cell_planner.nodes.scene:main") == MISSING
+    assert start("scene_node", "robot_cell_planner.nodes.scene.node:main") == MISSING
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert said.startswith("scene_node: the Python library pin (module pinocchio) is missing for ")

@@ -20,7 +20,8 @@ class KernelCompilation:
         if not self._stamp.is_current(self._digest):
             print("compiling numeric kernels", flush=True)
             command = [str(layout.root / "tools" / "with_environment"), "python", "-c"]
-            self._process = subprocess.Popen([*command, "import robot_cell_planner.planning.preload"], cwd=layout.venv)
+            program = "import robot_cell_planner.planning.workers.preload"
+            self._process = subprocess.Popen([*command, program], cwd=layout.venv)
 
     def finish(self) -> None:
         """Wait for the end."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.msg import Configuration
 
-from ...cell.cell import RobotCell
-from ...cell.state import RobotCellState
-from ...cell.suggestions import unknown_name
-from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, UnknownNameError, Value
-from ...kinematics import chain_kernels
+from ...kinematics._kernels import chain_kernels
 from ...kinematics.model import cell_model
+from ...model.cell import RobotCell
+from ...model.name_suggestions import unknown_name
+from ...model.state import RobotCellState
+from ...model.value import WORLD
 from .basic import configuration_from_message, position_from_message, vector_to_message
 
 Rows = NDArray[np.float64]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.msg import Configuration, ErrorReport, ErrorValue, JointPath
 
-from ...cell.pose import Pose
-from ...cell.value import MAX_JOINT_VALUE, Vector3
 from ...errors import ERRORS_BY_CODE, InternalError, InvalidRequestError, LimitExceededError, RobotCellError, Value
+from ...model.pose import Pose
+from ...model.value import MAX_JOINT_VALUE, Vector3
 
 NANOSECONDS = 1_000_000_000
 LAST_SECOND = 2**31 - 1  # of builtin_interfaces/Time and Duration

@@ -8,11 +8,11 @@ from robot_cell_planner import msg
 
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget, PointAxisTarget
-from ...planning.cartesian_options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
-from ...planning.plan import CartesianReport, Plan
-from ...planning.request import PlanningOptions
-from ...planning.tasks import CartesianRequest
-from ...planning.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
+from ...planning.cartesian.path.options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
+from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
+from ...planning.problem.plan import CartesianReport, Plan
+from ...planning.problem.request import PlanningOptions
+from ...planning.workers.tasks import CartesianRequest
 from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_to_message,

@@ -8,9 +8,9 @@ import numpy as np
 
 from robot_cell_planner.msg import MotionCertificate
 
+from ...collision.certification.certifier import Verdict
+from ...collision.certification.paths import PathCertificate
 from ...collision.checker import CollisionChecker
-from ...collision.motions.certifier import Verdict
-from ...collision.path_certificates import PathCertificate
 from .basic import configuration_to_message, duration_to_message
 from .collisions import clearance_to_message
 

@@ -10,15 +10,15 @@ from geometry_msgs.msg import Pose as PoseMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import SceneChange, SceneUpdate
 
-from ...cell.cell import RobotCell
-from ...cell.changes import Change
-from ...cell.difference import SceneDifference
-from ...cell.model_changes import Add, Remove, Replace
-from ...cell.pose import Quaternion
-from ...cell.rule_changes import SetIgnoreGroup, SetMargin
-from ...cell.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetState, SetTouch
-from ...cell.value import WORLD, Vector3
 from ...errors import InvalidRequestError, LimitExceededError, Value
+from ...model.cell import RobotCell
+from ...model.pose import Quaternion
+from ...model.value import WORLD, Vector3
+from ...scene.allowed_collision_changes import SetIgnoreGroup, SetMargin
+from ...scene.changes import Change
+from ...scene.diff import SceneDiff
+from ...scene.model_changes import Add, Remove, Replace
+from ...scene.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetState, SetTouch
 from .basic import configuration_from_message, names_from_message, pose_from_message
 from .models import ModelReader, cell_to_message, settings_to_message
 from .states import state_from_message, state_to_message
@@ -191,7 +191,7 @@ _READERS: dict[int, _Reader] = {
 }
 
 
-def update_to_message(change: SceneDifference, previous: int, revision: int, digest: str) -> SceneUpdate:
+def update_to_message(change: SceneDiff, previous: int, revision: int, digest: str) -> SceneUpdate:
     """The update without its stamp."""
     models = cell_to_message(change.models)
     if change.collision is not None:
@@ -207,10 +207,10 @@ def update_to_message(change: SceneDifference, previous: int, revision: int, dig
     )
 
 
-def update_from_message(message: SceneUpdate, models: ModelReader) -> SceneDifference:
+def update_from_message(message: SceneUpdate, models: ModelReader) -> SceneDiff:
     """The difference that an update carries."""
     cell = models.cell(message.models, "models")
-    return SceneDifference(
+    return SceneDiff(
         removed=tuple(message.removed),
         models=cell,
         collision=cell.collision if message.collision_changed else None,

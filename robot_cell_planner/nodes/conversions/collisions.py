@@ -10,15 +10,15 @@ from robot_cell_planner.msg import CollisionOptions as OptionsMessage
 from robot_cell_planner.msg import CollisionPair as PairMessage
 from robot_cell_planner.msg import CollisionReport as ReportMessage
 
-from ...collision.owners import OwnerKind
+from ...collision.pairs.allowed_pairs import ALL_STEPS, AllowedPairs, CheckedPair, CollisionOptions, SkippedPair, Step
+from ...collision.pairs.objects import ObjectKind
 from ...collision.paths import PathCollision
 from ...collision.report import Clearance, CollisionPair, CollisionReport
-from ...collision.rules import ALL_STEPS, CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
 from ...errors import InvalidRequestError
 from .basic import duration_to_message, point_to_message, vector_to_message
 
 MOST_COUNTED = 2**32 - 1
-KINDS = {OwnerKind.LINK: PairMessage.LINK, OwnerKind.TOOL: PairMessage.TOOL, OwnerKind.BODY: PairMessage.BODY}
+KINDS = {ObjectKind.LINK: PairMessage.LINK, ObjectKind.TOOL: PairMessage.TOOL, ObjectKind.BODY: PairMessage.BODY}
 
 
 def options_from_message(message: OptionsMessage, field: str) -> CollisionOptions:
@@ -57,7 +57,9 @@ def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessag
     )
 
 
-def report_to_message(report: CollisionReport, book: RuleBook, most: int, *, contacts: bool = True) -> ReportMessage:
+def report_to_message(
+    report: CollisionReport, book: AllowedPairs, most: int, *, contacts: bool = True
+) -> ReportMessage:
     """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
 
     most: of the pairs to list. book: the rules that the report was made by.
@@ -99,7 +101,7 @@ def path_collision_to_message(found: PathCollision, *, contacts: bool = True) ->
     )
 
 
-def _other(pair: CheckedPair | SkippedPair, book: RuleBook) -> PairMessage:
+def _other(pair: CheckedPair | SkippedPair, book: AllowedPairs) -> PairMessage:
     """A pair that was checked and is clear, or was skipped; its distance was not computed."""
     checked = isinstance(pair, CheckedPair)
     return PairMessage(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from robot_cell_planner import msg
 
 from ...errors import InvalidRequestError, RobotCellError
-from ...planning.constraints import (
+from ...planning.problem.constraints import (
     COMBINATION_TOLERANCE,
     FRAME_TOLERANCE,
     FrameConstraint,

@@ -10,8 +10,8 @@ from robot_cell_planner import msg
 
 from ...collision.report import CollisionPair
 from ...errors import RobotCellError
-from ...kinematics.ik_failure import IkFailure, IkFailureReason
-from ...kinematics.ik_options import IkOrder, IkResult, IkSolver
+from ...kinematics.ik.failure import IkFailure, IkFailureReason
+from ...kinematics.ik.options import IkOrder, IkResult, IkSolver
 from .basic import error_to_message
 from .collisions import pair_to_message
 

@@ -9,7 +9,7 @@ V = TypeVar("V")
 M = TypeVar("M")
 
 
-class KeptMessages(Generic[V, M]):
+class CachedMessages(Generic[V, M]):
     """Messages of values by name. They may be part of several messages at once, so nobody is to change them.
 
     make: the message of a name and its value.

@@ -21,21 +21,27 @@ from robot_cell_planner.msg import Inertial as InertialMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import Shape as ShapeMessage
 
-from ...cell import things
-from ...cell.cell import RobotCell
-from ...cell.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
-from ...cell.mass import uniform_inertial
-from ...cell.mechanism import Inertial
-from ...cell.meshes import check_collision_geometry, mesh_reference
-from ...cell.model_changes import AddFrame
-from ...cell.resources import ResourceRoots, resolve_below
-from ...cell.robot import Robot
-from ...cell.robot_files import mesh_use_of, read_sources, robot_from_sources, sources_roots, tool_from_sources
-from ...cell.sources import ModelSources
-from ...cell.value import WORLD
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
+from ...io.common.resources import ResourceRoots, resolve_below
+from ...io.mesh.inertia import uniform_inertial
+from ...io.mesh.loading import check_collision_geometry, mesh_reference
+from ...io.robot_description.loading import (
+    mesh_use_of,
+    read_sources,
+    robot_from_sources,
+    sources_roots,
+    tool_from_sources,
+)
+from ...model import bodies as things
+from ...model.cell import RobotCell
+from ...model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
+from ...model.mechanism import Inertial
+from ...model.robot import Robot
+from ...model.sources import ModelSources
+from ...model.value import WORLD
+from ...scene.model_changes import AddFrame
 from .basic import names_from_message, pose_from_message, pose_to_message, position_from_message, vector_to_message
-from .kept import KeptMessages
+from .kept import CachedMessages
 
 PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
@@ -51,9 +57,11 @@ class CellWriter:
     """Turns cells that follow each other into messages, and makes anew what has changed alone."""
 
     def __init__(self) -> None:
-        self._robots: KeptMessages[Robot, RobotModel] = KeptMessages(lambda _, robot: _robot_to_message(robot))
-        self._tools: KeptMessages[things.Tool, ToolModel] = KeptMessages(lambda _, tool: _tool_to_message(tool))
-        self._bodies: KeptMessages[things.RigidBody, BodyModel] = KeptMessages(lambda _, body: _body_to_message(body))
+        self._robots: CachedMessages[Robot, RobotModel] = CachedMessages(lambda _, robot: _robot_to_message(robot))
+        self._tools: CachedMessages[things.Tool, ToolModel] = CachedMessages(lambda _, tool: _tool_to_message(tool))
+        self._bodies: CachedMessages[things.RigidBody, BodyModel] = CachedMessages(
+            lambda _, body: _body_to_message(body)
+        )
 
     def message(self, cell: RobotCell) -> CellMessage:
         return CellMessage(

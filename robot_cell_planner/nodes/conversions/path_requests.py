@@ -12,11 +12,11 @@ from robot_cell_planner import msg
 
 from ...collision.report import Clearance
 from ...errors import InvalidRequestError, RobotCellError
-from ...planning.multistep import MotionStep, MultistepFailure, MultistepRequest
-from ...planning.path_jobs import PathFindings, PathRequest, PathTool
-from ...planning.plan import PathClearance, Plan
-from ...planning.request import PlanningOptions
-from ...planning.tasks import PathCheck
+from ...planning.path.processing import PathCheckResult, PathRequest, PathTool
+from ...planning.problem.plan import PathClearance, Plan
+from ...planning.problem.request import PlanningOptions
+from ...planning.sequence import MotionStep, MultistepFailure, MultistepRequest
+from ...planning.workers.tasks import PathCheck
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimingOptions
 from .basic import configuration_from_message, error_to_message, path_from_message, path_to_message
@@ -95,7 +95,7 @@ def path_check_from_message(message: Any, default: PlanningOptions, most: int, m
     return PathCheck(names, rows, constraints, options, message.find_all, measure)
 
 
-def fill_findings(response: Any, found: PathFindings, used: msg.StateUsed) -> None:
+def fill_findings(response: Any, found: PathCheckResult, used: msg.StateUsed) -> None:
     """What a CheckPath service answers."""
     response.faults = [error_to_message(fault) for fault in found.faults]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]

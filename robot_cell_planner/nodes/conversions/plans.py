@@ -9,10 +9,10 @@ from robot_cell_planner import msg
 from ...collision.report import CollisionReport
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget
-from ...planning.objective import Objective
-from ...planning.plan import GoalFailure, Plan, PlanFailure
-from ...planning.planners import PlannerInfo
-from ...planning.request import GoalRegion, Goals, MotionRequest, PlanningOptions
+from ...planning.problem.objective import Objective
+from ...planning.problem.plan import GoalFailure, Plan, PlanFailure
+from ...planning.problem.planners import PlannerInfo
+from ...planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
 from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_from_message,

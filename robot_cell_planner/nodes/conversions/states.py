@@ -12,8 +12,8 @@ from robot_cell_planner.msg import NamedPose
 from robot_cell_planner.msg import RobotCellState as StateMessage
 from robot_cell_planner.msg import ToolState as ToolStateMessage
 
-from ...cell.state import BodyState, RobotCellState, ToolState
 from ...errors import InvalidRequestError
+from ...model.state import BodyState, RobotCellState, ToolState
 from .basic import (
     configuration_from_message,
     configuration_to_message,
@@ -21,7 +21,7 @@ from .basic import (
     pose_from_message,
     pose_to_message,
 )
-from .kept import KeptMessages
+from .kept import CachedMessages
 
 
 def state_to_message(state: RobotCellState) -> StateMessage:
@@ -32,8 +32,8 @@ class StateWriter:
     """Turns states that follow each other into messages, and makes anew what has changed alone."""
 
     def __init__(self) -> None:
-        self._tools: KeptMessages[ToolState, ToolStateMessage] = KeptMessages(_tool_to_message)
-        self._bodies: KeptMessages[BodyState, BodyStateMessage] = KeptMessages(_body_to_message)
+        self._tools: CachedMessages[ToolState, ToolStateMessage] = CachedMessages(_tool_to_message)
+        self._bodies: CachedMessages[BodyState, BodyStateMessage] = CachedMessages(_body_to_message)
 
     def message(self, state: RobotCellState) -> StateMessage:
         return StateMessage(

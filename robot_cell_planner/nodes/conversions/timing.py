@@ -10,10 +10,10 @@ from frozendict import frozendict
 
 from robot_cell_planner import msg
 
-from ...cell.mechanism import JointLimits
 from ...errors import InvalidRequestError
-from ...planning.path_timing import PathTiming, TimedPath
-from ...planning.request import PlanningOptions
+from ...model.mechanism import JointLimits
+from ...planning.path.timing import PathTiming, TimedPath
+from ...planning.problem.request import PlanningOptions
 from ...trajectory.timing import Method, TimingOptions
 from .basic import configuration_from_message, path_from_message
 from .trajectories import trajectory_to_message

@@ -9,7 +9,7 @@ import numpy as np
 from robot_cell_planner.msg import CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
 from robot_cell_planner.msg import TrajectoryReport as ReportMessage
 
-from ...cell.mechanism import Variable
+from ...model.mechanism import Variable
 from ...trajectory.limits import RATES, MotionLimits
 from ...trajectory.validation import Quantity, TrajectoryReport
 from .basic import duration_to_message

@@ -11,8 +11,8 @@ from robot_cell_planner.msg import RobotCellState as StateMessage
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.msg import Shape as ShapeMessage
 
-from ...cell.value import positive
 from ...errors import InvalidRequestError
+from ...model.value import positive
 
 
 def change_in_metres(message: SceneChange, field: str) -> SceneChange:

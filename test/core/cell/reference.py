@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.frames import FrameTree
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.state import RobotCellState
-from robot_cell_planner.cell.things import NamedFrame, RigidBody, Tool
-from robot_cell_planner.cell.value import WORLD
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody, Tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.frames import FrameTree
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import RobotCellState
+from robot_cell_planner.model.value import WORLD
 
 
 def axis_rotation(axis, angle):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.sdf import read_sdf
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.scene_import.sdformat import read_sdf
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
 
 SHAPE = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
 # Poses that do not commute with one another.

@@ -5,12 +5,12 @@ import math
 from frozendict import frozendict
 from hypothesis import strategies as st
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
-from robot_cell_planner.cell.things import NamedFrame, RigidBody
-from robot_cell_planner.cell.value import MAX_JOINT_VALUE
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
+from robot_cell_planner.model.value import MAX_JOINT_VALUE
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-1e3, 1e3)

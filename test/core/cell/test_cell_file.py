@@ -16,17 +16,6 @@ from hypothesis import strategies as st
 from robots import ROBOTS
 from strategies import bodies, body_states, dictionaries, frames, joint_values, names, poses, tool_states
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell, load_state, save_cell, save_state
-from robot_cell_planner.cell.cell_reader import read_cell
-from robot_cell_planner.cell.cell_writer import cell_entries
-from robot_cell_planner.cell.geometry import Box, Cylinder, Mesh, MeshUse
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.serialisation import dump_yaml, to_json
-from robot_cell_planner.cell.state import RobotCellState
-from robot_cell_planner.cell.things import PairMargin
 from robot_cell_planner.errors import (
     DuplicateNameError,
     FileError,
@@ -40,6 +29,17 @@ from robot_cell_planner.errors import (
     StateError,
     UnknownNameError,
 )
+from robot_cell_planner.io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
+from robot_cell_planner.io.cell_file.reader import read_cell
+from robot_cell_planner.io.cell_file.writer import cell_entries
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.common.serialisation import dump_yaml, to_json
+from robot_cell_planner.model.bodies import PairMargin
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Cylinder, Mesh, MeshUse
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import RobotCellState
 
 ARM = """<robot name="arm"><link name="base"/><link name="upper"/><link name="lower"/>
 <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1"/>
@@ -329,8 +329,8 @@ def test_a_robot_of_a_package(tmp_path):
 
 def test_the_same_in_another_process(folder):
     program = (
-        "import sys\nfrom robot_cell_planner.cell.cell_file import load_cell\n"
-        "from robot_cell_planner.cell.serialisation import to_json\n"
+        "import sys\nfrom robot_cell_planner.io.cell_file.cell_file import load_cell\n"
+        "from robot_cell_planner.io.common.serialisation import to_json\n"
         "sys.stdout.buffer.write(b''.join(map(to_json, load_cell(sys.argv[1]))))"
     )
     texts = {

@@ -3,9 +3,9 @@
 import pytest
 from test_cell_file import fill
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changed_files import changed_files
-from robot_cell_planner.cell.resources import ResourceRoots
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.cell_file.changed_files import changed_files
+from robot_cell_planner.io.common.resources import ResourceRoots
 
 
 @pytest.fixture

@@ -9,17 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import box, reference_world_pose, small_cell, small_robot
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.difference import apply_difference, difference
-from robot_cell_planner.cell.frames import FrameTree
-from robot_cell_planner.cell.model_changes import Add, AddFrame, Remove, Replace
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.rule_changes import SetIgnoreGroup, SetMargin
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.state import BodyState, RobotCellState
-from robot_cell_planner.cell.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetTouch
-from robot_cell_planner.cell.things import NamedFrame, RigidBody
 from robot_cell_planner.errors import (
     DuplicateNameError,
     FrameCycleError,
@@ -27,6 +16,17 @@ from robot_cell_planner.errors import (
     RobotCellError,
     UnknownNameError,
 )
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.frames import FrameTree
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState
+from robot_cell_planner.scene.allowed_collision_changes import SetIgnoreGroup, SetMargin
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.diff import apply_difference, difference
+from robot_cell_planner.scene.model_changes import Add, AddFrame, Remove, Replace
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetTouch
 
 CELL, STATE = small_cell()
 SCENE = Scene(CELL, STATE)

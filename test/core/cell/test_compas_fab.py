@@ -12,17 +12,17 @@ import pytest
 from frozendict import frozendict
 from reference import box
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.state_changes import Attach, SetBasePose, SetJoints
-from robot_cell_planner.cell.things import RigidBody, rigid_tool
 from robot_cell_planner.errors import StateError, TargetModeMismatchError
+from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.bodies import RigidBody, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Attach, SetBasePose, SetJoints
 
 CASES = json.loads((Path(__file__).parent / "data" / "compas_fab_frames.json").read_text())
 UR10 = "package://example-robot-data/robots/ur_description/urdf/ur10_robot.urdf"

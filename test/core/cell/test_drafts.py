@@ -3,12 +3,12 @@
 import pytest
 from robots import MANIPULATORS
 
-from robot_cell_planner.cell.drafts import draft_groups, limits_text, srdf_text
-from robot_cell_planner.cell.limits import read_limits, with_default_limits
-from robot_cell_planner.cell.resources import ResourceRoots, enclosing_folder, read_text
-from robot_cell_planner.cell.robot import DisabledPair
-from robot_cell_planner.cell.srdf import read_srdf
-from robot_cell_planner.cell.urdf import read_urdf
+from robot_cell_planner.io.common.resources import ResourceRoots, enclosing_folder, read_text
+from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
+from robot_cell_planner.io.robot_description.srdf import read_srdf
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.robot import DisabledPair
+from robot_cell_planner.setup_assistant.groups_and_limits import draft_groups, limits_text, srdf_text
 
 
 def read(name):

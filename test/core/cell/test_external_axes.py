@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.frames import FrameTree
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.state_changes import Attach, SetJoints
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
+from robot_cell_planner.model.frames import FrameTree
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Attach, SetJoints
 
 RAIL = """<robot name="arm_on_rail" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <link name="rail"/><link name="carriage"/>

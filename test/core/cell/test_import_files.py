@@ -7,16 +7,16 @@ from sdf_documents import document, link
 from test_cell_file import fill as fill_cell
 from test_moveit_scene import NEW
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.import_files import import_file
-from robot_cell_planner.cell.imported import moved
-from robot_cell_planner.cell.model_changes import Add
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.errors import DuplicateNameError, FileError, ResourceError
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.scene_import.import_files import import_file
+from robot_cell_planner.io.scene_import.imported import moved
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.model_changes import Add
+from robot_cell_planner.scene.scene import Scene
 
 
 @pytest.fixture

@@ -8,18 +8,18 @@ import zlib
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.journal import FORMAT, Journal
-from robot_cell_planner.cell.model_changes import Remove
-from robot_cell_planner.cell.revisions import RevisionedScene
-from robot_cell_planner.cell.state_changes import Move
 from robot_cell_planner.errors import JournalError
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.journal import FORMAT, Journal
+from robot_cell_planner.scene.model_changes import Remove
+from robot_cell_planner.scene.state_changes import Move
 
 KILLS = int(os.environ.get("JOURNAL_KILLS", "100"))
 
 
 def owned(path, compact_after=1000):
     journal = Journal(path, compact_after=compact_after)
-    owner = RevisionedScene(reference_world_pose, journal)
+    owner = SceneHistory(reference_world_pose, journal)
     if journal.restored is None:
         owner.load(*small_cell())
     else:

@@ -9,11 +9,11 @@ import random
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.journal import Journal
-from robot_cell_planner.cell.revisions import RevisionedScene
-from robot_cell_planner.cell.serialisation import to_json
-from robot_cell_planner.cell.state_changes import Move
 from robot_cell_planner.errors import JournalError
+from robot_cell_planner.io.common.serialisation import to_json
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.journal import Journal
+from robot_cell_planner.scene.state_changes import Move
 
 DAMAGES = int(os.environ.get("JOURNAL_DAMAGES", "8"))
 SIZES = {"one record": (0, 1000), "few records": (3, 1000), "many records": (60, 1000), "compacted": (24, 10)}
@@ -140,7 +140,7 @@ def acknowledged(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("journal") / "scene.journal"
     changes, compact_after = SIZES[request.param]
     with Journal(path, compact_after=compact_after) as journal:
-        owner = RevisionedScene(reference_world_pose, journal)
+        owner = SceneHistory(reference_world_pose, journal)
         owner.load(*small_cell())
         for step in range(changes):
             owner.apply([Move("part", (0.1 * step, 1.0 / 3.0, 0.0))])

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell import journal as journal_module
-from robot_cell_planner.cell.journal import Journal
-from robot_cell_planner.cell.revisions import RevisionedScene
-from robot_cell_planner.cell.state_changes import Move
 from robot_cell_planner.errors import JournalError
+from robot_cell_planner.scene import journal as journal_module
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.journal import Journal
+from robot_cell_planner.scene.state_changes import Move
 
 TIMES = int(os.environ.get("JOURNAL_FULL_DISKS", "20"))
 
@@ -34,7 +34,7 @@ def largest_file(limit):
 
 def opened(path, compact_after):
     journal = Journal(path, compact_after=compact_after)
-    owner = RevisionedScene(reference_world_pose, journal)
+    owner = SceneHistory(reference_world_pose, journal)
     if journal.restored is None:
         owner.load(*small_cell())
     else:

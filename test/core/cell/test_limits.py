@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from robot_cell_planner.cell.limits import read_limits, with_default_limits
-from robot_cell_planner.cell.urdf import read_urdf
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
+from robot_cell_planner.io.robot_description.urdf import read_urdf
 
 URDF = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
 <joint name="turn" type="revolute"><parent link="a"/><child link="b"/>

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from strategies import poses, sizes
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.mass import uniform_inertial
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.io.mesh.inertia import uniform_inertial
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.pose import Pose
 
 SOLIDS = [
     (Box((0.1, 0.2, 0.4)), coal.Box(0.1, 0.2, 0.4)),

@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 from test_meshes import BAD, CUBE, CUBE_FACES, FILES, collada, reference
 
-from robot_cell_planner.cell import mesh_cache, mesh_formats, mesh_process, meshes
-from robot_cell_planner.cell.cell_reader import read_cell
-from robot_cell_planner.cell.import_files import import_file
-from robot_cell_planner.cell.mesh_formats import parse_binary_stl
-from robot_cell_planner.cell.mesh_process import parse_mesh
-from robot_cell_planner.cell.meshes import load_mesh
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.urdf import read_urdf
 from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.io.cell_file.reader import read_cell
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.mesh import cache as mesh_cache
+from robot_cell_planner.io.mesh import formats as mesh_formats
+from robot_cell_planner.io.mesh import loading as meshes
+from robot_cell_planner.io.mesh import process as mesh_process
+from robot_cell_planner.io.mesh.formats import parse_binary_stl
+from robot_cell_planner.io.mesh.loading import load_mesh
+from robot_cell_planner.io.mesh.process import parse_mesh
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.io.scene_import.import_files import import_file
 from robot_cell_planner.viewer.appearance import surfaces
 
 MARKER_MTL = "newmtl a\nmap_Kd /etc/hostname\n"
@@ -218,7 +221,7 @@ def test_other_files_that_a_mesh_names_are_not_read(tmp_path):
 
 PARSER_WITHOUT_END = """
     import sys
-    from robot_cell_planner.cell import mesh_worker
+    from robot_cell_planner.io.mesh import worker as mesh_worker
     mesh_worker.CPU_SECONDS = 1
     mesh_worker.MEMORY_BYTES = 1 << 31
     def endless(*_):

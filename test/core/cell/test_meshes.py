@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from robots import BULLET, ROBOTS
 
-from robot_cell_planner.cell import mesh_cache
-from robot_cell_planner.cell.geometry import Mesh, MeshUse, Triangles
-from robot_cell_planner.cell.meshes import hull, load_mesh, mesh_reference
-from robot_cell_planner.cell.resources import ResourceRoots
 from robot_cell_planner.errors import FileError, GeometryError, LimitExceededError, ResourceError
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.mesh import cache as mesh_cache
+from robot_cell_planner.io.mesh.loading import hull, load_mesh, mesh_reference
+from robot_cell_planner.model.geometry import Mesh, MeshUse, Triangles
 
 ANY = ResourceRoots(folders=("/",))
 FILES = {
@@ -41,7 +41,7 @@ CUBE_FACES = np.array(
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache on disk, and nothing in memory."""
-    from robot_cell_planner.cell import meshes
+    from robot_cell_planner.io.mesh import loading as meshes
 
     monkeypatch.setenv(mesh_cache.ENVIRONMENT, str(tmp_path / "cache"))
     for function in (meshes._scaled, meshes._from_file, meshes.hull):
@@ -160,7 +160,7 @@ def test_the_second_process_reads_the_cache(cache, monkeypatch):
     mesh = reference(FILES["binary STL"])
     first = load_mesh(mesh)
     assert [entry.name for entry in cache.iterdir()] == [f"{mesh.digest}.mesh"]
-    from robot_cell_planner.cell import meshes
+    from robot_cell_planner.io.mesh import loading as meshes
 
     meshes._from_file.cache_clear()
     meshes._scaled.cache_clear()
@@ -188,7 +188,7 @@ def test_a_damaged_cache_entry_is_read_anew(cache, damage):
             "other version": b"x" + content,
         }
         entry.write_bytes(damages[damage])
-    from robot_cell_planner.cell import meshes
+    from robot_cell_planner.io.mesh import loading as meshes
 
     meshes._from_file.cache_clear()
     meshes._scaled.cache_clear()

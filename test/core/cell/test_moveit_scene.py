@@ -2,11 +2,11 @@
 
 import pytest
 
-from robot_cell_planner.cell.geometry import Box, Cone, Cylinder, MeshUse, Sphere, Triangles
-from robot_cell_planner.cell.moveit_scene import read_moveit_scene
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import FileError, RobotCellError
+from robot_cell_planner.io.scene_import.moveit_scene import read_moveit_scene
+from robot_cell_planner.model.geometry import Box, Cone, Cylinder, MeshUse, Sphere, Triangles
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
 
 NEW = """(noname)+
 * big box

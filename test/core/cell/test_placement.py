@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from robots import MANIPULATORS
 from strategies import mechanisms, poses
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.placement import Placements, placements, plane_axes
-from robot_cell_planner.cell.pose import IDENTITY, Pose
-from robot_cell_planner.cell.robot import Robot
-from robot_cell_planner.cell.robot_files import load_robot
 from robot_cell_planner.errors import FrameCycleError, UnknownNameError
+from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.placement import Placements, placements, plane_axes
+from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.model.robot import Robot
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from robot_cell_planner.cell.pose import IDENTITY, Pose
+from robot_cell_planner.model.pose import IDENTITY, Pose
 
 numbers = st.floats(-10.0, 10.0)
 vectors = st.tuples(numbers, numbers, numbers)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from reference import small_cell
 
-from robot_cell_planner.cell.cell_file import load_cell, save_cell, save_state
-from robot_cell_planner.cell.mesh_cache import ENVIRONMENT, write_cached
-from robot_cell_planner.cell.private_files import make_folder, write_private_text
+from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell, save_state
+from robot_cell_planner.io.mesh.cache import ENVIRONMENT, write_cached
+from robot_cell_planner.system.private_files import make_folder, write_private_text
 from robot_cell_planner.viewer import Recorder, write_html
 
 

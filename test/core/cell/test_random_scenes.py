@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from reference import box
 from strategies import mechanisms, quaternions
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.changes import apply_changes
-from robot_cell_planner.cell.difference import apply_difference, difference
-from robot_cell_planner.cell.frames import FrameKind, FrameTree
-from robot_cell_planner.cell.mechanism import Mechanism
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.serialisation import from_json, to_json
-from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
-from robot_cell_planner.cell.state_changes import Attach, Detach, Move, SetJoints
-from robot_cell_planner.cell.things import NamedFrame, RigidBody, Tool
 from robot_cell_planner.errors import FrameCycleError, InvalidRequestError
+from robot_cell_planner.io.common.serialisation import from_json, to_json
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody, Tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.frames import FrameKind, FrameTree
+from robot_cell_planner.model.mechanism import Mechanism
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.diff import apply_difference, difference
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Attach, Detach, Move, SetJoints
 
 laws = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 near = st.floats(-5.0, 5.0)

@@ -7,8 +7,8 @@ from frozendict import frozendict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_cell_planner.cell.meshes import mesh_reference
-from robot_cell_planner.cell.resources import (
+from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+from robot_cell_planner.io.common.resources import (
     ResourceRoots,
     enclosing_folder,
     read_bytes,
@@ -18,8 +18,8 @@ from robot_cell_planner.cell.resources import (
     resolve_new,
     write_text,
 )
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+from robot_cell_planner.io.mesh.loading import mesh_reference
+from robot_cell_planner.io.robot_description.loading import load_robot
 
 
 @pytest.fixture

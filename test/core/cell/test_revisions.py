@@ -3,15 +3,15 @@
 import pytest
 from reference import reference_world_pose, small_cell
 
-from robot_cell_planner.cell.difference import apply_difference
-from robot_cell_planner.cell.model_changes import Remove
-from robot_cell_planner.cell.revisions import RevisionedScene
-from robot_cell_planner.cell.state_changes import Detach, Move
 from robot_cell_planner.errors import InvalidRequestError, NoCellError, RevisionConflictError, RobotCellError
+from robot_cell_planner.scene.diff import apply_difference
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.model_changes import Remove
+from robot_cell_planner.scene.state_changes import Detach, Move
 
 
 def owned(kept=200):
-    owner = RevisionedScene(reference_world_pose, kept=kept)
+    owner = SceneHistory(reference_world_pose, kept=kept)
     owner.load(*small_cell())
     return owner
 
@@ -90,4 +90,4 @@ def test_what_changed_since_a_revision():
 
 def test_nothing_is_there_before_a_cell_is_loaded():
     with pytest.raises(NoCellError, match="load_cell"):
-        RevisionedScene(reference_world_pose).apply(move(0.1))
+        SceneHistory(reference_world_pose).apply(move(0.1))

@@ -5,9 +5,6 @@ import pytest
 from robots import BULLET
 from sdf_documents import at, document, fill, include, joint, link, model, options, read, world
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Sphere, Triangles
-from robot_cell_planner.cell.resources import ResourceRoots, read_text
-from robot_cell_planner.cell.sdf import read_sdf
 from robot_cell_planner.errors import (
     DuplicateNameError,
     FileError,
@@ -18,6 +15,9 @@ from robot_cell_planner.errors import (
     ResourceError,
     RobotCellError,
 )
+from robot_cell_planner.io.common.resources import ResourceRoots, read_text
+from robot_cell_planner.io.scene_import.sdformat import read_sdf
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Sphere, Triangles
 
 MERGE = " merge='true'"
 NO_ROTATION = "<pose rotation_format='quat_xyzw'>1 2 3 0 0 0 0</pose>"

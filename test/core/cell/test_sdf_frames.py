@@ -20,7 +20,7 @@ from sdf_documents import (
     world_poses,
 )
 
-from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.model.pose import Pose
 
 
 def test_links_are_relative_to_the_model_and_the_model_to_the_world():

@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from reference import small_cell
 from strategies import bodies, mechanisms, states
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.mechanism import Mechanism
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.serialisation import (
+from robot_cell_planner.errors import DuplicateNameError, FileError, LimitExceededError, ModelError
+from robot_cell_planner.io.common.serialisation import (
     from_document,
     from_json,
     to_json,
     to_json_document,
     to_yaml_document,
 )
-from robot_cell_planner.cell.state import RobotCellState
-from robot_cell_planner.cell.things import RigidBody
-from robot_cell_planner.errors import DuplicateNameError, FileError, LimitExceededError, ModelError
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.mechanism import Mechanism
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import RobotCellState
 
 slow = settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
 
@@ -69,7 +69,7 @@ def test_the_same_bytes_in_another_process():
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from reference import small_cell\n"
-        "from robot_cell_planner.cell.serialisation import to_json\n"
+        "from robot_cell_planner.io.common.serialisation import to_json\n"
         "sys.stdout.buffer.write(b''.join(map(to_json, small_cell())))"
     )
     texts = {

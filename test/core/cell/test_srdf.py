@@ -3,11 +3,11 @@
 import pytest
 from robots import MANIPULATORS, ROBOTS
 
-from robot_cell_planner.cell.robot import DisabledPair
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.srdf import EndEffector, VirtualJoint, read_srdf
-from robot_cell_planner.cell.urdf import read_urdf
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.srdf import EndEffector, VirtualJoint, read_srdf
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.robot import DisabledPair
 
 LIMIT = '<limit lower="-1" upper="1" velocity="1" effort="1"/>'
 

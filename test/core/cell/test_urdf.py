@@ -8,14 +8,14 @@ import pinocchio as pin
 import pytest
 from robots import BULLET, MANIPULATORS
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cylinder, Mesh, MeshUse, Sphere
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.placement import Placements, motion
-from robot_cell_planner.cell.pose import IDENTITY
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.robot_files import load_robot
-from robot_cell_planner.cell.urdf import read_urdf
 from robot_cell_planner.errors import FileError, LimitExceededError, ModelError, ResourceError
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, Mesh, MeshUse, Sphere
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.placement import Placements, motion
+from robot_cell_planner.model.pose import IDENTITY
 
 
 @pytest.fixture(scope="module", params=MANIPULATORS)

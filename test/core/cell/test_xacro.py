@@ -7,10 +7,10 @@ import sys
 import pytest
 from lxml import etree
 
-from robot_cell_planner.cell import xacro_files
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.xacro_files import expand_xacro
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.robot_description import xacro_files
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 

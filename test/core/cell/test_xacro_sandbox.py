@@ -10,10 +10,10 @@ import textwrap
 import pytest
 from lxml import etree
 
-from robot_cell_planner.cell.resources import ResourceRoots
-from robot_cell_planner.cell.xacro_expressions import RefusedExpression, evaluate
-from robot_cell_planner.cell.xacro_files import expand_xacro
 from robot_cell_planner.errors import FileError, LimitExceededError, RobotCellError
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.robot_description.xacro_expressions import RefusedExpression, evaluate
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 SIZES = """
@@ -202,7 +202,7 @@ def names():
     """What xacro knows by itself, once it is restricted, in a process of this test."""
     import xacro
 
-    from robot_cell_planner.cell.xacro_expressions import allowed_names
+    from robot_cell_planner.io.robot_description.xacro_expressions import allowed_names
 
     table = xacro.create_global_symbols()
     allowed_names(table)
@@ -275,7 +275,7 @@ def test_a_text_that_grows_without_end_is_cut_off(folder):
 
 CONFINED = """
     import json, os, socket, sqlite3, subprocess, sys, threading
-    from robot_cell_planner.cell.sandbox import confine
+    from robot_cell_planner.system.sandbox import confine
     folder, outside = sys.argv[1:]
     layers = confine([folder], cpu_seconds=20, memory_bytes=1 << 30, output_bytes=1 << 20)
     attacks = {
@@ -327,7 +327,7 @@ def test_the_kernel_refuses_it_too(folder):
 
 
 def test_a_confined_process_that_computes_is_ended():
-    code = "from robot_cell_planner.cell.sandbox import confine\nconfine([], cpu_seconds=1, memory_bytes=1 << 30)\n"
+    code = "from robot_cell_planner.system.sandbox import confine\nconfine([], cpu_seconds=1, memory_bytes=1 << 30)\n"
     done = subprocess.run([sys.executable, "-c", f"{code}while True: pass"], check=False)
     assert done.returncode < 0
 

@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_cell_planner.cell.serialisation import dump_yaml
-from robot_cell_planner.cell.yaml_reader import line_of, parse_yaml
 from robot_cell_planner.errors import FileError, LimitExceededError
+from robot_cell_planner.io.common.serialisation import dump_yaml
+from robot_cell_planner.io.common.yaml_reader import line_of, parse_yaml
 
 
 def read(text):

@@ -9,13 +9,13 @@ import numpy as np
 from frozendict import frozendict
 from scipy.spatial import ConvexHull
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Capsule, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import IDENTITY, Pose
-from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
-from robot_cell_planner.cell.state import BodyState, ToolState
-from robot_cell_planner.cell.things import CollisionSettings, RigidBody, Tool, rigid_tool
+from robot_cell_planner.model.bodies import CollisionSettings, RigidBody, Tool, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, ToolState
 
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 NO_SETTINGS = CollisionSettings()

@@ -3,7 +3,7 @@ frames."""
 
 from __future__ import annotations
 
-from robot_cell_planner.cell.mechanism import JointKind
+from robot_cell_planner.model.mechanism import JointKind
 
 
 class ReferenceRules:

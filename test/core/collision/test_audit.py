@@ -15,7 +15,7 @@ from benchmarks.audit.description import Description, read_cell
 from benchmarks.audit.model import AuditModel
 from benchmarks.audit.motion import Polynomials, Sampled, Straight, closest_approach, hermite
 from benchmarks.audit.record import Record
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 
 FOLDER = Path(audit.__file__).parent
 # These use the library to make cells, motions and plans; nothing of them is needed to look at a motion.

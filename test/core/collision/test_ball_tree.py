@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robot_cell_planner.collision.motions.ball_kernels import STEPS, ball_around
-from robot_cell_planner.collision.motions.ball_tree import ball_tree
+from robot_cell_planner.collision.certification._kernels.sphere_tree_kernels import STEPS, ball_around
+from robot_cell_planner.collision.certification.sphere_tree import ball_tree
 
 BALLS = arrays(np.float64, st.tuples(st.integers(1, 60), st.just(4)), elements=st.floats(0.0, 2.0, width=32))
 

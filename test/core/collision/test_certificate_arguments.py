@@ -7,20 +7,20 @@ import pytest
 from collision_cells import at, body, box, free_body, make_cell, place, sphere
 from frozendict import frozendict
 
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.value import MAX_JOINT_VALUE
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.curves import PolynomialMotion
+from robot_cell_planner.collision.certification.paths import certify_path, certify_trajectory
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.engine import distance_error
-from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
-from robot_cell_planner.collision.motions.curves import PolynomialMotion
-from robot_cell_planner.collision.path_certificates import certify_path, certify_trajectory
+from robot_cell_planner.collision.engines.base import distance_error
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.forward import forward_batch
-from robot_cell_planner.planning.path_jobs import check_joint_path
-from robot_cell_planner.planning.request import Goals
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.value import MAX_JOINT_VALUE
+from robot_cell_planner.planning.path.processing import check_joint_path
+from robot_cell_planner.planning.problem.request import Goals
 
 BAD = [math.nan, math.inf, -math.inf, 1e16, -1e16, 1e300, 1.01 * MAX_JOINT_VALUE]
 RADIUS = 0.05

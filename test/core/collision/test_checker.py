@@ -21,10 +21,10 @@ from collision_cells import (
 )
 from frozendict import frozendict
 
-from robot_cell_planner.cell.geometry import Shape
 from robot_cell_planner.collision.checker import CollisionChecker, halving_order, segments
-from robot_cell_planner.collision.rules import CollisionOptions, Step
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, Step
 from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from robot_cell_planner.model.geometry import Shape
 
 ENGINES = ("coal", "bullet")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from collision_cells import at, body, bracket, make_cell, obstacles, place, settings, with_obstacles, working_cell
 
-from robot_cell_planner.cell.geometry import Shape
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
+from robot_cell_planner.model.geometry import Shape
 
 ENGINES = ("coal", "bullet")
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.robot_files import load_robot
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.draft_command import main
-from robot_cell_planner.collision.drafts import DraftOptions, draft_robot
 from robot_cell_planner.errors import NotSupportedError
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.setup_assistant.command_line import main
+from robot_cell_planner.setup_assistant.srdf_generator import DraftOptions, draft_robot
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"

@@ -19,9 +19,9 @@ from collision_cells import (
     working_cell,
 )
 
-from robot_cell_planner.cell.geometry import Cone, MeshUse, Shape, Triangles
-from robot_cell_planner.cell.things import PairMargin
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.model.bodies import PairMargin
+from robot_cell_planner.model.geometry import Cone, MeshUse, Shape, Triangles
 
 STATES = 3400
 UNSURE = 0.002  # [m]

@@ -7,10 +7,10 @@ import pytest
 from collision_cells import at, body, bracket, free_body, make_cell, place, settings
 from frozendict import frozendict
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.pose import IDENTITY, Pose
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.engine import TOUCHING
+from robot_cell_planner.collision.engines.base import TOUCHING
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.pose import IDENTITY, Pose
 
 ENGINES = ("coal", "bullet")
 CORNERS = tuple((x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))

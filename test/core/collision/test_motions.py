@@ -23,13 +23,8 @@ from collision_cells import (
 )
 from frozendict import frozendict
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
-from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions import arrays, lanes, schedule
-from robot_cell_planner.collision.motions.arrays import (
+from robot_cell_planner.collision.certification._kernels import arrays, lanes, schedule
+from robot_cell_planner.collision.certification._kernels.arrays import (
     HITS,
     LANES,
     LISTED,
@@ -39,13 +34,18 @@ from robot_cell_planner.collision.motions.arrays import (
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.motions.certificate import keep_marked, look, look_closer
-from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier, Verdict, certify
-from robot_cell_planner.collision.motions.curves import PolynomialMotion, StraightMotion
-from robot_cell_planner.collision.motions.hits import HIT, UNCERTAIN
-from robot_cell_planner.collision.motions.scene import MotionScene
+from robot_cell_planner.collision.certification._kernels.certificate import keep_marked, look, look_closer
+from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, Verdict, certify
+from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
+from robot_cell_planner.collision.certification.scene import MotionScene
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
 from robot_cell_planner.kinematics.forward import forward_batch
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
 
 Z = (0.0, 0.0, 1.0)
 RADIUS, REACH = 0.05, 0.8

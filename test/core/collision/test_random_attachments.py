@@ -20,14 +20,14 @@ from collision_cells import (
 from frozendict import frozendict
 from reference_rules import ReferenceRules
 
-from robot_cell_planner.cell.geometry import Box, Sphere
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
-from robot_cell_planner.cell.things import NamedFrame, PairMargin
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.engine import TOUCHING
-from robot_cell_planner.collision.rules import RuleBook
+from robot_cell_planner.collision.engines.base import TOUCHING
+from robot_cell_planner.collision.pairs.allowed_pairs import AllowedPairs
 from robot_cell_planner.kinematics.model import cell_model
+from robot_cell_planner.model.bodies import NamedFrame, PairMargin
+from robot_cell_planner.model.geometry import Box, Sphere
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
 
 SCENARIOS = 300
 
@@ -137,7 +137,7 @@ def test_rule_book_says_what_the_reference_says(block):
     for seed in range(block * SCENARIOS // 10, (block + 1) * SCENARIOS // 10):
         cell, state = random_scene(seed)
         cell.check_state(state)
-        book = RuleBook(cell, state)
+        book = AllowedPairs(cell, state)
         expected = ReferenceRules(cell, state).pairs()
         found = {(int(p.step), p.first, p.second): p.margin for p in book.checked()}
         assert found.keys() == expected.keys(), seed
@@ -203,4 +203,4 @@ def test_arm_that_is_used_elsewhere_agrees_too():
     cell = make_cell((arm(disabled=False),), (gripper(),), (body("part", sphere(0.02)),))
     state = place(cell.default_state(), "gripper", attached_to="manipulator")
     expected = ReferenceRules(cell, state).pairs()
-    assert {(int(p.step), p.first, p.second) for p in RuleBook(cell, state).checked()} == expected.keys()
+    assert {(int(p.step), p.first, p.second) for p in AllowedPairs(cell, state).checked()} == expected.keys()

@@ -8,8 +8,8 @@ from collision_cells import NO_SETTINGS, at, body, box, place, settings, sphere,
 from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.owners import OwnerKind
-from robot_cell_planner.collision.rules import Step
+from robot_cell_planner.collision.pairs.allowed_pairs import Step
+from robot_cell_planner.collision.pairs.objects import ObjectKind
 from robot_cell_planner.errors import CollisionCheckError
 
 ENGINES = ("coal", "bullet")
@@ -36,7 +36,7 @@ def test_a_report_names_every_colliding_pair(engine):
     named = [(pair.step, pair.first, pair.second) for pair in report.pairs]
     assert named == [(Step.CC3, f"link{index}", "wall") for index in (1, 2, 3, 4)]
     for pair in report.pairs:
-        assert (pair.first_kind, pair.second_kind) == (OwnerKind.LINK, OwnerKind.BODY)
+        assert (pair.first_kind, pair.second_kind) == (ObjectKind.LINK, ObjectKind.BODY)
         assert pair.depth == pytest.approx(0.01, abs=1e-4)
         assert pair.normal == pytest.approx((-1.0, 0.0, 0.0), abs=1e-3)
         assert pair.point_first[0] == pytest.approx(0.04, abs=1e-4)

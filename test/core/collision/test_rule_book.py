@@ -18,12 +18,18 @@ from collision_cells import (
 )
 from frozendict import frozendict
 
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.robot import DisabledPair, PlanningGroup, Robot
-from robot_cell_planner.cell.sources import ModelSources
-from robot_cell_planner.cell.things import NamedFrame, PairMargin
-from robot_cell_planner.collision.rules import CheckedPair, CollisionOptions, RuleBook, SkippedPair, Step
-from robot_cell_planner.collision.settings import unknown_names
+from robot_cell_planner.collision.pairs.allowed_pairs import (
+    AllowedPairs,
+    CheckedPair,
+    CollisionOptions,
+    SkippedPair,
+    Step,
+)
+from robot_cell_planner.collision.pairs.pair_settings import unknown_names
+from robot_cell_planner.model.bodies import NamedFrame, PairMargin
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
+from robot_cell_planner.model.sources import ModelSources
 
 OTHERS = (body("table", box(1, 1, 0.1)), body("wall", box(1, 0.1, 1)))
 
@@ -37,7 +43,7 @@ def cell_and_state(collision=NO_SETTINGS, robots=(), tools=()):
 
 def verdict(cell, state, first, second):
     """The verdict about a pair, which must not depend on the order of the names."""
-    book = RuleBook(cell, state)
+    book = AllowedPairs(cell, state)
     found = book.pair(first, second)
     assert found == book.pair(second, first)
     listed = {(p.first, p.second) for p in book.checked()}
@@ -114,15 +120,15 @@ def test_a_touch_list_of_either_side_allows_the_pair(owner, lists, first, second
 
 def test_a_touch_list_allows_nothing_else():
     cell, state = cell_and_state()
-    before = {p[:3] for p in RuleBook(cell, state).checked()}
-    after = RuleBook(cell, place(state, "part", attached_to="gripper", touch_bodies=("table",))).checked()
+    before = {p[:3] for p in AllowedPairs(cell, state).checked()}
+    after = AllowedPairs(cell, place(state, "part", attached_to="gripper", touch_bodies=("table",))).checked()
     assert before - {p[:3] for p in after} == {(Step.CC4, "part", "table")}
 
 
 def test_a_hidden_thing_is_never_checked():
     cell, state = cell_and_state()
     for name, carrier in (("part", "gripper"), ("table", ""), ("gripper", "manipulator")):
-        pairs = RuleBook(cell, place(state, name, attached_to=carrier, hidden=True)).checked()
+        pairs = AllowedPairs(cell, place(state, name, attached_to=carrier, hidden=True)).checked()
         assert pairs
         assert not any(side.split("/")[0] == name for pair in pairs for side in pair[1:3])
     found = verdict(cell, place(state, "table", hidden=True), "part", "table")
@@ -175,7 +181,7 @@ def test_neighbours_of_a_robot_with_srdf_are_checked_unless_it_disables_them():
 
     def checked(**what):
         cell = make_cell((Robot("chain", mechanism("chain", links, joints), group, **what),))
-        return {(p.first, p.second) for p in RuleBook(cell, cell.default_state()).checked()}
+        return {(p.first, p.second) for p in AllowedPairs(cell, cell.default_state()).checked()}
 
     assert checked() == {("a", "d")}
     every = {("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")}
@@ -248,7 +254,7 @@ def test_tool_margins_hold_for_its_links():
 
 def test_options_choose_steps_and_add_a_margin():
     cell, state = cell_and_state(settings(margins={"*": 0.01}))
-    book = RuleBook(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
+    book = AllowedPairs(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
     assert {p.step for p in book.checked()} == {Step.CC4, Step.CC5}
     assert {p.margin for p in book.checked()} == {0.025}
     assert book.pair("base", "link4").reason == "its step is not asked for"
@@ -260,12 +266,12 @@ def test_names_in_the_settings_that_nothing_has_are_found():
     found = settings({"g": ("link3", "tabel")}, {"arm": 0.1, "gripper/lift": 0.1}, [PairMargin("*", "wal", 0.0)])
     cell, state = cell_and_state(found)
     assert unknown_names(cell) == ("gripper/lift", "tabel", "wal")
-    assert RuleBook(cell, state).checked()
+    assert AllowedPairs(cell, state).checked()
 
 
 def test_things_without_collision_shapes_own_nothing():
     cell, state = working_cell()
-    assert "flange" not in RuleBook(cell, state).by_name
+    assert "flange" not in AllowedPairs(cell, state).by_name
 
 
 def test_plain_obstacles_are_looked_at_once():
@@ -273,6 +279,6 @@ def test_plain_obstacles_are_looked_at_once():
     many = [body(f"stone{i}", sphere(0.1)) for i in range(1000)]
     cell, state = working_cell(many, settings({"ours": ("stone7", "link3")}, {"stone8": 0.1}))
     state = place(state, "part", attached_to="gripper", touch_bodies=("stone9",))
-    rows = RuleBook(cell, state).static_rows
+    rows = AllowedPairs(cell, state).static_rows
     stones = sorted(len(row.owners) for row in rows)
     assert stones == [1, 1, 1, 1, 997]

@@ -9,8 +9,8 @@ SETTLED = """
 import sys
 import coal
 import numpy as np
-from robot_cell_planner.collision.coal_shapes import coal_geometry
-from robot_cell_planner.cell.geometry import Box
+from robot_cell_planner.collision.engines.coal_shapes import coal_geometry
+from robot_cell_planner.model.geometry import Box
 first, second = coal_geometry(Box((0.1, 0.1, 0.1))), coal_geometry(Box((0.1, 1.7, 0.3)))
 request, result = coal.DistanceRequest(), coal.DistanceResult()
 pose = coal.Transform3s(np.eye(3), np.array((0.0, 0.9273132491104385, 0.0)))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from collision_cells import bracket, obstacles, pebble, small_ball_beside, with_obstacles, working_cell
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
+from robot_cell_planner.collision.certification._kernels import slopes
+from robot_cell_planner.collision.certification._kernels.arrays import HITS
+from robot_cell_planner.collision.certification._kernels.hits import A_PAIR, AN_OBSTACLE
+from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions import slopes
-from robot_cell_planner.collision.motions.arrays import HITS
-from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
-from robot_cell_planner.collision.motions.hits import A_PAIR, AN_OBSTACLE
-from robot_cell_planner.collision.motions.schedule import BLOCKED, certify_straight
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Sphere
 
 STEP = 1e-5  # [m or rad]
 EXACT = {

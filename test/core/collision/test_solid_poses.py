@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from robot_cell_planner.collision.solid_poses import SolidPoses
+from robot_cell_planner.collision.geometry.placements import GeometryPlacements
 
 
 def random_model(seed):
@@ -27,7 +27,7 @@ def test_solids_are_where_pinocchio_has_their_joints(seed):
     rng = np.random.default_rng(seed)
     joints = rng.integers(0, model.njoints, 12)
     placements = [pin.SE3.Random() for _ in joints]
-    poses = SolidPoses(model, joints, np.array([placement.homogeneous for placement in placements]))
+    poses = GeometryPlacements(model, joints, np.array([placement.homogeneous for placement in placements]))
     data = model.createData()
     for q in rng.uniform(-4.0, 4.0, (20, model.nq)):
         pin.forwardKinematics(model, data, q)
@@ -37,4 +37,4 @@ def test_solids_are_where_pinocchio_has_their_joints(seed):
 
 def test_a_cell_without_anything_that_moves():
     model = pin.Model()
-    assert SolidPoses(model, np.empty(0, dtype=np.intp), np.empty((0, 4, 4))).at(np.empty(0)).shape == (0, 4, 4)
+    assert GeometryPlacements(model, np.empty(0, dtype=np.intp), np.empty((0, 4, 4))).at(np.empty(0)).shape == (0, 4, 4)

@@ -6,13 +6,19 @@ import trimesh
 from collision_cells import arm, body, box, bracket, gripper, make_cell, mechanism
 from frozendict import frozendict
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.things import rigid_tool
-from robot_cell_planner.collision import decomposition
-from robot_cell_planner.collision.decomposition import convex_pieces
-from robot_cell_planner.collision.solids import ConvexSolid, Surface, local_bounds, prepare_geometry, solids
+from robot_cell_planner.collision.geometry.collision_geometry import (
+    ConvexGeometry,
+    Surface,
+    local_bounds,
+    prepare_geometry,
+    solids,
+)
 from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.io.mesh import decomposition
+from robot_cell_planner.io.mesh.decomposition import convex_pieces
+from robot_cell_planner.model.bodies import rigid_tool
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.robot import PlanningGroup, Robot
 
 FLAT = Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 2),))
 
@@ -38,10 +44,10 @@ def test_a_mesh_is_what_its_use_says():
     (hull,) = solids(bracket(use=MeshUse.HULL))
     (surface,) = solids(bracket(use=MeshUse.EXACT))
     pieces = solids(bracket(use=MeshUse.DECOMPOSITION))
-    assert isinstance(hull, ConvexSolid)
+    assert isinstance(hull, ConvexGeometry)
     assert isinstance(surface, Surface)
     assert len(pieces) > 1
-    assert all(isinstance(piece, ConvexSolid) for piece in pieces)
+    assert all(isinstance(piece, ConvexGeometry) for piece in pieces)
     for solid in (hull, surface):
         low, high = local_bounds(solid)
         assert low == pytest.approx((-0.17, -0.15, -0.02))

@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 from collision_cells import at, body, box, make_cell, working_cell
 
-from robot_cell_planner.cell.geometry import Box, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.state import BodyState
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier, Verdict
-from robot_cell_planner.collision.solids import solids
-from robot_cell_planner.collision.spheres import resolution
-from robot_cell_planner.collision.spheres.cover import prove
-from robot_cell_planner.collision.spheres.polytopes import polytope_around
-from robot_cell_planner.collision.spheres.report import cover_cell
-from robot_cell_planner.collision.spheres.resolution import (
-    MAX_PROTRUSION,
-    estimated_spheres,
-    object_spheres,
-)
+from robot_cell_planner.collision.geometry.collision_geometry import solids
+from robot_cell_planner.collision.sphere_model import resolution
+from robot_cell_planner.collision.sphere_model.approximation import prove
+from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
+from robot_cell_planner.collision.sphere_model.report import cover_cell
+from robot_cell_planner.collision.sphere_model.resolution import MAX_PROTRUSION, estimated_spheres, object_spheres
 from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.geometry import Box, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.state import BodyState
 
 FINE = 0.007
 LIMIT = 1_016  # spheres of an object of one solid, as docs/certified_motions.md says
@@ -90,7 +86,7 @@ def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
 def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkeypatch):
     """The bound on the work of each solid holds whatever was estimated."""
     monkeypatch.setattr(resolution, "estimated_spheres", lambda parts, protrusion: 1)
-    monkeypatch.setattr("robot_cell_planner.collision.spheres.cover.MAX_BALLS", 60)
+    monkeypatch.setattr("robot_cell_planner.collision.sphere_model.approximation.MAX_BALLS", 60)
     found = object_spheres((Shape(Box((0.21, 0.2, 0.1))),), 0.0071)
     assert found.is_coarser
     assert len(found.balls) <= 60

@@ -8,19 +8,19 @@ import pytest
 from collision_cells import bracket, working_cell
 from frozendict import frozendict
 
-from robot_cell_planner.cell import mesh_cache
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.scene import MotionScene
-from robot_cell_planner.collision.solids import solids
-from robot_cell_planner.collision.spheres import cover as covers
-from robot_cell_planner.collision.spheres.cover import cover, prove
-from robot_cell_planner.collision.spheres.fineness import FINER, protrusions
-from robot_cell_planner.collision.spheres.polytopes import polytope_around
-from robot_cell_planner.collision.spheres.report import cover_cell, graspable
+from robot_cell_planner.collision.geometry.collision_geometry import solids
+from robot_cell_planner.collision.sphere_model import approximation as covers
+from robot_cell_planner.collision.sphere_model.approximation import cover, prove
+from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
+from robot_cell_planner.collision.sphere_model.report import cover_cell, graspable
+from robot_cell_planner.collision.sphere_model.tolerance import FINER, protrusions
+from robot_cell_planner.io.mesh import cache as mesh_cache
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 
 PROTRUSION = 0.01
 

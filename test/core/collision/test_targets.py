@@ -5,13 +5,13 @@ import math
 import pytest
 from collision_cells import arm, at, body, box, gripper, make_cell, place, sphere, spindle, working_cell
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.rules import CollisionOptions, Step
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, Step
 from robot_cell_planner.collision.targets import TargetChecker
 from robot_cell_planner.errors import TargetModeMismatchError, UnknownNameError
 from robot_cell_planner.kinematics.forward import forward_kinematics, forward_kinematics_to_frame
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, target_frame
+from robot_cell_planner.model.pose import Pose
 
 ENGINES = ("coal", "bullet")
 

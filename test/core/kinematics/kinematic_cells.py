@@ -9,14 +9,14 @@ import numpy as np
 from frozendict import frozendict
 
 from benchmarks.arms import GROUP, ROOT, arm
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import NamedFrame, RigidBody, rigid_tool
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState
 
 CUBE = Shape(Box((0.05, 0.05, 0.05)))
 

@@ -6,10 +6,6 @@ import pytest
 from frozendict import frozendict
 from kinematic_cells import arm, demo
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup
-from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.errors import (
     InvalidRequestError,
     ModelError,
@@ -22,10 +18,14 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import chain_to, forward_batch, forward_kinematics_to_frame
-from robot_cell_planner.kinematics.ik_options import IkOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics, iter_inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.kinematics.velocity import solve_velocity, velocities_for_twist, velocity_bounds
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup
+from robot_cell_planner.model.state import BodyState
 
 NAN, INF = float("nan"), float("inf")
 REACHABLE = Pose((0.5, 0.2, 0.9), (1.0, 0.0, 0.0, 0.0))

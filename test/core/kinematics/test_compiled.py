@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 KERNELS = """
-from robot_cell_planner.kinematics.compiled import compiled
+from robot_cell_planner.system.compiled import compiled
 
 @compiled
 def twice(x):

@@ -7,13 +7,13 @@ import pytest
 from kinematic_cells import arm, demo, odd_cell, without_closed_form
 
 from benchmarks.arms import urdf_of
-from robot_cell_planner.cell.mechanism import Inertial
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.errors import ModelError
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.model import cell_model
+from robot_cell_planner.model.mechanism import Inertial
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 
 G = 9.80665
 

@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from kinematic_cells import demo, odd_cell, put
 
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.errors import InvalidRequestError, ModelError, TargetModeMismatchError, UnknownNameError
 from robot_cell_planner.kinematics.forward import (
     all_link_poses,
@@ -18,6 +16,8 @@ from robot_cell_planner.kinematics.forward import (
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import TargetMode, target_frame
 from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 
 
 def holding(state, body="workpiece", frame="gripper/tcp"):

@@ -10,13 +10,13 @@ import pytest
 from kinematic_cells import ROOT, arm, demo, odd_cell, put, ranges, without_closed_form
 
 from benchmarks.arms import ARMS, CLOSED_FORM
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.errors import NotSupportedError, OutOfReachError, RobotCellError
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics, forward_kinematics_to_frame
-from robot_cell_planner.kinematics.ik_options import IkOptions, IkOrder, IkSolver
-from robot_cell_planner.kinematics.inverse import inverse_kinematics, iter_inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions, IkOrder, IkSolver
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 
 TURN = 2.0 * np.pi
 NUMERIC = IkOptions(solver=IkSolver.NUMERIC, max_solutions=1)

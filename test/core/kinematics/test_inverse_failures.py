@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from kinematic_cells import arm, demo, put, without_closed_form
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import (
     AllSolutionsInCollisionError,
     BeyondJointLimitsError,
@@ -13,10 +12,11 @@ from robot_cell_planner.errors import (
     TimedOutError,
 )
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.kinematics.ik_failure import IkFailureReason
-from robot_cell_planner.kinematics.ik_options import IkOptions, IkSolver
-from robot_cell_planner.kinematics.inverse import inverse_kinematics, iter_inverse_kinematics
+from robot_cell_planner.kinematics.ik.failure import IkFailureReason
+from robot_cell_planner.kinematics.ik.options import IkOptions, IkSolver
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget
+from robot_cell_planner.model.pose import Pose
 
 
 def closest_is_true(cell, state, target, error):

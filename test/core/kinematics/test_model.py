@@ -10,12 +10,12 @@ from frozendict import frozendict
 from kinematic_cells import arm, demo, odd_cell, random_pose
 
 from benchmarks.arms import FILES, urdf_of
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
 from robot_cell_planner.errors import FrameCycleError, InvalidRequestError, UnknownNameError
 from robot_cell_planner.kinematics.model import CellModel, cell_model
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 
 
 def pinocchio_configuration(model, mechanism, values):

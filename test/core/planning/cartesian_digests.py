@@ -6,9 +6,9 @@ from pathlib import Path
 
 from cartesian_ways import axes, follow, frames, moved, tool_pose
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.planning.cartesian import Strategy
-from robot_cell_planner.planning.plan_file import plan_to_json
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pinocchio as pin
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
-from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, plan_cartesian
 
 
 def moved(pose, x=0.0, y=0.0, z=0.0):

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.request import Goals, MotionRequest
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
 sys.path.insert(0, str(Path(__file__).parent))
 

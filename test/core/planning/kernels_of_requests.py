@@ -5,16 +5,16 @@ import sys
 
 from numba.core.dispatcher import Dispatcher
 
-import robot_cell_planner.planning.preload  # noqa: F401
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.collision import shape_table
+import robot_cell_planner.planning.workers.preload  # noqa: F401
+from robot_cell_planner.collision.geometry import geometry_model as shape_table
 from robot_cell_planner.errors import PlanningError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
-from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.request import Goals, MotionRequest
-from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 

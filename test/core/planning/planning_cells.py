@@ -4,14 +4,14 @@ import math
 
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import RigidBody
-from robot_cell_planner.cell.urdf import read_urdf
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState
 
 HALF = 0.05  # half the edge of the gantry's cube, m
 

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from planning_cells import HALF, gantry, scissors, wall_with_gap
 
-from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.collision.certification.refinement import MotionRefiner, Polyline
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.engine import TOUCHING
-from robot_cell_planner.collision.motions.refinement import MotionRefiner, Polyline
+from robot_cell_planner.collision.engines.base import TOUCHING
 from robot_cell_planner.errors import MPInterpolationInCollisionError, PathInvalidError, TrajectoryInCollisionError
-from robot_cell_planner.planning.cartesian import CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.cartesian_options import CartesianOptions
-from robot_cell_planner.planning.finish import _validated
-from robot_cell_planner.planning.job import start_job
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_jobs import PathRequest, PathTool, check_joint_path, process_path
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.watch import Watch
-from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.finish import _validated
+from robot_cell_planner.planning.path.processing import PathRequest, PathTool, check_joint_path, process_path
+from robot_cell_planner.planning.problem.context import start_job
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.validation import dense_times
 
@@ -95,7 +95,15 @@ def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
     for depth in (0.0005, -0.0005):
         cell, state, path = past_a_corner(depth)
         job = start_job(
-            cell, state, "", (), engine="coal", extra_margin=0.0, state_limit=10**6, watch=Watch(), certify=certify
+            cell,
+            state,
+            "",
+            (),
+            engine="coal",
+            extra_margin=0.0,
+            state_limit=10**6,
+            watch=ProgressMonitor(),
+            certify=certify,
         )
         path[-1] += (0.3 * STEP, -0.3 * STEP)
         trajectory = stop_at_waypoints(path, job.limits, TimingOptions(period=0.0201)).trajectory

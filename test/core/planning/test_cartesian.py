@@ -8,7 +8,6 @@ import pytest
 from cartesian_ways import tool_poses
 from planning_cells import gantry, wall_with_gap
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import (
     CancelledError,
     InvalidRequestError,
@@ -21,10 +20,11 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.cartesian import CartesianOptions, CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.waypoints import FrameWaypoints
-from robot_cell_planner.planning.ways import Line, off_the_way, tangents
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.validation import validate

@@ -8,10 +8,6 @@ from frozendict import frozendict
 from msgspec.structs import replace
 
 from benchmarks.arms import arm
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.errors import (
     MPInterpolationInCollisionError,
     MPMaxJumpError,
@@ -25,9 +21,13 @@ from robot_cell_planner.kinematics.forward import forward_batch, forward_kinemat
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.cartesian import Strategy
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.ways import Line, off_the_way, tangents
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
 
 TOLERANCE = 1e-4
 

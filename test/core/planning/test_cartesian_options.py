@@ -16,22 +16,22 @@ from frozendict import frozendict
 from planning_cells import gantry, wall_with_gap
 
 from benchmarks.arms import arm
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
 from robot_cell_planner.errors import (
     MPInterpolationInCollisionError,
     MPMaxJumpError,
     MPStartStateInCollisionError,
     TimedOutError,
 )
-from robot_cell_planner.kinematics import ik_kernels
+from robot_cell_planner.kinematics._kernels import ik_kernels
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.kinematics.ik_problem import ik_problem
+from robot_cell_planner.kinematics.ik.problem import ik_problem
+from robot_cell_planner.kinematics.ik.warm_up import practice_arms
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
-from robot_cell_planner.kinematics.warm_up import practice_arms
-from robot_cell_planner.planning.cartesian import Strategy
-from robot_cell_planner.planning.self_motion import NEWNESS, STEPS, traced
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.cartesian.redundancy.self_motion import NEWNESS, STEPS, traced
 
 ROBOT = {"mode": TargetMode.ROBOT}
 UNTRIED = {"skip_preplanning_collision_check": True}

@@ -5,13 +5,13 @@ import pytest
 from cartesian_ways import as_axis, axes, follow, frames, moved, tool_poses
 from planning_cells import gantry
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import InvalidRequestError, MPInterpolationInCollisionError, MPMaxJumpError
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.cartesian import CartesianOptions, Strategy
-from robot_cell_planner.planning.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
-from robot_cell_planner.planning.ways import Arc, Corner, Line
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.segments import Arc, Corner, Line
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, Strategy
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.validation import validate

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from planning_cells import spinner, wall_with_gap
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import ConstraintMismatchError, InvalidRequestError, NotSupportedError, UnknownNameError
 from robot_cell_planner.kinematics.forward import forward_batch
-from robot_cell_planner.planning.constraints import FrameConstraint, FrameRule, JointCombination, upright
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.constraints import FrameConstraint, FrameRule, JointCombination, upright
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 
 # The demo's arm left and right of the post, the tool straight down.
 LEFT = {

@@ -13,22 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_cells import gantry
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell, load_state, save_cell, save_state
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.import_files import import_file
-from robot_cell_planner.cell.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.meshes import mesh_reference
-from robot_cell_planner.cell.pose import IDENTITY, Pose
-from robot_cell_planner.cell.resources import NO_ROOTS, ResourceRoots
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.robot_files import load_robot, load_tool
-from robot_cell_planner.cell.state import BodyState, RobotCellState, ToolState
-from robot_cell_planner.cell.things import CollisionSettings, NamedFrame, PairMargin, RigidBody, rigid_tool
-from robot_cell_planner.cell.xacro_files import expand_xacro
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.rules import CollisionOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import InvalidRequestError, InvalidValueError, RobotCellError
+from robot_cell_planner.io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
+from robot_cell_planner.io.common.resources import NO_ROOTS, ResourceRoots
+from robot_cell_planner.io.mesh.loading import mesh_reference
+from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
+from robot_cell_planner.io.scene_import.import_files import import_file
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import (
@@ -37,16 +30,23 @@ from robot_cell_planner.kinematics.forward import (
     forward_kinematics,
     forward_kinematics_to_frame,
 )
-from robot_cell_planner.kinematics.ik_options import IkOptions
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.options import IkOptions
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
+from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, rigid_tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
 from robot_cell_planner.offline import OfflineCell
-from robot_cell_planner.planning.cartesian import CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.cartesian_options import CartesianOptions
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.multistep import MotionStep, MultistepRequest, plan_multistep
-from robot_cell_planner.planning.request import GoalRegion, Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 from robot_cell_planner.trajectory.limits import MotionLimits

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
-from robot_cell_planner.cell.geometry import Box, MeshUse, Shape, Triangles
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import RigidBody
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
+from robot_cell_planner.collision.certification.paths import certify_path
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier
-from robot_cell_planner.collision.path_certificates import certify_path
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.request import Goals, MotionRequest
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.geometry import Box, MeshUse, Shape, Triangles
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
 WRISTS = ("wrist_2_link", "wrist_3_link", "gripper/palm", "gripper/left_finger", "gripper/right_finger")
 

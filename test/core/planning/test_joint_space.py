@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     CancelledError,
@@ -27,10 +26,11 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.validation import validate
 
@@ -95,9 +95,9 @@ def test_same_request_same_bytes_whatever_ran_before():
 SCRIPT = """
 import sys
 from planning_cells import wall_with_gap
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 request = MotionRequest(Goals(joint_goals=({"x": 0.8, "y": 0.0},)), options=PlanningOptions(seed=5))
 sys.stdout.buffer.write(plan_to_json(plan_motion(*wall_with_gap(), request), repeatable=True))
 """

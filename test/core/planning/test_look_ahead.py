@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Shape, Sphere
-from robot_cell_planner.cell.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.state import BodyState
-from robot_cell_planner.cell.things import RigidBody
 from robot_cell_planner.errors import UnknownNameError
-from robot_cell_planner.planning.look_ahead import LookAheadRequest, look_ahead
-from robot_cell_planner.planning.tasks import look_ahead as task
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape, Sphere
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
+from robot_cell_planner.planning.workers.tasks import look_ahead as task
+from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 RADIUS, POST = 0.05, 0.1

@@ -6,15 +6,22 @@ import numpy as np
 import pytest
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import COARSE, MotionCertifier
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
-from robot_cell_planner.planning.checks import CountedChecks
-from robot_cell_planner.planning.constraints import JointCombination
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.moves import StraightMover
-from robot_cell_planner.planning.native import natively_tightened
-from robot_cell_planner.planning.native_kernels import (
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.plan_check import verify_plan
+from robot_cell_planner.planning.path.simplification import densify, tighten
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
+from robot_cell_planner.planning.problem.constraints import JointCombination
+from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
+from robot_cell_planner.planning.problem.plan import path_length
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.problem.space import joint_space
+from robot_cell_planner.planning.problem.subspace import subspace_of
+from robot_cell_planner.planning.search._kernels.rrt_connect_kernels import (
     AROUND,
     STOPPED,
     STRAIGHT,
@@ -23,14 +30,7 @@ from robot_cell_planner.planning.native_kernels import (
     random_share,
     sample,
 )
-from robot_cell_planner.planning.path_tools import densify, tighten
-from robot_cell_planner.planning.plan import path_length
-from robot_cell_planner.planning.plan_check import verify_plan
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.space import joint_space
-from robot_cell_planner.planning.subspace import subspace_of
-from robot_cell_planner.planning.watch import Watch
+from robot_cell_planner.planning.search.certified_rrt_connect import natively_tightened
 
 ACROSS = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
 
@@ -67,10 +67,10 @@ def test_pulling_tight_does_what_the_path_tool_does():
     space = joint_space(cell, state)
     subspace = subspace_of(space, ())
     path = np.array([[-0.8, 0.0], [-0.6, 0.7], [-0.3, 0.65], [0.3, 0.65], [0.5, 0.8], [0.8, 0.0]])
-    checks = CountedChecks(checker, Watch(), 100_000)
+    checks = CountedChecks(checker, ProgressMonitor(), 100_000)
     assert checks.proven(path)
     with checks.balls_alone(100_000):
-        expected = tighten(path, StraightMover(checks, 0.01, subspace))
+        expected = tighten(path, StraightLocalPlanner(checks, 0.01, subspace))
     found = natively_tightened(path, checks, subspace)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert path_length(found) < path_length(path) - 0.1
@@ -264,7 +264,7 @@ class TestWithoutANamedPlanner:
 def test_what_is_thinner_than_steps_is_found_where_balls_touch_it():
     """By the check of other planners, whose steps would pass over it."""
     cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 1.9)),))
-    checks = CountedChecks(CollisionChecker(cell, state), Watch(), 1_000)
+    checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 1_000)
     start, end = np.array((-0.8, 0.0)), np.array((0.8, 0.0))
     assert checks.checker.first_collision_on_motion(start, end, 1.6) is None
     assert not checks.motion_free(start, end, 1.6)

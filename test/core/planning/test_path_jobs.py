@@ -14,19 +14,19 @@ from robot_cell_planner.errors import (
     PathInvalidError,
     UnknownNameError,
 )
-from robot_cell_planner.planning.constraints import JointCombination
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_jobs import (
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.plan_check import verify_plan
+from robot_cell_planner.planning.path.processing import (
     PathRequest,
     PathTool,
     check_joint_path,
     measure_joint_path,
     process_path,
 )
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.plan import path_length
-from robot_cell_planner.planning.plan_check import verify_plan
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.constraints import JointCombination
+from robot_cell_planner.planning.problem.plan import path_length
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 
 XY = ("x", "y")
 # Through the gap, with detours.

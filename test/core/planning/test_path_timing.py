@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError
-from robot_cell_planner.planning.path_timing import PathTiming, time_joint_path
-from robot_cell_planner.planning.request import PlanningOptions
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
+from robot_cell_planner.planning.problem.request import PlanningOptions
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
 
 CELL, STATE = load_cell(Path(__file__).parents[3] / "config/demo/cell.yaml")

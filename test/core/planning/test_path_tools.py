@@ -11,9 +11,7 @@ from planning_cells import spinner
 
 from robot_cell_planner.collision.checker import halving_order
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.planning.checks import CountedChecks, rank_in_halving_order
-from robot_cell_planner.planning.moves import StraightMover
-from robot_cell_planner.planning.path_tools import (
+from robot_cell_planner.planning.path.simplification import (
     arc_lengths,
     densify,
     drop_waypoints,
@@ -22,9 +20,11 @@ from robot_cell_planner.planning.path_tools import (
     simplify,
     without_repeats,
 )
-from robot_cell_planner.planning.plan import path_length
-from robot_cell_planner.planning.space import joint_space
-from robot_cell_planner.planning.watch import Watch
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks, rank_in_halving_order
+from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
+from robot_cell_planner.planning.problem.plan import path_length
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.space import joint_space
 
 RADIUS = 0.5
 
@@ -48,7 +48,7 @@ class Plane:
 
 @pytest.fixture
 def checks():
-    return CountedChecks(Plane(), Watch(), 10**9)
+    return CountedChecks(Plane(), ProgressMonitor(), 10**9)
 
 
 def is_free(path, checks):
@@ -60,14 +60,14 @@ ZIGZAG = np.array([[-1.0, 0.0], [-0.9, 0.8], [-0.2, 0.7], [0.0, 1.4], [0.4, 0.9]
 
 def test_simplifying_leaves_out_what_is_not_needed(checks):
     line = np.column_stack((np.linspace(-1, 1, 9), np.full(9, 0.8)))
-    assert len(simplify(line, StraightMover(checks, 0.01))) == 2
-    simple = simplify(ZIGZAG, StraightMover(checks, 0.01))
+    assert len(simplify(line, StraightLocalPlanner(checks, 0.01))) == 2
+    simple = simplify(ZIGZAG, StraightLocalPlanner(checks, 0.01))
     assert 2 < len(simple) < len(ZIGZAG)
     assert is_free(simple, checks)
 
 
 def test_shortcuts_shorten_and_stay_free(checks):
-    short = shortcut(ZIGZAG, StraightMover(checks, 0.01), seed=1)
+    short = shortcut(ZIGZAG, StraightLocalPlanner(checks, 0.01), seed=1)
     # Around the disc: two tangents of sqrt(1 - 0.25) and the arc of pi - 2 acos(0.5) between them.
     shortest = 2 * math.sqrt(0.75) + RADIUS * (math.pi - 2 * math.acos(RADIUS))
     assert shortest - 0.01 <= path_length(short) <= 1.1 * shortest
@@ -78,13 +78,13 @@ def test_shortcuts_shorten_and_stay_free(checks):
 
 
 def test_shortcuts_repeat_for_a_seed(checks):
-    first, second = (shortcut(ZIGZAG, StraightMover(checks, 0.01), seed=4) for _ in range(2))
+    first, second = (shortcut(ZIGZAG, StraightLocalPlanner(checks, 0.01), seed=4) for _ in range(2))
     assert first.tobytes() == second.tobytes()
-    assert shortcut(ZIGZAG, StraightMover(checks, 0.01), seed=5).tobytes() != first.tobytes()
+    assert shortcut(ZIGZAG, StraightLocalPlanner(checks, 0.01), seed=5).tobytes() != first.tobytes()
 
 
 def test_waypoints_that_can_go_go(checks):
-    path = drop_waypoints(ZIGZAG, StraightMover(checks, 0.01))
+    path = drop_waypoints(ZIGZAG, StraightLocalPlanner(checks, 0.01))
     assert is_free(path, checks)
     for index in range(1, len(path) - 1):
         assert not checks.motion_free(path[index - 1], path[index + 1], 0.01)

@@ -8,9 +8,9 @@ import pytest
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.errors import FileError
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.plan_file import plan_from_json, plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.plan_file import plan_from_json, plan_to_json
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
 
 @pytest.fixture(scope="module")

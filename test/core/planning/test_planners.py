@@ -5,10 +5,10 @@ import pytest
 from planning_cells import is_free, wall_with_gap
 
 from robot_cell_planner.errors import CancelledError, NotConnectedError
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.planners import PLANNERS
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.planners import PLANNERS
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 
 OMPL = sorted(name for name, planner in PLANNERS.items() if planner.library == "ompl")
 # Two goals: some planners of OMPL have trouble with more than one.

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from planning_cells import gantry, scissors, spinner, wall_with_gap
 
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.certifier import MotionCertifier
-from robot_cell_planner.collision.rules import CollisionOptions
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import PathInvalidError
-from robot_cell_planner.planning.checks import EXACT_STATES, CountedChecks
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.motion_samples import free_along
-from robot_cell_planner.planning.path_jobs import (
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.motion_samples import free_along
+from robot_cell_planner.planning.path.plan_check import verify_plan
+from robot_cell_planner.planning.path.processing import (
     PathRequest,
     PathTool,
     check_joint_path,
     measure_joint_path,
     process_path,
 )
-from robot_cell_planner.planning.plan import percent
-from robot_cell_planner.planning.plan_check import verify_plan
-from robot_cell_planner.planning.plan_file import plan_from_json, plan_to_json
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.watch import Watch
+from robot_cell_planner.planning.problem.collision_checks import EXACT_STATES, CountedChecks
+from robot_cell_planner.planning.problem.plan import percent
+from robot_cell_planner.planning.problem.plan_file import plan_from_json, plan_to_json
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 
 ALONG = np.array([[0.1, -1.0], [0.1, 1.0]])  # of the scissors: through the overlap, lift and plate away
 
@@ -153,7 +153,7 @@ def test_states_along_a_motion_get_the_answers_of_each_alone():
     for make in (scissors, wall_with_gap):
         cell, state = make()
         for engine in ("coal", "bullet"):
-            checks = CountedChecks(CollisionChecker(cell, state, engine=engine), Watch(), 10**9)
+            checks = CountedChecks(CollisionChecker(cell, state, engine=engine), ProgressMonitor(), 10**9)
             limits = [cell.variables[name].limits for name in checks.checker.variables]
             low, high = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
             for _ in range(12):

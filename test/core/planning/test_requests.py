@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from planning_cells import gantry, is_free, wall_with_gap
 
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state_changes import Attach, Detach, SetHidden
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
     GoalInCollisionError,
@@ -23,12 +21,14 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.multistep import MotionStep, MultistepRequest, plan_multistep
-from robot_cell_planner.planning.objective import Objective
-from robot_cell_planner.planning.path_tools import densify
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.request import GoalRegion, Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.objective import Objective
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
+from robot_cell_planner.scene.state_changes import Attach, Detach, SetHidden
 
 FAR = {"x": 0.8, "y": 0.0}
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.errors import NotConnectedError
-from robot_cell_planner.planning import ompl_search
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.ompl_space import SearchSpace
-from robot_cell_planner.planning.planners import PLANNERS, Drive
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.rooms import SIZES, rooms
-from robot_cell_planner.planning.subspace import Subspace
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.planners import PLANNERS, Drive
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.problem.subspace import Subspace
+from robot_cell_planner.planning.search import ompl_planner as ompl_search
+from robot_cell_planner.planning.search.ompl_space import SearchSpace
+from robot_cell_planner.planning.search.sampling_regions import SIZES, rooms
 
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
 ENDS = np.array(((-0.8, 0.0), (0.8, 0.0), (0.8, 0.5)))

@@ -11,25 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planning_cells import gantry
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.cell.start_limits import clamped_start, states_beyond_limits
 from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, Value, told_apart
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.kinematics.inverse import inverse_kinematics
+from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.start_limits import clamped_start, states_beyond_limits
 from robot_cell_planner.offline import OfflineCell
-from robot_cell_planner.planning.cartesian import CartesianRequest, plan_cartesian
-from robot_cell_planner.planning.cartesian_options import CartesianOptions, Strategy
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.multistep import MotionStep, MultistepRequest, plan_multistep
-from robot_cell_planner.planning.path_jobs import PathRequest, PathTool, check_joint_path, process_path
-from robot_cell_planner.planning.path_timing import PathTiming, time_joint_path
-from robot_cell_planner.planning.plan_check import verify_plan
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.tasks import ValidationRequest, validate_trajectory
-from robot_cell_planner.planning.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, Strategy
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.plan_check import verify_plan
+from robot_cell_planner.planning.path.processing import PathRequest, PathTool, check_joint_path, process_path
+from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
+from robot_cell_planner.planning.workers.tasks import ValidationRequest, validate_trajectory
+from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 CONFIG = Path(__file__).parents[3] / "config"

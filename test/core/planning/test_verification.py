@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from planning_cells import gantry, is_free, scissors, wall_with_gap
 
-from robot_cell_planner.cell.cell_file import load_cell
+from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.motions.motion_model import motion_model
-from robot_cell_planner.planning.checks import CountedChecks
-from robot_cell_planner.planning.verification import PathVerifier
-from robot_cell_planner.planning.watch import Watch
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.path.validity import PathVerifier
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
 
 DEMO = Path(__file__).parents[3] / "config/demo/cell.yaml"
 
 
 def verifier(cell, state, resolution=0.001):
-    checks = CountedChecks(CollisionChecker(cell, state), Watch(), 10**9)
+    checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 10**9)
     return PathVerifier(checks, resolution), checks
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from planning_cells import wall_with_gap
 
-from robot_cell_planner.cell.scene import Scene
 from robot_cell_planner.errors import (
     CancelledError,
     InternalError,
@@ -24,9 +23,10 @@ from robot_cell_planner.errors import (
     TimedOutError,
     WorkerCrashedError,
 )
-from robot_cell_planner.planning.alarm import FEWEST_TO_CLEAR, Alarm
-from robot_cell_planner.planning.worker_handle import NoWorkerError, start_worker
-from robot_cell_planner.planning.workers import WorkerPool
+from robot_cell_planner.planning.workers.handle import NoWorkerError, start_worker
+from robot_cell_planner.planning.workers.pool import WorkerPool
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.system.alarm import FEWEST_TO_CLEAR, Alarm
 
 SCENE = Scene(*wall_with_gap())
 WAIT = 200.0
@@ -201,11 +201,11 @@ def test_the_server_of_workers_starts_before_its_owner_has_imported_anything_lar
     code = """
 import sys
 from multiprocessing.forkserver import _forkserver
-from robot_cell_planner.planning.worker_server import start_server
+from robot_cell_planner.planning.workers.server import start_server
 start_server()
 assert not {"coal", "numba", "numpy", "pinocchio"} & set(sys.modules), "it waits for these"
 first = _forkserver._forkserver_pid
-from robot_cell_planner.planning.workers import WorkerPool
+from robot_cell_planner.planning.workers.pool import WorkerPool
 pool = WorkerPool(1)
 pool.close()
 assert _forkserver._forkserver_pid == first, "the pool uses it"
@@ -218,8 +218,8 @@ OWNER = """
 import queue, sys
 sys.path.insert(0, {folder!r})
 from planning_cells import wall_with_gap
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.planning.workers import WorkerPool
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.planning.workers.pool import WorkerPool
 if __name__ == "__main__":
     pool, told = WorkerPool(1), queue.Queue()
     pool.submit("worker_tasks:{task}", Scene(*wall_with_gap()), None, time_limit=0.0,

@@ -13,23 +13,18 @@ from frozendict import frozendict
 from msgspec.structs import replace
 from planning_cells import wall_with_gap
 
-from robot_cell_planner.cell.scene import Scene
-from robot_cell_planner.collision.motions import ball_tree, joint_tree
-from robot_cell_planner.collision.spheres import cover
-from robot_cell_planner.errors import (
-    CancelledError,
-    InternalError,
-    RobotCellError,
-    TimedOutError,
-    WorkerCrashedError,
-)
-from robot_cell_planner.planning import tasks
-from robot_cell_planner.planning.joint_space import plan_motion
-from robot_cell_planner.planning.plan_file import plan_to_json
-from robot_cell_planner.planning.preparation import prepare
-from robot_cell_planner.planning.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.worker_process import TaskControl
-from robot_cell_planner.planning.workers import WorkerPool
+from robot_cell_planner.collision.certification import joint_tree
+from robot_cell_planner.collision.certification import sphere_tree as ball_tree
+from robot_cell_planner.collision.sphere_model import approximation as cover
+from robot_cell_planner.errors import CancelledError, InternalError, RobotCellError, TimedOutError, WorkerCrashedError
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.workers import tasks
+from robot_cell_planner.planning.workers.pool import WorkerPool
+from robot_cell_planner.planning.workers.preparation import prepare
+from robot_cell_planner.planning.workers.process import TaskControl
+from robot_cell_planner.scene.scene import Scene
 
 SCENE = Scene(*wall_with_gap())
 MAKERS = (ball_tree._made, joint_tree._chain_bounds, cover.cover)
@@ -37,7 +32,7 @@ MAKERS = (ball_tree._made, joint_tree._chain_bounds, cover.cover)
 
 @pytest.fixture(scope="module")
 def pool():
-    pool = WorkerPool(2, preload=("robot_cell_planner.planning.preload",))
+    pool = WorkerPool(2, preload=("robot_cell_planner.planning.workers.preload",))
     yield pool
     pool.close()
 

@@ -6,14 +6,14 @@ import math
 
 from frozendict import frozendict
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.geometry import Box, Shape
-from robot_cell_planner.cell.mass import uniform_inertial
-from robot_cell_planner.cell.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from robot_cell_planner.cell.pose import IDENTITY, Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.state import BodyState, ToolState
-from robot_cell_planner.cell.things import RigidBody, Tool
+from robot_cell_planner.io.mesh.inertia import uniform_inertial
+from robot_cell_planner.model.bodies import RigidBody, Tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, ToolState
 
 GRAVITY = 9.81
 FREE = JointLimits()

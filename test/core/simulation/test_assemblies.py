@@ -7,16 +7,16 @@ import pytest
 from frozendict import frozendict
 from simulation_cells import body, box, gripper, joint, link, mechanism, pendulums, things, workshop
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.mechanism import JointKind, Link, Mimic
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.robot import PlanningGroup, Robot
-from robot_cell_planner.cell.state import BodyState, ToolState
-from robot_cell_planner.cell.things import NamedFrame, Tool
 from robot_cell_planner.errors import LimitExceededError
-from robot_cell_planner.simulation.assemblies import Assemblies
+from robot_cell_planner.model.bodies import NamedFrame, Tool
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.mechanism import JointKind, Link, Mimic
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.model.state import BodyState, ToolState
 from robot_cell_planner.simulation.engine import MOST_LINKS, Engine
+from robot_cell_planner.simulation.multibody import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 
 AT_ONCE = SimulationOptions(settle_time=0.0)
@@ -24,7 +24,7 @@ AT_ONCE = SimulationOptions(settle_time=0.0)
 
 def assemble(cell, state):
     cell.check_state(state)
-    assemblies = Assemblies(cell, state, 1000.0)
+    assemblies = Multibodies(cell, state, 1000.0)
     return assemblies, Engine(assemblies, AT_ONCE)
 
 

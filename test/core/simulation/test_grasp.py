@@ -5,9 +5,9 @@ import math
 import pytest
 from simulation_cells import EDGE, FINGERS, FLANGE_HEIGHT, body, box, workshop
 
-from robot_cell_planner.cell.geometry import Cylinder, MeshUse, Shape, Triangles
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import BodyState
+from robot_cell_planner.model.geometry import Cylinder, MeshUse, Shape, Triangles
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 

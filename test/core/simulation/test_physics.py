@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from simulation_cells import GRAVITY, body, box, joint, pendulums, point_mass, things
 
-from robot_cell_planner.cell.geometry import Shape, Sphere
-from robot_cell_planner.cell.mechanism import Joint, JointExtras, JointKind, JointLimits, Link, Mimic
-from robot_cell_planner.cell.placement import Placements, placements
-from robot_cell_planner.cell.pose import IDENTITY, Pose
+from robot_cell_planner.model.geometry import Shape, Sphere
+from robot_cell_planner.model.mechanism import Joint, JointExtras, JointKind, JointLimits, Link, Mimic
+from robot_cell_planner.model.placement import Placements, placements
+from robot_cell_planner.model.pose import IDENTITY, Pose
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 

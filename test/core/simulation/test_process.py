@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from simulation_cells import box, joint, link, pendulums, workshop
 
-from robot_cell_planner.cell.geometry import Mesh, Shape
-from robot_cell_planner.cell.mechanism import JointKind
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, WorkerCrashedError
+from robot_cell_planner.model.geometry import Mesh, Shape
+from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.simulation.commands import JointCommand
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.process import JointSample, Report, Schedule, SimulationProcess, Start

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from simulation_cells import body, box, things
 
-from robot_cell_planner.cell.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
-from robot_cell_planner.cell.pose import Pose
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.shapes import shrunk
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from simulation_cells import EDGE, body, box, joint, pendulums, things, workshop
 
-from robot_cell_planner.cell.mechanism import JointKind
-from robot_cell_planner.cell.pose import Pose
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, StateError, UnknownNameError
+from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.commands import JointCommand
 from robot_cell_planner.simulation.options import BOUNDS, SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell

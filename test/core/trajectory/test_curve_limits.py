@@ -11,7 +11,7 @@ from benchmarks.trajectory_limits import cases_of, random_trajectory, seen_of
 from robot_cell_planner.trajectory.curve_limits import slowing
 from robot_cell_planner.trajectory.curves import PolynomialCurve
 from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.playback import Playback
+from robot_cell_planner.trajectory.sampler import TrajectorySampler
 from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.trajectory.validation import Quantity, dense_times, validate
 
@@ -133,6 +133,6 @@ class TestPointsWithoutDerivatives:
             assert np.array_equal(whole.curve.coefficients, trajectory.curve.coefficients)
 
     def test_after_its_end_the_playback_stands(self):
-        sample = Playback(random_trajectory(np.random.default_rng(1), 1), 0.0).sample(100.0)
+        sample = TrajectorySampler(random_trajectory(np.random.default_rng(1), 1), 0.0).sample(100.0)
         assert not sample.velocities.any()
         assert not sample.accelerations.any()

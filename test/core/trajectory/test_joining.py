@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.trajectory.joining import (
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.sampler import TrajectorySampler
+from robot_cell_planner.trajectory.splicing import (
     FADE,
     STAGE,
     from_rest,
@@ -15,8 +17,6 @@ from robot_cell_planner.trajectory.joining import (
     slowed_within,
     without_passed,
 )
-from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.playback import Playback
 from robot_cell_planner.trajectory.timing import stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.trajectory.validation import validate
@@ -122,7 +122,7 @@ def test_short_moves_from_anywhere_near_their_start_keep_all_limits(seed):
     measured = dict(zip(LIMITS.variables, here.tolist(), strict=True))
     assert validate(found, LIMITS, start=measured, start_tolerance=0.0).check()
     assert np.array_equal(found.positions[-1], planned.positions[-1])
-    playback = Playback(found, 0.0)
+    playback = TrajectorySampler(found, 0.0)
     samples = [playback.sample(time) for time in np.arange(0.0, found.duration + 1e-3, 1e-4).tolist()]
     accelerations = np.array([sample.accelerations for sample in samples])
     most = 1.0 + 1e-9

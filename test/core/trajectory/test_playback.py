@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.trajectory.playback import Playback, PlaybackOptions
+from robot_cell_planner.trajectory.sampler import SamplerOptions, TrajectorySampler
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 TIMES = np.linspace(0.0, 2.0, 201)
@@ -16,11 +16,11 @@ RATE = (30 * PHASE**2 - 60 * PHASE**3 + 30 * PHASE**4) / 2.0
 BEND = (60 * PHASE - 180 * PHASE**2 + 120 * PHASE**3) / 4.0
 ENDS = np.array([1.0, -0.5])
 TRAJECTORY = Trajectory(("a", "b"), TIMES, BLEND[:, None] * ENDS, RATE[:, None] * ENDS, BEND[:, None] * ENDS)
-OPTIONS = PlaybackOptions(4.0, 40.0)
+OPTIONS = SamplerOptions(4.0, 40.0)
 
 
 def run(changes, period=0.01, most=6.0):
-    playback, samples, now, pending = Playback(TRAJECTORY, 0.0, options=OPTIONS), [], 0.0, sorted(changes)
+    playback, samples, now, pending = TrajectorySampler(TRAJECTORY, 0.0, options=OPTIONS), [], 0.0, sorted(changes)
     while now < most and not playback.at_end(now):
         while pending and pending[0][0] <= now:
             playback.set_scale(pending.pop(0)[1], now)
@@ -77,4 +77,4 @@ def test_a_stop_comes_to_rest_and_a_resume_goes_on():
 @pytest.mark.parametrize("scale", [-0.1, 1.1, float("nan"), float("inf")])
 def test_scales_out_of_range_are_refused(scale):
     with pytest.raises(InvalidRequestError, match="0 to 1"):
-        Playback(TRAJECTORY, 0.0, scale)
+        TrajectorySampler(TRAJECTORY, 0.0, scale)

@@ -7,17 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_cell_planner.cell.cell_file import load_cell
 from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.servo import VelocityFollower
-from robot_cell_planner.trajectory.servo_frames import (
-    FrameServo,
-    FrameServoOptions,
-    TargetTracker,
-    collision_share,
-)
+from robot_cell_planner.trajectory.servo_frames import FrameServo, FrameServoOptions, TargetTracker, collision_share
 
 ROOT = Path(__file__).parents[3]
 PERIOD = 0.004

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
-from robot_cell_planner.cell.mechanism import JointLimits
 from robot_cell_planner.errors import NotSupportedError, TrajectoryError, UnknownNameError
+from robot_cell_planner.model.mechanism import JointLimits
+from robot_cell_planner.trajectory.blended import SmoothOptions, smooth
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import PathModel, time_path
-from robot_cell_planner.trajectory.smooth import SmoothOptions, smooth
 from robot_cell_planner.trajectory.timing import Method, TimingOptions, stop_at_waypoints
 
 PERIOD = 0.004

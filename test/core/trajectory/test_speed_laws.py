@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
-from robot_cell_planner.trajectory.speed_laws import SpeedLaw, change_within_limits
+from robot_cell_planner.trajectory.time_scaling import TimeScaling, change_within_limits
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
 
 JOINTS = ("a", "b", "c")
@@ -19,7 +19,7 @@ LIMITS = MotionLimits(
     np.array([4.0, 6.0, 10.0]),
     np.array([40.0, 60.0, 100.0]),
 )
-STEADY = SpeedLaw.steady(0.0, 1.0, 0.0)
+STEADY = TimeScaling.steady(0.0, 1.0, 0.0)
 
 
 def planned(seed, method):
@@ -34,7 +34,7 @@ def planned(seed, method):
     st.floats(5.0, 100.0),
 )
 def test_laws_are_continuous_and_bounded(changes, acceleration, jerk):
-    law, now = SpeedLaw.steady(0.0, 1.0, 0.0), 0.0
+    law, now = TimeScaling.steady(0.0, 1.0, 0.0), 0.0
     for rate, wait in changes:
         law = law.changed(rate, now, acceleration, jerk)
         now += wait
@@ -108,7 +108,7 @@ def test_changes_of_changes_keep_to_the_limits():
 
 def test_without_limits_it_is_the_quickest():
     trajectory = planned(1, Method.SMOOTH)
-    law = SpeedLaw.steady(0.0, 1.0, 0.0)
+    law = TimeScaling.steady(0.0, 1.0, 0.0)
     found = change_within_limits(law, trajectory, 0.0, 0.3, 4.0, 40.0, None)
     assert found.settled_at == pytest.approx(0.3 + 1.0 / 4.0 + 4.0 / 40.0)
     narrow = change_within_limits(law, trajectory, 0.0, 0.3, 4.0, 40.0, LIMITS)
@@ -119,6 +119,6 @@ def test_a_planted_error_is_seen():
     """The quickest stop breaks the limits that the chosen one keeps."""
     trajectory = planned(2, Method.STOP_AT_WAYPOINTS)
     now = 0.4 * trajectory.duration
-    law = SpeedLaw.steady(0.0, 1.0, 0.0).changed(0.0, now, 4.0, 40.0)
+    law = TimeScaling.steady(0.0, 1.0, 0.0).changed(0.0, now, 4.0, 40.0)
     _, accelerations, _ = rates_of(law, trajectory, now, law.settled_at)
     assert (accelerations > LIMITS.acceleration * 1.1).any()

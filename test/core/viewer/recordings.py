@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from robot_cell_planner.cell.cell import RobotCell
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.pose import Pose
-from robot_cell_planner.cell.state import RobotCellState
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import RobotCellState
 from robot_cell_planner.viewer import Recorder, Recording
 
 CONFIG = Path(__file__).parents[3] / "config"

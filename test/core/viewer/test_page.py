@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from recordings import ATTACHED_AT, CONFIG, MOMENTS, demo_cell, small_recording
 
-from robot_cell_planner.cell.cell_file import load_cell
-from robot_cell_planner.cell.meshes import load_mesh
-from robot_cell_planner.cell.state import RobotCellState
 from robot_cell_planner.errors import FileError, StateError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.mesh.loading import load_mesh
 from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.model.state import RobotCellState
 from robot_cell_planner.viewer import Moment, Recording, write_html
 from robot_cell_planner.viewer.appearance import Surface, coarsened, surfaces
 from robot_cell_planner.viewer.packing import unpack

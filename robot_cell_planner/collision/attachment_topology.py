@@ -1,0 +1,86 @@
+"""What collision checks build once for an arrangement, and each thread keeps for itself."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from ..errors import UnknownNameError
+from ..kinematics.model import CellModel, cell_model
+from ..model.cell import RobotCell
+from ..model.geometry import Mesh, MeshUse, Triangles
+from ..model.name_suggestions import unknown_name
+from ..model.state import RobotCellState
+from .engines.base import CollisionEngine
+from .engines.coal_engine import CoalEngine
+from .geometry.geometry_model import GeometryModel, Placement
+from .pairs.allowed_pairs import AllowedPairs, CollisionOptions
+
+ENGINES = ("bullet", "coal")
+KEPT = 8
+_of_thread = threading.local()
+
+
+class AttachmentTopology:
+    """Rule book, solids and engine of a cell for all states that differ only in joint values.
+
+    decomposed: things that are checked by a convex decomposition, as asked for or because the engine has to.
+    """
+
+    def __init__(
+        self, cell: RobotCell, state: RobotCellState, model: CellModel, engine: str, options: CollisionOptions
+    ) -> None:
+        def placement_of(frame: str) -> Placement:
+            found = model.frame(frame)
+            return Placement(found.joint, found.placement.homogeneous)
+
+        self.book = AllowedPairs(cell, state, options)
+        self.table = GeometryModel(self.book, placement_of)
+        self.engine = _engine(engine, model, self.table)
+        asked = {owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)}
+        self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
+
+
+def _engine(name: str, model: CellModel, table: GeometryModel) -> CollisionEngine:
+    pin_model = model.mechanisms.pin_model
+    if name == "coal":
+        return CoalEngine(pin_model, table)
+    if name == "bullet":
+        # PyBullet takes a while to import, and most processes never use it.
+        from .engines.bullet_engine import BulletEngine
+
+        return BulletEngine(pin_model, table)
+    raise UnknownNameError(unknown_name(f"collision engine {name!r}", name, ENGINES), subjects=(name,))
+
+
+def _is_decomposed(geometry: Any) -> bool:
+    return isinstance(geometry, Mesh | Triangles) and geometry.use is MeshUse.DECOMPOSITION
+
+
+def arrangement(
+    cell: RobotCell, state: RobotCellState, engine: str, options: CollisionOptions
+) -> tuple[CellModel, AttachmentTopology]:
+    """The kinematic model of a state, and what this thread has for its arrangement.
+
+    Raises:
+        UnknownNameError: no such engine.
+        GeometryError: a shape cannot be built.
+    """
+    kept: OrderedDict[tuple[object, ...], tuple[object, AttachmentTopology]]
+    kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
+    tools = tuple(
+        (name, tool.pose, tool.attached_to, tool.touch_links, tool.touch_bodies, tool.hidden)
+        for name, tool in state.tools.items()
+    )
+    model = cell_model(cell, state)
+    # Whole cells are slow to compare. Entries hold their objects, so that no id comes to mean another one.
+    held = (cell, state.base_poses, state.bodies)
+    key = (*map(id, held), tools, engine, options)
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = (held, AttachmentTopology(cell, state, model, engine, options))
+        if len(kept) > KEPT:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return model, found[1]

@@ -1,0 +1,1 @@
+"""Certified motions: continuous motions that are proven free of collision, not sampled."""

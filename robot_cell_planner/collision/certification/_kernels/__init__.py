@@ -1,0 +1,1 @@
+"""Compiled kernels of certificates, for several configurations at once."""

@@ -1,0 +1,204 @@
+"""Which objects of a checker its variables move, and bounds on how fast they approach one another.
+
+The bounds are motion bounds as in "Adaptive dynamic collision checking" (Schwarzer, Saha and Latombe, 2005), for pairs
+of objects: a joint that carries both moves them as one rigid body and counts for neither, one that carries either of
+them counts for that one, and joints that mimic the same variable add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import Value
+from ...kinematics.model import CellModel, cell_model
+from ...model.cache import IdentityCache
+from ...model.geometry import Capsule, Geometry, Shape, Sphere
+from ..checker import CollisionChecker
+from ..geometry.collision_geometry import ConvexGeometry, Surface, local_bounds, solids
+from ..pairs.allowed_pairs import AllowedPairs
+from ..sphere_model.polytopes import polytope_around
+from .joint_tree import Carried, JointTree
+
+Floats = NDArray[np.float64]
+MAX_CORNERS = 128  # of a solid; of one that has more the corners of its bounding box are taken
+
+
+@dataclass(frozen=True)
+class ScenePair:
+    """Two objects that are checked against each other at a margin [m]: numbers among those that the variables move, and
+    the joints that move one of them alone."""
+
+    first: int
+    second: int
+    margin: float
+    first_joints: tuple[int, ...]
+    second_joints: tuple[int, ...]
+
+
+class MotionModel:
+    """The joints that the variables of a checker move, as a tree, and the pairs of objects that they move against each
+    other. It needs no sphere approximation.
+
+    carried: of each object by its index in the rule book the joint that carries it. movers: indices of the objects that
+    the variables move, `number` their numbers by index. pairs: of two movers; obstacle_margins: by obstacle, then by
+    mover, the margin [m]; fixed_pairs: (index, index, margin) of pairs whose objects no variable moves against each
+    other.
+    """
+
+    def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
+        self.book: AllowedPairs = checker.rule_book
+        self.variables = checker.variables
+        self._model = model
+        base = model.expand(model.configuration(checker.state))
+        self.tree = JointTree(model, checker.variables, base)
+        self.carried = {owner.index: self._carrier(owner.name) for owner in self.book.owners if not owner.hidden}
+        self.movers = tuple(index for index in self.book.moving if self.carried[index].joint >= 0)
+        self.number = {owner: number for number, owner in enumerate(self.movers)}
+        self.pairs: list[ScenePair] = []
+        self.fixed_pairs: list[tuple[int, int, float]] = []
+        self.obstacle_margins: dict[int, dict[int, float]] = {}
+        self._sort_pairs()
+        self._slides = [joint for joint in self.tree.joints if not joint.turns]
+        self._pair_bounds: dict[tuple[int, int], Floats] = {}
+
+    def _carrier(self, frame: str) -> Carried:
+        found = self._model.frame(frame)
+        return self.tree.carrier(found.joint, found.placement.homogeneous)
+
+    def _sort_pairs(self) -> None:
+        for i, j, margin in self.book.moving_pairs:
+            self._add_pair(i, j, margin)
+        for row in self.book.static_rows:
+            for owner in row.owners:
+                for partner in row.partners:
+                    self._add_pair(owner, partner.owner, partner.margin)
+
+    def _add_pair(self, i: int, j: int, margin: float) -> None:
+        first, second = self.number.get(i), self.number.get(j)
+        if first is None and second is None:
+            self.fixed_pairs.append((i, j, margin))
+        elif first is None or second is None:
+            obstacle, mover = (i, second) if first is None else (j, first)
+            assert mover is not None
+            self.obstacle_margins.setdefault(obstacle, {})[mover] = margin
+        else:
+            one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
+            if one or other:
+                self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
+            else:
+                self.fixed_pairs.append((i, j, margin))
+
+    @property
+    def moves_pairs(self) -> bool:
+        """Whether the variables move any objects against each other that are checked."""
+        return bool(self.pairs or self.obstacle_margins)
+
+    @cached_property
+    def largest_margin(self) -> float:
+        """Of all pairs that the variables move against each other [m]; 0 if there are none."""
+        margins = [pair.margin for pair in self.pairs]
+        margins += [margin for partners in self.obstacle_margins.values() for margin in partners.values()]
+        return max(margins, default=0.0)
+
+    @cached_property
+    def speed_bounds(self) -> Floats:
+        """(m, j) how fast each joint moves any point of each mover at most [m per rad or m]."""
+        found = np.zeros((len(self.movers), len(self.tree.joints)))
+        for number, index in enumerate(self.movers):
+            at = self.carried[index]
+            corners = np.concatenate([_placed_corners(shape) for shape in self.book.owners[index].shapes])
+            points = corners[:, :3] @ at.placement[:3, :3].T + at.placement[:3, 3]
+            reach, _ = self.tree.bounds(at.joint, points)
+            for j in self.tree.ancestors(at.joint):
+                radius = corners[:, 3] if self.tree.joints[j].turns else 0.0
+                found[number, j] = float((reach[:, j] + radius).max())
+        found.setflags(write=False)
+        return found
+
+    def slide_beyond(self, q: Floats) -> Value | None:
+        """The first slide that a configuration (dof,) takes beyond its limits, for which no bound holds; None if there
+        is none."""
+        for joint in self._slides:
+            value = joint.multiplier * float(q[joint.variable]) + joint.offset
+            if not joint.low <= value <= joint.high:
+                limit = joint.low if value < joint.low else joint.high
+                return Value(self.variables[joint.variable], value, limit, "m")
+        return None
+
+    def pair_bound(self, i: int, j: int) -> Floats:
+        """(joints,) how fast each joint brings two objects, by index in the rule book, nearer to each other at most [m
+        per rad or m]."""
+        found = self._pair_bounds.get((i, j))
+        if found is None:
+            found = self._pair_bounds[i, j] = self._find_pair_bound(i, j)
+        return found
+
+    def _find_pair_bound(self, i: int, j: int) -> Floats:
+        one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
+        found = np.zeros(len(self.tree.joints))
+        if i in self.number:
+            found[one] = self.speed_bounds[self.number[i]][one]
+        if j in self.number:
+            found[other] = self.speed_bounds[self.number[j]][other]
+        return found
+
+    @cached_property
+    def approach_bounds(self) -> Floats:
+        """(dof,) how fast each variable brings any two objects that are checked nearer to each other at most [m per rad
+        or m]; read-only.
+
+        Two of them approach each other on a motion by no more than the sum over the variables of bound times
+        displacement.
+        """
+        rows = [self.speed_bounds[m] for partners in self.obstacle_margins.values() for m in partners]
+        rows += [self.pair_bound(self.movers[pair.first], self.movers[pair.second]) for pair in self.pairs]
+        bounds = np.zeros(len(self.variables))
+        if rows:
+            gains = np.zeros((len(self.tree.joints), len(self.variables)))
+            for index, joint in enumerate(self.tree.joints):
+                gains[index, joint.variable] = abs(joint.multiplier)
+            bounds = (np.unique(np.array(rows), axis=0) @ gains).max(axis=0)
+        bounds.setflags(write=False)
+        return bounds
+
+
+_models: IdentityCache[MotionModel] = IdentityCache(size=64)
+
+
+def motion_model(checker: CollisionChecker) -> MotionModel:
+    """The motion model of a checker; checkers of the same rules, variables and values of the other joints share it."""
+    model = cell_model(checker.cell, checker.state)
+    # Of the joints' values only those matter that the variables do not change.
+    fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
+    key = (checker.variables, fixed.tobytes())
+    return _models.get((model, checker.rule_book), key, lambda: MotionModel(model, checker))
+
+
+def _placed_corners(shape: Shape) -> Floats:
+    """Spheres (n, 4) whose convex hull holds a shape, in the frame that it is written in."""
+    corners, pose = _corners(shape.geometry), shape.pose.matrix
+    return np.column_stack((corners[:, :3] @ pose[:3, :3].T + pose[:3, 3], corners[:, 3]))
+
+
+@lru_cache(maxsize=4096)
+def _corners(geometry: Geometry) -> Floats:
+    """Spheres (n, 4), of radius 0 where a corner is meant, whose convex hull holds a geometry."""
+    found: list[Floats] = []
+    for solid in solids(geometry):
+        if isinstance(solid, Sphere):
+            found.append(np.array([[0.0, 0.0, 0.0, solid.radius]]))
+        elif isinstance(solid, Capsule):
+            found.append(np.array([[0.0, 0.0, side * 0.5 * solid.length, solid.radius] for side in (-1.0, 1.0)]))
+        else:
+            points = (
+                solid.mesh.vertices if isinstance(solid, ConvexGeometry | Surface) else polytope_around(solid).corners
+            )
+            if len(points) > MAX_CORNERS:
+                points = np.array(list(product(*np.array(local_bounds(solid)).T)))
+            found.append(np.column_stack((points, np.zeros(len(points)))))
+    return np.concatenate(found)

@@ -1,0 +1,145 @@
+"""Certificates of whole motions: paths of straight segments, and trajectories with polynomials between samples."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InvalidRequestError
+from .arguments import require_ascending, require_no_jump
+from .certifier import FINE, MotionCertificate, MotionCertifier, Verdict
+from .curves import PolynomialMotion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PathCertificate:
+    """The verdict about a motion of several segments.
+
+    verdict: COLLIDING if a segment is, else UNDECIDED if one is, else FREE. segments: of each segment; those after the
+    first collision were not looked at and have None. proven: see `proven_fraction`.
+    clearance [m]: proven to be kept all along, NaN unless free. first_open: the certificate of the first segment that
+    decides the verdict, None if all are free; place: where that is, counted in waypoints. states, exact_states: looked
+    at by balls and by exact distances. resolution: at which exact distances give up [rad or m]. digest: of all numbers
+    that the balls' proof rests on. warnings: as of `MotionCertificate`.
+    """
+
+    verdict: Verdict
+    segments: tuple[Verdict | None, ...]
+    proven: float
+    clearance: float
+    first_open: MotionCertificate | None
+    place: float
+    states: int
+    exact_states: int
+    resolution: float
+    digest: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """What decided: "spheres", "exact" or "spheres and exact"."""
+        if not self.exact_states:
+            return "spheres"
+        return "spheres and exact" if self.states else "exact"
+
+
+def certify_path(
+    certifier: MotionCertifier, path: Floats, margin: float = 0.0, resolution: float = FINE
+) -> PathCertificate:
+    """Decide about straight motions between the rows of a path (n, dof) of the certifier's variables; arguments and
+    errors as in `MotionCertifier.certify`."""
+    if len(path) == 0:
+        raise InvalidRequestError("the path has no waypoints", stage="certificate")
+    rows = path if len(path) > 1 else np.concatenate((path, path))
+
+    def segment(index: int) -> tuple[MotionCertificate, float]:
+        found = certifier.certify(rows[index], rows[index + 1], margin, resolution=resolution)
+        return found, found.place
+
+    return _of_segments(certifier, rows, segment, margin, resolution)
+
+
+def certify_trajectory(
+    certifier: MotionCertifier,
+    breaks: Floats,
+    coefficients: Floats,
+    margin: float = 0.0,
+    resolution: float = FINE,
+) -> PathCertificate:
+    """Decide about polynomials of time one after the other, as `curves.PolynomialMotion` has them; arguments and
+    errors as in `MotionCertifier.certify_curve`."""
+    require_ascending(breaks)
+    spans = np.diff(breaks)
+    if coefficients.ndim != 3 or len(coefficients) != len(spans) or not len(spans):
+        text = f"there are {len(breaks)} breaks for coefficients of shape {coefficients.shape}"
+        raise InvalidRequestError(text, stage="certificate")
+    powers = spans[:, None] ** np.arange(coefficients.shape[1])
+    ends = np.einsum("ijk,ij->ik", coefficients, powers)
+    rows = np.concatenate((coefficients[:1, 0], ends))
+    for index in range(1, len(spans)):
+        require_no_jump(ends[index - 1], coefficients[index, 0], float(breaks[index]))
+
+    def segment(index: int) -> tuple[MotionCertificate, float]:
+        piece = PolynomialMotion(np.array((0.0, spans[index])), coefficients[index : index + 1])
+        found = certifier.certify_curve(piece, margin, resolution=resolution)
+        return found, found.place / float(spans[index]) if spans[index] > 0.0 else 0.0
+
+    return _of_segments(certifier, rows, segment, margin, resolution)
+
+
+def proven_fraction(path: Floats, certified: Sequence[bool]) -> float:
+    """The fraction of a path (n, dof), by Euclidean length in joint space, whose segments have a certificate that they
+    are free; NaN for a path without length, of which there is nothing to prove.
+
+    certified: of each of the n - 1 segments.
+    """
+    lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    total = float(lengths.sum())
+    return float(lengths[np.array(certified, dtype=bool)].sum()) / total if total > 0.0 else math.nan
+
+
+def _of_segments(
+    certifier: MotionCertifier,
+    rows: Floats,
+    segment: Callable[[int], tuple[MotionCertificate, float]],
+    margin: float,
+    resolution: float,
+) -> PathCertificate:
+    verdicts: list[Verdict | None] = [None] * (len(rows) - 1)
+    first: MotionCertificate | None = None
+    place, states, exact_states = 0.0, 0, 0
+    for index in range(len(verdicts)):
+        found, share = segment(index)
+        verdicts[index] = found.verdict
+        states, exact_states = states + found.states, exact_states + found.exact_states
+        collides = found.verdict is Verdict.COLLIDING
+        if collides or (first is None and not found.free):
+            first, place = found, index + share
+        if collides:
+            break
+    return PathCertificate(
+        verdict=Verdict.FREE if first is None else first.verdict,
+        segments=tuple(verdicts),
+        proven=proven_fraction(rows, [verdict is Verdict.FREE for verdict in verdicts]),
+        clearance=margin if first is None else math.nan,
+        first_open=first,
+        place=place,
+        states=states,
+        exact_states=exact_states,
+        resolution=resolution,
+        digest=_digest(certifier, margin),
+        warnings=certifier.warnings,
+    )
+
+
+def _digest(certifier: MotionCertifier, margin: float) -> str:
+    """Of the balls, joints, obstacles and margins that kernels read."""
+    arrays, _ = certifier.packed(margin)
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays.arrays)).hexdigest()

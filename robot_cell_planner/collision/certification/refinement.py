@@ -1,0 +1,191 @@
+"""What may be hidden between the states at which a motion was checked, where no certificate decides.
+
+The motion is cut in halves where objects are nearer to each other than they may move between two states, always first
+where most may be hidden. So what is left when the states are used up has a bound: the deepest overlap that no state
+has shown.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checker import CollisionChecker
+from ..engines.base import ABSOLUTE_ERROR, TOUCHING
+from ._kernels.arrays import UNBOUNDED
+from .certifier import MotionCertifier
+from .curves import MORE, JointCurve
+from .exact import ExactCertifier, OpenPair
+from .motion_bounds import motion_model
+
+Floats = NDArray[np.float64]
+Pair = tuple[int, int]  # owners, by index
+ENOUGH = 4_000  # configurations that one motion may cost
+NEGLIGIBLE = ABSOLUTE_ERROR["coal"]  # [m] beyond TOUCHING, below which distances do not tell
+WIDEST = 0.05  # [m] by which objects approach each other from the middle of an interval that is looked at first
+MOST_INTERVALS = 500
+AT_ONCE = 64  # configurations between two calls of `look`
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """An overlap of two objects on a motion: found, or one that may be hidden between states.
+
+    collides: it was found, at `configuration`. depth [m]: of that one, or how deep a hidden one may be; infinite where
+    no bound holds, as beyond the limits of a slide. first, second: the objects, "" where no bound holds.
+    """
+
+    collides: bool
+    configuration: tuple[float, ...]
+    depth: float
+    first: str = ""
+    second: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Polyline:
+    """Straight motions from each of n configurations (n, dof) to the next, as a curve of one piece, its parameter
+    counted in configurations."""
+
+    configurations: Floats
+    travelled: Floats
+
+    @staticmethod
+    def through(configurations: Floats) -> Polyline:
+        steps = np.abs(np.diff(configurations, axis=0))
+        start = np.zeros((1, configurations.shape[1]))
+        return Polyline(configurations, np.concatenate((start, np.cumsum(steps, axis=0))))
+
+    @property
+    def pieces(self) -> Floats:
+        return np.array((0.0, float(len(self.configurations) - 1)))
+
+    def at(self, parameter: float) -> Floats:
+        return _between(self.configurations, parameter)
+
+    def spread(self, middle: float, half: float) -> Floats:
+        before, here, after = (_between(self.travelled, middle + side * half) for side in (-1.0, 0.0, 1.0))
+        return np.asarray(np.maximum(here - before, after - here) * MORE)
+
+
+def _between(rows: Floats, parameter: float) -> Floats:
+    last = len(rows) - 1
+    index = min(max(int(parameter), 0), last)
+    share = min(max(parameter - index, 0.0), 1.0)
+    return np.asarray(
+        rows[index] if share == 0.0 or index == last else rows[index] + share * (rows[index + 1] - rows[index])
+    )
+
+
+class _Interval(NamedTuple):
+    """An interval in which pairs may overlap, by how much is missing to rule that out for the worst of them, negative,
+    so that the heap has the worst interval first."""
+
+    rank: float
+    number: int
+    middle: float
+    half: float
+    pairs: set[Pair]
+    pair: Pair
+
+
+class MotionRefiner:
+    """Looks for overlaps between the states of motions of a checker. states: configurations checked.
+
+    With another engine than coal the engine's distances are taken as they are, whatever their error.
+    """
+
+    def __init__(self, checker: CollisionChecker) -> None:
+        self._checker = checker
+        self._model = motion_model(checker)
+        self._exact = ExactCertifier(checker)
+
+    @property
+    def states(self) -> int:
+        return self._exact.states
+
+    def deepest_overlap(
+        self,
+        curve: JointCurve,
+        certifier: MotionCertifier | None = None,
+        *,
+        ignored: Set[frozenset[str]] = frozenset(),
+        enough: int = ENOUGH,
+        look: Callable[[], None] = lambda: None,
+    ) -> Overlap | None:
+        """The first overlap found on a curve of one piece, or else the deepest one that may be hidden on it; None: none
+        is deeper than `engine.TOUCHING`, but for errors of distances.
+
+        certifier: whose spheres are asked first. ignored: pairs of names that may overlap. enough: configurations to
+        check. look: called now and then, to raise what ends the search.
+        """
+        low, high = curve.pieces.tolist()
+        if not self._bounded(curve, (low, high)):
+            return Overlap(False, tuple(curve.at(0.5 * (low + high)).tolist()), float("inf"))
+        intervals = self._narrow(curve, low, high) if certifier is None else certifier.open_intervals(curve)
+        spent, checked = self.states + enough, 0
+        heap: list[_Interval] = []
+        pending: list[tuple[float, float, Set[Pair] | None]]
+        pending = [(middle, half, None) for middle, half in intervals.tolist()]
+        while True:
+            for middle, half, kept in pending:
+                checked += 1
+                if checked % AT_ONCE == 0:
+                    look()
+                q = curve.at(middle)
+                found = self._open_pairs(q, curve.spread(middle, half), kept, ignored)
+                deepest = min(found, key=lambda entry: entry.distance, default=None)
+                if deepest is not None and deepest.distance < -TOUCHING and self._collides(q, ignored):
+                    return self._overlap(True, q, -deepest.distance, deepest.pair)
+                if found:
+                    worst = max(found, key=lambda entry: entry.missing)
+                    pairs = {entry.pair for entry in found}
+                    heapq.heappush(heap, _Interval(-worst.missing, checked, middle, half, pairs, worst.pair))
+            if not heap or -heap[0].rank < NEGLIGIBLE:
+                return None
+            if self.states >= spent:
+                return self._overlap(False, curve.at(heap[0].middle), TOUCHING - heap[0].rank, heap[0].pair)
+            _, _, middle, half, pairs, _ = heapq.heappop(heap)
+            half *= 0.5
+            pending = [(middle - half, half, pairs), (middle + half, half, pairs)]
+
+    def _open_pairs(
+        self, q: Floats, spread: Floats, kept: Set[Pair] | None, ignored: Set[frozenset[str]]
+    ) -> list[OpenPair]:
+        found = self._exact.open_pairs(q, spread, 0.0, kept)
+        return [entry for entry in found if self._names(entry.pair) not in ignored] if ignored else found
+
+    def _narrow(self, curve: JointCurve, low: float, high: float) -> Floats:
+        """Equal intervals (n, 2), so many that few objects are near enough to be asked for their distance."""
+        half = 0.5 * (high - low)
+        approach = float(self._model.approach_bounds @ curve.spread(low + half, half))
+        count = min(max(1, math.ceil(approach / WIDEST)), MOST_INTERVALS)
+        half /= count
+        return np.column_stack((low + half * (2.0 * np.arange(count) + 1.0), np.full(count, half)))
+
+    def _bounded(self, curve: JointCurve, ends: tuple[float, float]) -> bool:
+        """Whether bounds on motion hold between both ends of a curve."""
+        middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0])
+        q, spread = curve.at(middle), curve.spread(middle, half)
+        beyond = (self._model.slide_beyond(at) for at in (curve.at(ends[0]), curve.at(ends[1]), q - spread, q + spread))
+        return not (self._model.approach_bounds >= UNBOUNDED).any() and all(value is None for value in beyond)
+
+    def _collides(self, q: Floats, ignored: Set[frozenset[str]]) -> bool:
+        """Whether the engine says so, too, on whose threshold distances differ by their last digits."""
+        if not ignored:
+            return self._checker.in_collision(q)
+        return any(frozenset((pair.first, pair.second)) not in ignored for pair in self._checker.report(q).pairs)
+
+    def _names(self, pair: Pair) -> frozenset[str]:
+        owners = self._checker.rule_book.owners
+        return frozenset(owners[index].name for index in pair)
+
+    def _overlap(self, collides: bool, q: Floats, depth: float, pair: Pair) -> Overlap:
+        first, second = (self._checker.rule_book.owners[index].name for index in pair)
+        return Overlap(collides, tuple(q.tolist()), depth, first, second)

@@ -1,0 +1,168 @@
+"""A cell in one arrangement, made ready for certificates: what moves as trees of balls, what stands as obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checker import CollisionChecker
+from ..geometry.collision_geometry import solids
+from ..pairs.allowed_pairs import AllowedPairs
+from ..sphere_model.approximation import PROTRUSION
+from ..sphere_model.resolution import ObjectSpheres, object_spheres
+from ..sphere_model.tolerance import protrusions
+from ._kernels.arrays import LANES, NEVER, MotionArrays
+from ._kernels.obstacles import UNIT, Obstacles
+from .motion_bounds import motion_model
+from .sphere_tree import SphereTree, ball_tree
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Wholes = NDArray[np.int64]
+JOINT_ROUNDING = 24.0  # units of rounding that a joint may add to where things are, as a share of their distance
+
+
+class MotionScene:
+    """What a checker checks, by what its variables move.
+
+    movers: owners, by index in the rule book, that the variables move, with the joint that carries each. Owners that
+    only held joints move count as obstacles. protrusion: of the covers near the base of a robot [m], see `fineness`.
+    warnings: of movers whose spheres are coarser than that, see `spheres.resolution`.
+
+    Raises:
+        GeometryError: a shape cannot be read.
+    """
+
+    def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
+        self.checker = checker
+        self._fineness = protrusions(checker.cell, protrusion)
+        self.book: AllowedPairs = checker.rule_book
+        self.model = motion_model(checker)
+        self.tree, self.carried = self.model.tree, self.model.carried
+        self.movers, self.pairs = self.model.movers, self.model.pairs
+        spheres = [self._spheres(index) for index in self.movers]
+        self.trees: tuple[SphereTree, ...] = tuple(
+            ball_tree(self._placed(index, found)) for index, found in zip(self.movers, spheres, strict=True)
+        )
+        names = [self.book.owners[index].name for index in self.movers]
+        coarser = [found.warning(name) for name, found in zip(names, spheres, strict=True) if found.is_coarser]
+        self.warnings = tuple(coarser)
+
+    def _spheres(self, index: int) -> ObjectSpheres:
+        owner = self.book.owners[index]
+        return object_spheres(owner.shapes, self._fineness[owner.name])
+
+    def _placed(self, index: int, spheres: ObjectSpheres) -> Floats:
+        """Balls (n, 4) of an owner in the frame of the joint that carries it."""
+        balls, pose = spheres.balls, self.carried[index].placement
+        return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
+
+    @cached_property
+    def ball_count(self) -> int:
+        """Balls of all covers."""
+        return sum(len(tree.leaves) for tree in self.trees)
+
+    @cached_property
+    def origin(self) -> Floats:
+        """The point (3,) of the world that single-precision coordinates are counted from: the first joint."""
+        return self.tree.joints[0].before[:3, 3].copy() if self.tree.joints else np.zeros(3)
+
+    def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
+        """The arrays of the kernels. extra_margin: added to every margin [m]."""
+        balls, children, cores, reach, farthest = self._ball_arrays()
+        # Balls are rounded where they are put: by the joints, and by their own numbers.
+        rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
+        obstacles, margins = self._obstacles(extra_margin)
+        shapes = np.array(obstacles.shapes).reshape(-1, 20)
+        shapes[:, 19] += rounding
+        joints = self.tree.joints
+        sides = np.zeros((2 * len(self.pairs), len(joints)))
+        for row, pair in enumerate(self.pairs):
+            sides[2 * row, list(pair.first_joints)] = 1.0
+            sides[2 * row + 1, list(pair.second_joints)] = 1.0
+        return MotionArrays(
+            joints=_whole([(j.parent, 0 if j.turns else 1, j.variable) for j in joints], 3),
+            frames=_single([self._frame(j.parent, j.before) for j in joints], 12),
+            drives=np.array([(j.multiplier, j.offset) for j in joints]).reshape(-1, 2),
+            balls=balls,
+            children=children,
+            carriers=np.array([self.carried[index].joint for index in self.movers], dtype=np.int64),
+            cores=cores,
+            reach=_filled(reach),
+            pairs=_whole([(pair.first, pair.second) for pair in self.pairs], 2),
+            pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
+            sides=_filled(sides),
+            obstacles=_whole(obstacles.obstacles, 5),
+            shapes=shapes.astype(np.float32),
+            margins=margins,
+            nodes=_single_rows(obstacles.nodes, 4),
+            links=np.concatenate([np.empty((0, 3), dtype=np.int64), *obstacles.links]),
+            triangles=_single_rows(obstacles.triangles, 33),
+            planes=_single_rows(obstacles.planes, 4),
+            rounding=np.array([2.0 * rounding], dtype=np.float32),
+        )
+
+    def _frame(self, parent: int, before: Floats) -> Floats:
+        shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
+        return np.array((*before[:3, :3].ravel(), *shift))
+
+    def _ball_arrays(self) -> tuple[Singles, Wholes, Wholes, Singles, float]:
+        """Balls (n, 4), children (n, 2), cores (n,), reach (n, j), and how far a centre can come from the origin
+        [m]."""
+        roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.ball_count
+        balls = np.zeros((roots + clusters + leaves, 4))
+        children, cores = np.zeros((len(balls), 2), dtype=np.int64), np.zeros(len(balls), dtype=np.int64)
+        reach = np.zeros((len(balls), len(self.tree.joints)))
+        farthest = 0.0
+        cluster, leaf = roots, roots + clusters
+        for owner, tree in enumerate(self.trees):
+            bounds, distances = self.tree.bounds(self.carried[self.movers[owner]].joint, tree.leaves[:, :3])
+            farthest = max(farthest, float(distances.max()) + float(np.linalg.norm(self.origin)))
+            balls[owner], children[owner] = tree.root, (cluster, cluster + len(tree.clusters))
+            reach[owner] = bounds.max(axis=0)
+            for number, ball in enumerate(tree.clusters):
+                first, end = tree.starts[number], tree.starts[number + 1]
+                balls[cluster], children[cluster] = ball, (leaf, leaf + end - first)
+                cores[cluster] = leaf + int(np.argmax(tree.leaves[first:end, 3]))
+                reach[cluster] = bounds[first:end].max(axis=0)
+                balls[leaf : leaf + end - first] = tree.leaves[first:end]
+                reach[leaf : leaf + end - first] = bounds[first:end]
+                cluster, leaf = cluster + 1, leaf + end - first
+        balls[:, 3] *= 1.0 + 1e-6
+        return balls.astype(np.float32), children, cores, (reach * (1.0 + 1e-6)).astype(np.float32), farthest
+
+    def _obstacles(self, extra_margin: float) -> tuple[Obstacles, NDArray[np.float32]]:
+        """All solids that stand still, and the rows (r, m) of their margins with each mover."""
+        found = Obstacles()
+        rows: dict[tuple[float, ...], int] = {}
+        for index in sorted(self.model.obstacle_margins):
+            partners = self.model.obstacle_margins[index]
+            row = tuple(partners[m] + extra_margin if m in partners else NEVER for m in range(len(self.movers)))
+            number = rows.setdefault(row, len(rows))
+            pose = self.carried[index].placement.copy()
+            pose[:3, 3] -= self.origin
+            for shape in self.book.owners[index].shapes:
+                for solid in solids(shape.geometry):
+                    found.add(solid, pose @ shape.pose.matrix, number)
+        return found, np.array(list(rows), dtype=np.float32).reshape(len(rows), len(self.movers))
+
+
+def _whole(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
+
+
+def _single(rows: list[Floats], width: int) -> NDArray[np.float32]:
+    return np.array(rows, dtype=np.float32).reshape(-1, width)
+
+
+def _filled(rows: Floats | Singles) -> Singles:
+    """Rows with zeros behind them, for whole vectors of LANES."""
+    width = max(-(-rows.shape[1] // LANES), 1) * LANES
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1]))).astype(np.float32)
+
+
+def _single_rows(parts: list[Floats], width: int) -> NDArray[np.float32]:
+    return np.concatenate([np.empty((0, width)), *parts]).astype(np.float32)

@@ -1,0 +1,55 @@
+"""Trees of balls, three levels deep: one ball that holds all of an owner, clusters, and the balls of its cover."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels.sphere_tree_kernels import ball_around
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SphereTree:
+    """root (4,), clusters (c, 4), leaves (n, 4) of centres and radii; leaves of cluster i: starts[i] to starts[i+1]."""
+
+    root: Floats
+    clusters: Floats
+    leaves: Floats
+    starts: tuple[int, ...]
+
+
+def ball_tree(balls: Floats) -> SphereTree:
+    """The tree of an owner's balls (n, 4), in clusters of about the square root of their number."""
+    return _made(np.ascontiguousarray(balls, dtype=np.float64).tobytes())
+
+
+@lru_cache(maxsize=1024)
+def _made(content: bytes) -> SphereTree:
+    balls = np.frombuffer(content).reshape(-1, 4).copy()
+    groups = _clusters(balls, max(1, round(math.sqrt(len(balls)))))
+    leaves = np.concatenate([balls[group] for group in groups])
+    starts = tuple(np.concatenate(([0], np.cumsum([len(group) for group in groups]))).tolist())
+    return SphereTree(ball_around(balls), np.array([ball_around(balls[group]) for group in groups]), leaves, starts)
+
+
+def _clusters(balls: Floats, count: int) -> list[NDArray[np.intp]]:
+    """Indices of balls in `count` groups at most, near ones together (Lloyd's algorithm from farthest points)."""
+    points = balls[:, :3]
+    centres = [points[0]]
+    for _ in range(1, count):
+        distances = np.min([np.linalg.norm(points - centre, axis=1) for centre in centres], axis=0)
+        centres.append(points[int(np.argmax(distances))])
+    middles = np.array(centres)
+    for _ in range(12):
+        nearest = np.argmin(np.linalg.norm(points[:, None] - middles[None], axis=2), axis=1)
+        middles = np.array(
+            [points[nearest == i].mean(axis=0) if (nearest == i).any() else middles[i] for i in range(len(middles))]
+        )
+    nearest = np.argmin(np.linalg.norm(points[:, None] - middles[None], axis=2), axis=1)
+    return [np.flatnonzero(nearest == i) for i in range(len(middles)) if (nearest == i).any()]

@@ -1,0 +1,1 @@
+"""Collision engines: coal and Bullet behind one protocol."""

@@ -1,0 +1,76 @@
+"""Solids as collision shapes of Bullet."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pybullet
+
+from ...errors import NotSupportedError
+from ...io.mesh.loading import MeshData
+from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from ..geometry.collision_geometry import Solid, Surface
+
+CONE_SIDES = 96  # of the pyramid that stands for a cone: at most 0.06 % of the radius inside it
+MAX_VERTICES = 131_072  # what PyBullet takes for one shape
+MAX_INDICES = 524_288
+
+
+def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
+    """A body of Bullet that is the solid, with no margin around it, at a position and quaternion xyzw (7).
+
+    It is made where it belongs, since ten thousand bodies that start in one place would all overlap. Without
+    mass it is not moved by anything; that does not keep it from being placed.
+
+    Raises:
+        NotSupportedError: the mesh is too large for PyBullet.
+    """
+    shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(solid))
+    body = pybullet.createMultiBody(
+        0.0, shape, basePosition=numbers[:3], baseOrientation=numbers[3:], physicsClientId=client
+    )
+    # Bullet grows hulls and triangles by a millimetre, and rounds the corners of boxes by as much.
+    pybullet.changeDynamics(body, -1, collisionMargin=0.0, physicsClientId=client)
+    return int(body)
+
+
+def shape_arguments(solid: Solid) -> dict[str, Any]:
+    """What PyBullet's createCollisionShape is called with.
+
+    Raises:
+        NotSupportedError: the mesh is too large for PyBullet.
+    """
+    if isinstance(solid, Box):
+        return {"shapeType": pybullet.GEOM_BOX, "halfExtents": [0.5 * size for size in solid.size]}
+    if isinstance(solid, Sphere):
+        return {"shapeType": pybullet.GEOM_SPHERE, "radius": solid.radius}
+    if isinstance(solid, Cylinder):
+        return {"shapeType": pybullet.GEOM_CYLINDER, "radius": solid.radius, "height": solid.length}
+    if isinstance(solid, Capsule):
+        return {"shapeType": pybullet.GEOM_CAPSULE, "radius": solid.radius, "height": solid.length}
+    if isinstance(solid, Cone):
+        return {"shapeType": pybullet.GEOM_MESH, "vertices": _cone_vertices(solid)}
+    _check_size(solid.mesh)
+    arguments = {"shapeType": pybullet.GEOM_MESH, "vertices": solid.mesh.vertices.tolist()}
+    if isinstance(solid, Surface):
+        arguments["indices"] = solid.mesh.faces.ravel().tolist()
+        arguments["flags"] = pybullet.GEOM_FORCE_CONCAVE_TRIMESH
+    return arguments
+
+
+def _cone_vertices(cone: Cone) -> list[list[float]]:
+    """The tip, and the base as a regular polygon."""
+    angles = np.linspace(0.0, math.tau, CONE_SIDES, endpoint=False)
+    base = [[cone.radius * math.cos(a), cone.radius * math.sin(a), -0.5 * cone.length] for a in angles.tolist()]
+    return [[0.0, 0.0, 0.5 * cone.length], *base]
+
+
+def _check_size(mesh: MeshData) -> None:
+    if len(mesh.vertices) > MAX_VERTICES or 3 * len(mesh.faces) > MAX_INDICES:
+        raise NotSupportedError(
+            f"a mesh has {len(mesh.vertices)} vertices and {len(mesh.faces)} faces; the bullet engine takes"
+            f" {MAX_VERTICES} and {MAX_INDICES // 3}",
+            stage="collision",
+        )

@@ -1,0 +1,162 @@
+"""Collision checks by coal, with Pinocchio's kinematics: verdicts by trees, contacts and distances pair by pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import coal
+import pinocchio as pin
+
+from ..geometry.collision_geometry import Surface
+from ..geometry.geometry_model import GeometryModel
+from ..geometry.placements import GeometryPlacements
+from .base import TOUCHING, DistanceResult, Floats
+from .coal_shapes import coal_geometry
+from .coal_trees import CoalTrees, Verdict, coal_transform, set_boolean_request
+
+MAX_CONTACTS = 256
+MAX_KEPT = 10_000  # solvers of single pairs, each with its own work space
+
+
+class CoalEngine:
+    """Coal on the solids of a table; `model` is the Pinocchio model whose joints the table names."""
+
+    name = "coal"
+    decomposed: tuple[str, ...] = ()
+
+    def __init__(self, model: Any, table: GeometryModel) -> None:
+        self._table = table
+        self._model = model
+        self._data = model.createData()
+        self._geometries = [coal_geometry(solid) for solid in table.solids]
+        self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
+        self._transforms: list[Any] = [coal_transform(pose) for pose in table.joint_T_solid]
+        self._trees = CoalTrees(model, self._data, table, self._geometries)
+        self._poses = GeometryPlacements(
+            model, table.joints[: table.moving_count], table.joint_T_solid[: table.moving_count]
+        )
+        self._nowhere = [None] * table.moving_count
+        self._checks: dict[tuple[int, int, float], tuple[Any, Any, bool]] = {}
+        self._measures: dict[tuple[int, int], Any] = {}
+        self._contacts = coal.CollisionResult()
+        self._nearest = coal.DistanceResult()
+        self._distance_request = coal.DistanceRequest()
+        self._distance_request.enable_signed_distance = True
+        self._placed_at: Floats | None = None
+        self._given: Floats | None = None  # poses of the moving solids, where these decide
+        self._always = self._rigid_pairs_collide()
+
+    def _rigid_pairs_collide(self) -> bool:
+        """Whether two solids collide that are fixed to each other: then so does every configuration."""
+        table = self._table
+        if not len(table.rigid_pairs):
+            return False
+        self.place(pin.neutral(self._model))
+        pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
+        return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
+
+    def collides(self, q: Floats) -> bool:
+        if self._always:
+            return True
+        if not self._table.moving_count:
+            return False
+        verdict = self._trees.first_hit(q)
+        self._placed_at = q
+        return self._verified(q) if verdict is Verdict.UNSURE else verdict is Verdict.COLLIDES
+
+    def _verified(self, q: Floats) -> bool:
+        """The exact verdict where surfaces of triangles met: coal knows no negative margin for them, so that
+        a touch within the tolerance has to be told from a collision by its depth."""
+        near = self._table.candidates(self.place(q))
+        pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
+        return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
+
+    def place(self, q: Floats) -> Floats:
+        if self._placed_at is not q:
+            # The very placements of `collides`, so that both come to the same verdict to the last bit.
+            self._trees.place(q)
+            self._placed_at = q
+        self._transforms[: self._table.moving_count] = self._nowhere
+        self._given = None
+        return self._poses.at(q)
+
+    def poses(self, configurations: Floats) -> Floats:
+        return self._poses.along(configurations)
+
+    def place_at(self, poses: Floats) -> None:
+        self._transforms[: self._table.moving_count] = self._nowhere
+        self._given = poses
+
+    def _transform(self, solid: int) -> Any:
+        found = self._transforms[solid]
+        if found is None:
+            # Made when it is asked for: most solids are near nothing.
+            given = self._given
+            found = self._trees.moving.objects[solid].getTransform() if given is None else coal_transform(given[solid])
+            self._transforms[solid] = found
+        return found
+
+    def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
+        found = self._checks.get((first, second, margin))
+        check, request, surface = found or self._make_check(first, second, margin)
+        result = self._contacts
+        result.clear()
+        if not check(self._transform(first), self._transform(second), request, result):
+            return None
+        deepest = result.getContact(0)
+        if surface:
+            for place in range(1, result.numContacts()):
+                contact = result.getContact(place)
+                if contact.penetration_depth < deepest.penetration_depth:
+                    deepest = contact
+        # What coal calls the penetration depth is the signed distance.
+        distance = deepest.penetration_depth
+        if surface and not distance < margin - TOUCHING:
+            return None
+        return _witness(distance, deepest)
+
+    def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
+        surface = self._is_surface[first] or self._is_surface[second]
+        request = coal.CollisionRequest()
+        set_boolean_request(request, margin, surface)
+        request.enable_contact = True
+        request.num_max_contacts = MAX_CONTACTS if surface else 1
+        check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
+        if len(self._checks) >= MAX_KEPT:
+            self._checks.clear()
+        self._checks[first, second, margin] = check, request, surface
+        return check, request, surface
+
+    def separation(self, first: int, second: int) -> float:
+        distance = self._measured(first, second)
+        contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
+        return distance if contact is None else contact.distance
+
+    def distance(self, first: int, second: int) -> DistanceResult:
+        distance = self._measured(first, second)
+        contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
+        return _witness(distance, self._nearest) if contact is None else contact
+
+    def _measured(self, first: int, second: int) -> float:
+        """The distance as coal has it, with the rest in `_nearest`."""
+        measure = self._measures.get((first, second))
+        if measure is None:
+            measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
+            if len(self._measures) >= MAX_KEPT:
+                self._measures.clear()
+            self._measures[first, second] = measure
+        self._nearest.clear()
+        return float(measure(self._transform(first), self._transform(second), self._distance_request, self._nearest))
+
+    def _touch_of_surfaces(self, first: int, second: int) -> DistanceResult | None:
+        """The deepest contact where one of two is a surface of triangles, of which a distance does not tell depths."""
+        if not (self._is_surface[first] or self._is_surface[second]):
+            return None
+        return self.contact(first, second, 2.0 * TOUCHING)
+
+
+def _witness(distance: float, found: Any) -> DistanceResult:
+    """The numbers of a contact or distance of coal, whose normal points from the first to the second."""
+    x, y, z = found.normal.tolist()
+    first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
+    return DistanceResult(distance, tuple(first), tuple(second), (-x, -y, -z))

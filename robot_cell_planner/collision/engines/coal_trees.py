@@ -1,0 +1,224 @@
+"""The trees in which the coal engine looks for the first hit; Python does none of the work on single pairs.
+
+A state costs four calls into C++ and one more for each tree of things that never move: the joints and solids are
+placed, the dynamic AABB tree (Bergen, 1997) of the moving solids is refitted and held against itself, and then against
+trees of what never moves. Those are built once. There are two sorts of them:
+
+- *plain* trees hold solids that are checked against the same moving ones at one margin, which is what most obstacles
+  are. No table of pairs exists for them, so ten thousand of them fit.
+- the *listed* tree holds the rest; Pinocchio's geometry model lists its pairs, each with a margin of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import coal
+import pinocchio as pin
+
+from ..geometry.broad_phase import StaticBlock
+from ..geometry.collision_geometry import Surface
+from ..geometry.geometry_model import GeometryModel
+from .base import TOUCHING, Floats
+
+FEW = 4  # below, a plain tree of its own is not worth a call
+MANY = 128  # above, pairs are too many to be listed
+
+
+class Verdict(Enum):
+    FREE = 0
+    COLLIDES = 1
+    UNSURE = 2  # surfaces of triangles met; whether they only touch is told by their depth
+
+
+@dataclass(eq=False)
+class PlainTree:
+    """Static solids that all members of a moving set are held against at one margin."""
+
+    moving: MovingSet
+    tree: Any
+    objects: list[Any]
+    callback: Any
+    unsure: bool
+
+
+@dataclass(eq=False)
+class MovingSet:
+    """Some moving solids with a tree that is refitted for each state."""
+
+    geometry: Any
+    data: Any
+    manager: Any
+    tree: Any
+    objects: list[Any]
+
+
+class CoalTrees:
+    """Trees of the solids of a table; geometries: coal's, one for each solid. `moving`: the set of all that moves."""
+
+    def __init__(self, model: Any, data: Any, table: GeometryModel, geometries: list[Any]) -> None:
+        self._model = model
+        self._data = data
+        self._table = table
+        self._geometries = geometries
+        self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
+        self._objects = [
+            pin.GeometryObject(str(i), int(table.joints[i]), pin.SE3(table.joint_T_solid[i]), geometry)
+            for i, geometry in enumerate(geometries)
+        ]
+        self.moving = self._moving_set(range(table.moving_count), table.moving_margins)
+        self._sets: list[MovingSet] = []
+        self.plain: list[PlainTree] = []
+        self._build_static()
+
+    def place(self, q: Floats) -> None:
+        """Joints, moving solids and their tree are where q (nq,) puts them."""
+        moving = self.moving
+        pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
+        moving.manager.update()
+
+    def first_hit(self, q: Floats) -> Verdict:
+        """Whether anything is hit at q (nq,); leaves everything placed there."""
+        moving, callback = self.moving, self._callback
+        pin.updateGeometryPlacements(self._model, self._data, self._listed, self._listed_data, q)
+        pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data)
+        moving.manager.update()
+        moving.manager.collide(callback)
+        if not callback.collision and self._listed_tree is not None:
+            moving.tree.collide(self._listed_tree, callback)
+        if callback.collision:
+            return Verdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else Verdict.COLLIDES
+        for subset in self._sets:
+            pin.updateGeometryPlacements(self._model, self._data, subset.geometry, subset.data)
+            subset.manager.update()
+        for plain in self.plain:
+            plain.moving.tree.collide(plain.tree, plain.callback)
+            if plain.callback.data.result.isCollision():
+                return Verdict.UNSURE if plain.unsure else Verdict.COLLIDES
+        return Verdict.FREE
+
+    def _moving_set(self, solids: Sequence[int], margins: Floats | None = None) -> MovingSet:
+        """A set of moving solids. margins: of the moving pairs, if they are held against one another."""
+        geometry = pin.GeometryModel()
+        for solid in solids:
+            geometry.addGeometryObject(self._objects[solid])
+        inflating = {} if margins is None else self._widest_pairs(margins)
+        for first, second in inflating:
+            geometry.addCollisionPair(pin.CollisionPair(first, second))
+        data = geometry.createData()
+        for request, margin in zip(data.collisionRequests, inflating.values(), strict=True):
+            request.break_distance = 0.0
+            request.security_margin = margin
+        pin.updateGeometryPlacements(self._model, self._data, geometry, data, pin.neutral(self._model))
+        manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(self._model, geometry, data)
+        for solid in solids:
+            # Pinocchio leaves out what has no volume, such as a flat sheet of triangles.
+            if self._geometries[solid].aabb_local.volume() <= 0.0:
+                self._geometries[solid].aabb_local.expand(1e-9)
+        manager.update()
+        return MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
+
+    def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
+        """For each solid its pair with the widest margin: Pinocchio inflates both boxes by half of it."""
+        widest: dict[int, tuple[float, tuple[int, int]]] = {}
+        for (i, j), margin in zip(self._table.moving_pairs.tolist(), margins.tolist(), strict=True):
+            for side in (i, j):
+                if margin > widest.get(side, (0.0, (0, 0)))[0]:
+                    widest[side] = (margin, (i, j))
+        return {pair: margin for margin, pair in widest.values()}
+
+    def _build_static(self) -> None:
+        listed: dict[int, list[tuple[int, float]]] = {}
+        subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self._table.moving_count)): self.moving}
+        for block in self._table.blocks:
+            for surface in (False, True):
+                static = [int(s) for s in block.static if self._is_surface[s] is surface]
+                groups = self._groups(block)
+                plain = len(groups) == 1 and next(iter(groups.values())) in subsets and len(static) >= FEW
+                if plain or len(static) > MANY:
+                    self._add_plain(static, groups, surface, subsets)
+                else:
+                    partners = list(zip(block.moving.tolist(), block.margins.tolist(), strict=True))
+                    listed.update((solid, partners) for solid in static)
+        self._build_listed(listed)
+
+    def _groups(self, block: StaticBlock) -> dict[tuple[float, bool], tuple[int, ...]]:
+        """The moving solids of a block by margin, and by whether they are surfaces."""
+        groups: dict[tuple[float, bool], list[int]] = {}
+        for solid, margin in zip(block.moving.tolist(), block.margins.tolist(), strict=True):
+            groups.setdefault((margin, self._is_surface[solid]), []).append(solid)
+        return {key: tuple(sorted(members)) for key, members in sorted(groups.items())}
+
+    def _add_plain(
+        self,
+        static: list[int],
+        groups: dict[tuple[float, bool], tuple[int, ...]],
+        surface: bool,
+        subsets: dict[tuple[int, ...], MovingSet],
+    ) -> None:
+        for (margin, moving_surface), members in groups.items():
+            if members not in subsets:
+                subsets[members] = self._moving_set(members)
+                self._sets.append(subsets[members])
+            objects = [
+                coal.CollisionObject(self._geometries[s], coal_transform(self._table.joint_T_solid[s])) for s in static
+            ]
+            callback = coal.CollisionCallBackDefault()
+            with_surface = surface or moving_surface
+            set_boolean_request(callback.data.request, margin, with_surface)
+            tree = _static_tree(objects, [margin] * len(objects))
+            unsure = with_surface and margin < TOUCHING
+            self.plain.append(PlainTree(subsets[members], tree, objects, callback, unsure))
+
+    def _build_listed(self, listed: dict[int, list[tuple[int, float]]]) -> None:
+        """Pinocchio's geometry model of the moving and the listed solids, with all pairs among them."""
+        geometry = pin.GeometryModel()
+        for solid in (*range(self._table.moving_count), *listed):
+            geometry.addGeometryObject(self._objects[solid])
+        pairs = [(i, j) for i, j in self._table.moving_pairs.tolist()]
+        margins = self._table.moving_margins.tolist()
+        surfaces = [self._is_surface[i] or self._is_surface[j] for i, j in pairs]
+        for place, (solid, partners) in enumerate(listed.items(), start=self._table.moving_count):
+            pairs.extend((moving, place) for moving, _ in partners)
+            margins.extend(margin for _, margin in partners)
+            surfaces.extend(self._is_surface[moving] or self._is_surface[solid] for moving, _ in partners)
+        for first, second in pairs:
+            geometry.addCollisionPair(pin.CollisionPair(first, second))
+        data = geometry.createData()
+        for request, margin, surface in zip(data.collisionRequests, margins, surfaces, strict=True):
+            set_boolean_request(request, margin, surface)
+        self._listed, self._listed_data = geometry, data
+        self._unsure_pairs = [surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)]
+        self._callback = pin.CollisionCallBackDefault(geometry, data, True)
+        self._listed_objects = [
+            pin.CollisionObject(self._geometries[solid], pin.SE3(self._table.joint_T_solid[solid]), place)
+            for place, solid in enumerate(listed, start=self._table.moving_count)
+        ]
+        widest = [max(margin for _, margin in partners) for partners in listed.values()]
+        self._listed_tree = _static_tree(self._listed_objects, widest) if listed else None
+
+
+def set_boolean_request(request: Any, margin: float, surface: bool) -> None:
+    """The first hit is enough, and nothing is computed about it."""
+    request.num_max_contacts = 1
+    request.enable_contact = False
+    request.security_margin = max(margin - TOUCHING, 0.0) if surface else margin - TOUCHING
+    request.distance_upper_bound = request.security_margin + 1e-6
+
+
+def coal_transform(pose: Floats) -> Any:
+    return coal.Transform3s(pose[:3, :3], pose[:3, 3])
+
+
+def _static_tree(objects: list[Any], margins: list[float]) -> Any:
+    """A tree of objects that never move, their boxes inflated by their margins."""
+    for item, margin in zip(objects, margins, strict=True):
+        item.computeAABB()
+        item.getAABB().expand(margin)
+    tree = coal.DynamicAABBTreeCollisionManager()
+    tree.registerObjects(objects)
+    tree.setup()
+    return tree

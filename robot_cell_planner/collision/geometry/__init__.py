@@ -1,0 +1,1 @@
+"""Collision geometry: shapes, their placements, and the broad phase over their boxes."""

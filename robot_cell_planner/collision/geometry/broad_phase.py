@@ -1,0 +1,281 @@
+"""Which pairs of solids come near each other, by the boxes around them; compiled, for it is asked at every state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...system.compiled import compiled
+from .collision_geometry import Solid, local_bounds
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+ROUNDING = 1e-6  # [m]
+NOT_LISTED = np.empty(0, dtype=np.intp)
+ROOM = 1024  # candidates that a search has room for at first
+
+
+@dataclass(frozen=True, eq=False)
+class StaticBlock:
+    """Solids that never move, which all are held against the same moving ones.
+
+    static: (s,) indices. moving: (p,) indices, margins: (p,) [m], for each of them.
+    """
+
+    static: Indices
+    moving: Indices
+    margins: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs of solids, by index, whose boxes come near enough.
+
+    first, second: (k,) indices. margins: (k,) [m]. gaps: (k,) lower bounds of the distance [m]. listed: (l,) rising,
+    which of the pairs that are listed one by one they are; those l come first, the rest are of blocks.
+    """
+
+    first: Indices
+    second: Indices
+    margins: Floats
+    gaps: Floats
+    listed: Indices
+
+    def chosen(self, keep: NDArray[np.bool_]) -> Candidates:
+        """Those for which keep (k,) is true."""
+        listed = self.listed[keep[: len(self.listed)]]
+        return Candidates(self.first[keep], self.second[keep], self.margins[keep], self.gaps[keep], listed)
+
+
+class BoxSearch:
+    """Boxes around solids of which the first `moving_count` move: each in the frame of its solid, and one around that
+    along the axes of the world, which tells most pairs apart at once.
+
+    pairs: (k, 2) and margins: (k,) [m], pairs that are listed one by one. blocks: more pairs, not listed.
+    """
+
+    def __init__(
+        self,
+        solids: list[Solid],
+        poses: Floats,
+        moving_count: int,
+        pairs: Indices,
+        margins: Floats,
+        blocks: list[StaticBlock],
+    ) -> None:
+        bounds = [local_bounds(solid) for solid in solids]
+        lows = np.array([low for low, _ in bounds]).reshape(-1, 3)
+        highs = np.array([high for _, high in bounds]).reshape(-1, 3)
+        self._boxes = np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
+        self._count = moving_count
+        self._bounds = np.empty((len(solids), 6))
+        self._poses = np.array(poses, dtype=np.float64).reshape(-1, 4, 4)
+        place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
+        self._pairs = np.ascontiguousarray(pairs)
+        self._margins = margins
+        self._blocks = blocks
+        self._found = _room_for(len(pairs))
+        self._room = ROOM
+
+    def listed(self, poses: Floats) -> list[int] | None:
+        """Those of the listed pairs whose boxes come within their margin, as in `candidates`; None where there are
+        blocks too, so that these alone would not be all."""
+        if self._blocks:
+            return None
+        rows: list[int] = self._near_listed(poses[None], 0.0)[1].tolist()
+        return rows
+
+    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Indices, Floats]:
+        """Arrangement, row and gap of each listed pair that is near in arrangements (n, m, 4, 4), until the next
+        search."""
+        while True:
+            states, found, gaps = self._found
+            count = near_listed(
+                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, states,
+                found, gaps,
+            )  # fmt: skip
+            if count <= len(gaps):
+                return states[:count], found[:count], gaps[:count]
+            self._found = _room_for(2 * count)
+
+    def candidates(self, poses: Floats, reach: float) -> Candidates:
+        """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
+        poses (m, 4, 4), C contiguous. A micrometre is added, so that rounding loses none."""
+        _, found, gaps = self._near_listed(poses[None], reach)
+        near = found.copy()
+        first, second = self._pairs[near].T
+        listed = Candidates(first, second, self._margins[near], gaps.copy(), near)
+        if not self._blocks:
+            return listed
+        parts = [listed, *(self._near_block(block, reach + ROUNDING) for block in self._blocks)]
+        return _all_of(parts, near)
+
+    def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
+        """As `candidates`, for n arrangements at once: poses (n, m, 4, 4). Before the pairs, the index of the
+        arrangement of each."""
+        if self._blocks:
+            parts = [self.candidates(each, reach) for each in poses]
+            states = np.repeat(np.arange(len(parts)), [len(part.first) for part in parts])
+            return states, _all_of(parts, NOT_LISTED)
+        states, found, gaps = self._near_listed(poses, reach)
+        near = found.copy()
+        first, second = self._pairs[near].T
+        return states.copy(), Candidates(first, second, self._margins[near], gaps.copy(), NOT_LISTED)
+
+    def _near_block(self, block: StaticBlock, reach: float) -> Candidates:
+        while True:
+            rows, columns = np.empty((2, self._room), dtype=np.intp)
+            gaps = np.empty(self._room)
+            count = near_block(
+                self._boxes, self._poses, self._bounds, block.moving, block.margins, block.static, reach, rows, columns,
+                gaps,
+            )  # fmt: skip
+            if count <= self._room:
+                rows, columns = rows[:count], columns[:count]
+                found = block.moving[rows], block.static[columns], block.margins[rows], gaps[:count]
+                return Candidates(*found, listed=NOT_LISTED)
+            self._room = 2 * count
+
+
+def _room_for(count: int) -> tuple[Indices, Indices, Floats]:
+    return np.empty(count, dtype=np.intp), np.empty(count, dtype=np.intp), np.empty(count)
+
+
+def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
+    """The candidates of several searches."""
+    return Candidates(
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.second for part in parts]),
+        np.concatenate([part.margins for part in parts]),
+        np.concatenate([part.gaps for part in parts]),
+        listed,
+    )
+
+
+@compiled
+def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) -> None:
+    """Take over the poses (m, 4, 4) of what moves, and fill lower and upper corners (m, 6) in the world of the boxes
+    around the turned ones; boxes: (n, 6), centre and half of the size of each solid in its own frame."""
+    for i in range(moving.shape[0]):
+        box, pose = boxes[i], poses[i]
+        pose[:, :] = moving[i]
+        for axis in range(3):
+            middle, half = pose[axis, 3], 0.0
+            for k in range(3):
+                middle += pose[axis, k] * box[k]
+                half += abs(pose[axis, k]) * box[3 + k]
+            bounds[i, axis], bounds[i, 3 + axis] = middle - half, middle + half
+
+
+@compiled
+def gap_of_bounds(first: Floats, second: Floats, limit: float) -> float:
+    """The distance of two boxes (6,) along the axes of the world, or infinity where it is above the limit."""
+    square = 0.0
+    for axis in range(3):
+        apart = max(first[axis] - second[3 + axis], second[axis] - first[3 + axis])
+        if apart > limit:
+            return math.inf
+        if apart > 0.0:
+            square += apart * apart
+    gap = math.sqrt(square)
+    return gap if gap <= limit else math.inf
+
+
+@compiled
+def gap_of_turned(box: Floats, pose: Floats, other_box: Floats, other_pose: Floats) -> float:
+    """How far two turned boxes are apart along an axis of either, at most; below zero if they overlap along all six
+    (the axes between edges are left out: Gottschalk, Lin and Manocha, OBBTree, 1996)."""
+    x, y, z = other_pose[0, 3] - pose[0, 3], other_pose[1, 3] - pose[1, 3], other_pose[2, 3] - pose[2, 3]
+    for k in range(3):
+        x += other_pose[0, k] * other_box[k] - pose[0, k] * box[k]
+        y += other_pose[1, k] * other_box[k] - pose[1, k] * box[k]
+        z += other_pose[2, k] * other_box[k] - pose[2, k] * box[k]
+    widest = -math.inf
+    for i in range(3):
+        span, other_span = box[3 + i], other_box[3 + i]
+        for j in range(3):
+            cosine = pose[0, i] * other_pose[0, j] + pose[1, i] * other_pose[1, j] + pose[2, i] * other_pose[2, j]
+            span += abs(cosine) * other_box[3 + j]
+            cosine = pose[0, j] * other_pose[0, i] + pose[1, j] * other_pose[1, i] + pose[2, j] * other_pose[2, i]
+            other_span += abs(cosine) * box[3 + j]
+        along = abs(pose[0, i] * x + pose[1, i] * y + pose[2, i] * z) - span
+        other_along = abs(other_pose[0, i] * x + other_pose[1, i] * y + other_pose[2, i] * z) - other_span
+        widest = max(widest, along, other_along)
+    return widest
+
+
+@compiled
+def near_listed(
+    moving: Floats,
+    boxes: Floats,
+    poses: Floats,
+    bounds: Floats,
+    pairs: Indices,
+    margins: Floats,
+    reach: float,
+    states: Indices,
+    found: Indices,
+    gaps: Floats,
+) -> int:
+    """For each of n arrangements (n, m, 4, 4) of what moves, place its boxes; fill in which of the listed pairs are
+    near, in which arrangement and with what gaps, as far as there is room; how many there are."""
+    count, room = 0, gaps.shape[0]
+    for state in range(moving.shape[0]):
+        place_boxes(moving[state], boxes, poses, bounds)
+        for index in range(pairs.shape[0]):
+            i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
+            gap = gap_of_bounds(bounds[i], bounds[j], limit)
+            if gap <= limit:
+                gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                if gap <= limit:
+                    if count < room:
+                        states[count], found[count], gaps[count] = state, index, gap
+                    count += 1
+    return count
+
+
+@compiled
+def near_block(
+    boxes: Floats,
+    poses: Floats,
+    bounds: Floats,
+    moving: Indices,
+    margins: Floats,
+    static: Indices,
+    reach: float,
+    rows: Indices,
+    columns: Indices,
+    gaps: Floats,
+) -> int:
+    """Fill in which moving (rows) and static (columns) solids of a block are near, as far as there is room.
+
+    How many there are. What is not near the box around all moving solids is out at once.
+    """
+    lowest, highest, widest = np.full(3, math.inf), np.full(3, -math.inf), 0.0
+    for row in range(moving.shape[0]):
+        widest = max(widest, margins[row])
+        for axis in range(3):
+            lowest[axis] = min(lowest[axis], bounds[moving[row], axis])
+            highest[axis] = max(highest[axis], bounds[moving[row], 3 + axis])
+    count, room = 0, gaps.shape[0]
+    widest += reach
+    for column in range(static.shape[0]):
+        j = static[column]
+        far = False
+        for axis in range(3):
+            far = far or bounds[j, axis] > highest[axis] + widest or bounds[j, 3 + axis] < lowest[axis] - widest
+        if far:
+            continue
+        for row in range(moving.shape[0]):
+            i, limit = moving[row], margins[row] + reach
+            gap = gap_of_bounds(bounds[i], bounds[j], limit)
+            if gap <= limit:
+                gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                if gap <= limit:
+                    if count < room:
+                        rows[count], columns[count], gaps[count] = row, column, gap
+                    count += 1
+    return count

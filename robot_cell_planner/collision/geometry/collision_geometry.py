@@ -1,0 +1,104 @@
+"""What geometries become in a collision engine: primitives, convex solids, and surfaces of triangles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import GeometryError
+from ...io.mesh.decomposition import convex_pieces
+from ...io.mesh.loading import MeshData, hull, load_mesh
+from ...model.cell import RobotCell
+from ...model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Sphere, Triangles
+
+Primitive = Box | Sphere | Cylinder | Capsule | Cone
+Corners = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexGeometry:
+    """A convex polyhedron."""
+
+    mesh: MeshData
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles as they are: a skin without inside, so that what lies wholly within it does not touch it."""
+
+    mesh: MeshData
+    source: Mesh | Triangles
+
+
+Solid = Primitive | ConvexGeometry | Surface
+
+
+@lru_cache(maxsize=4096)
+def solids(geometry: Geometry) -> tuple[Solid, ...]:
+    """The solids that stand for a geometry; several for a decomposed mesh.
+
+    Raises:
+        GeometryError: a mesh cannot be read, or has no convex hull; where its triangles count, none of them has an
+            area, or it is closed and looks inwards.
+    """
+    if not isinstance(geometry, Mesh | Triangles):
+        return (geometry,)
+    if geometry.use is MeshUse.HULL:
+        return (ConvexGeometry(hull(geometry)),)
+    data = load_mesh(geometry)
+    _require_sound(data, geometry)
+    if geometry.use is MeshUse.EXACT:
+        return (Surface(data, geometry),)
+    return tuple(ConvexGeometry(piece) for piece in convex_pieces(geometry))
+
+
+def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
+    import trimesh  # slow to import, and needed for exact meshes alone
+
+    name = geometry.uri if isinstance(geometry, Mesh) else "a mesh of triangles"
+    mesh = trimesh.Trimesh(data.vertices, data.faces)
+    if not (mesh.area_faces > 0.0).any():
+        text = f"none of the {len(data.faces)} faces of {name} has an area"
+        raise GeometryError(text, stage="triangles", subjects=(name,))
+    if mesh.is_watertight and mesh.is_winding_consistent and mesh.volume < 0.0:
+        text = f"the faces of {name} look inwards, which makes its volume {mesh.volume:.3g} m3; turn them around"
+        raise GeometryError(text, stage="triangles", subjects=(name,))
+
+
+@lru_cache(maxsize=4096)
+def local_bounds(solid: Solid) -> tuple[Corners, Corners]:
+    """Lower and upper corner (3,) of the box around a solid in its own frame [m]."""
+    if isinstance(solid, ConvexGeometry | Surface):
+        return solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
+    if isinstance(solid, Box):
+        half = 0.5 * np.array(solid.size)
+    elif isinstance(solid, Sphere):
+        half = np.full(3, solid.radius)
+    else:
+        end = 0.5 * solid.length + (solid.radius if isinstance(solid, Capsule) else 0.0)
+        half = np.array((solid.radius, solid.radius, end))
+    return -half, half
+
+
+def prepare_geometry(cell: RobotCell) -> None:
+    """Build every collision geometry of a cell once, so that a bad one is refused when it enters, not when it
+    is used.
+
+    Raises:
+        GeometryError: the first that cannot be built; `subjects` names its link, tool link or body.
+    """
+    owners = {body.name: body.collisions for body in cell.bodies.values()}
+    for robot in cell.robots.values():
+        owners.update((name, link.collisions) for name, link in robot.mechanism.links.items())
+    for tool in cell.tools.values():
+        owners.update((tool.frame_of(name), link.collisions) for name, link in tool.mechanism.links.items())
+    for name, shapes in owners.items():
+        for shape in shapes:
+            try:
+                solids(shape.geometry)
+            except GeometryError as error:
+                subjects = (name, *error.subjects)
+                raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error

@@ -1,0 +1,180 @@
+"""All solids of a cell in one arrangement, and which pairs of them the rule book has.
+
+Engines share this table, so that they answer about the same pairs and differ only in the geometry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.pose import Matrix
+from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
+from .broad_phase import BoxSearch, Candidates, StaticBlock
+from .collision_geometry import Solid, solids
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+LARGE = 4096  # pairs in a block that is not listed pair by pair
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a frame is fixed: the joint that moves it (0: the world), and joint_T_frame (4, 4)."""
+
+    joint: int
+    joint_T_frame: Matrix
+
+
+class GeometryPair(NamedTuple):
+    """Two solids, by index and in the order of their owners, and the pair of these."""
+
+    pair: CheckedPair
+    first: int
+    second: int
+
+
+class GeometryModel:
+    """Solids by index: those that move come first.
+
+    solids, owners, joints: solid, index of the owner, and joint of each. joint_T_solid: (n, 4, 4).
+    moving_pairs: (k, 2) indices with moving_margins (k,); rigid_pairs: (r, 2) with rigid_margins (r,), whose
+    two sides are fixed to each other, so that they collide in every configuration or in none. listed: pairs of
+    solids by step, then by names, as candidates are numbered; made at the first search.
+    """
+
+    def __init__(self, book: AllowedPairs, placement_of: Callable[[str], Placement]) -> None:
+        self.book = book
+        self.solids: list[Solid] = []
+        self._owner_list: list[int] = []
+        self._joint_list: list[int] = []
+        self._placements: list[Matrix] = []
+        self._of_owner: dict[int, range] = {}
+        for index in book.moving:
+            self._add(index, placement_of)
+        self.moving_count = len(self.solids)
+        rows = book.static_rows
+        for index in sorted(owner for row in rows for owner in row.owners):
+            self._add(index, placement_of)
+        self.owners = np.array(self._owner_list, dtype=np.intp)
+        self.joints = np.array(self._joint_list, dtype=np.intp)
+        self.joint_T_solid = np.array(self._placements).reshape(-1, 4, 4)
+        self._collect_moving_pairs()
+        self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
+        self.listed: list[GeometryPair] = []
+        self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
+
+    def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
+        owner = self.book.owners[index]
+        place = placement_of(owner.name)
+        start = len(self.solids)
+        for shape in owner.shapes:
+            frame_T_shape = shape.pose.matrix
+            for solid in solids(shape.geometry):
+                self.solids.append(solid)
+                self._owner_list.append(index)
+                self._joint_list.append(place.joint)
+                self._placements.append(place.joint_T_frame @ frame_T_shape)
+        self._of_owner[index] = range(start, len(self.solids))
+
+    def _collect_moving_pairs(self) -> None:
+        moving: list[tuple[int, int, float]] = []
+        rigid: list[tuple[int, int, float]] = []
+        for i, j, margin in self.book.moving_pairs:
+            fixed = self.book.owners[i].rigid_frame == self.book.owners[j].rigid_frame
+            pairs = rigid if fixed else moving
+            pairs.extend((a, b, margin) for a in self._of_owner[i] for b in self._of_owner[j])
+        self.moving_pairs, self.moving_margins = _columns(moving)
+        self.rigid_pairs, self.rigid_margins = _columns(rigid)
+
+    def _block(self, owners: tuple[int, ...], partners: list[tuple[int, float]]) -> StaticBlock:
+        static = [solid for owner in owners for solid in self._of_owner[owner]]
+        moving = [(solid, margin) for owner, margin in partners for solid in self._of_owner[owner]]
+        return StaticBlock(
+            np.array(static, dtype=np.intp),
+            np.array([solid for solid, _ in moving], dtype=np.intp),
+            np.array([margin for _, margin in moving]),
+        )
+
+    @property
+    def pair_count(self) -> int:
+        """How many pairs of solids there are to check."""
+        static = sum(len(block.static) * len(block.moving) for block in self.blocks)
+        return len(self.moving_pairs) + len(self.rigid_pairs) + static
+
+    @cached_property
+    def _search(self) -> BoxSearch:
+        """A search of all pairs, those of large blocks not being listed; made when it is first asked for, since
+        verdicts of the coal engine do without."""
+        pairs = [self.moving_pairs, self.rigid_pairs]
+        margins = [self.moving_margins, self.rigid_margins]
+        large: list[StaticBlock] = []
+        for block in self.blocks:
+            if len(block.static) * len(block.moving) > LARGE:
+                large.append(block)
+                continue
+            grid = np.meshgrid(block.moving, block.static, indexing="ij")
+            pairs.append(np.column_stack([side.ravel() for side in grid]))
+            margins.append(np.repeat(block.margins, len(block.static)))
+        listed, distances = np.concatenate(pairs), np.concatenate(margins)
+        numbered = zip(listed.tolist(), distances.tolist(), range(len(listed)), strict=True)
+        entries = sorted((self.entry(i, j, margin), row) for (i, j), margin, row in numbered)
+        self.listed = [entry for entry, _ in entries]
+        order = np.array([row for _, row in entries], dtype=np.intp)
+        return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed[order], distances[order], large)
+
+    def entry(self, first: int, second: int, margin: float) -> GeometryPair:
+        """A pair of solids with the pair of their owners."""
+        one, other = self._owner_list[first], self._owner_list[second]
+        if one < other:
+            return GeometryPair(self.checked_pair((one, other), margin), first, second)
+        return GeometryPair(self.checked_pair((other, one), margin), second, first)
+
+    def checked_pair(self, owners: tuple[int, int], margin: float) -> CheckedPair:
+        """The pair of two owners, by index; each is made once."""
+        found = self._checked_pairs.get(owners)
+        if found is None:
+            found = self._checked_pairs[owners] = self.book.as_pair(*owners, margin)
+        return found
+
+    def name_of(self, solid: int) -> str:
+        """Name of the owner of a solid."""
+        return self.book.owners[int(self.owners[solid])].name
+
+    def near(self, poses: Floats) -> list[GeometryPair]:
+        """Pairs whose boxes come within their margin of each other, by step, then by names of their owners, the moving
+        solids being at poses (m, 4, 4)."""
+        rows = self._search.listed(poses)
+        if rows is None:
+            return self.in_order(self.candidates(poses))
+        listed = self.listed
+        return [listed[row] for row in rows]
+
+    def in_order(self, near: Candidates) -> list[GeometryPair]:
+        """Candidates by step, then by names of their owners."""
+        entries = [self.listed[row] for row in near.listed.tolist()]
+        count = len(entries)
+        if len(near.first) > count:
+            blocks = (near.first[count:].tolist(), near.second[count:].tolist(), near.margins[count:].tolist())
+            entries.extend(self.entry(i, j, margin) for i, j, margin in zip(*blocks, strict=True))
+            entries.sort()
+        return entries
+
+    def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
+        """Pairs whose boxes come within their margin and `reach` [m] of each other, the moving solids being
+        at poses (m, 4, 4)."""
+        return self._search.candidates(poses, reach)
+
+    def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
+        """As `candidates`, for n arrangements at once, poses (n, m, 4, 4); before the pairs, that of each."""
+        return self._search.candidates_along(poses, reach)
+
+
+def _columns(pairs: list[tuple[int, int, float]]) -> tuple[Indices, Floats]:
+    indices = np.array([pair[:2] for pair in pairs], dtype=np.intp).reshape(-1, 2)
+    return indices, np.array([pair[2] for pair in pairs], dtype=np.float64)

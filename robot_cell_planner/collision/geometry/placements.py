@@ -1,0 +1,94 @@
+"""Where the moving solids of a cell are, compiled: one call for all joints and solids of a configuration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kinematics.chain import joint_motion
+from ...system.compiled import compiled
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+# Columns of a joint's row: its parent, whether it turns, its axis, its placement in the parent (4, 4).
+PARENT, TURNS, AXIS, PLACEMENT = 0, 1, 2, 5
+# Columns of a solid's row: its joint, its placement in it (4, 4).
+JOINT, IN_JOINT = 0, 1
+MATRIX = 16
+
+
+class GeometryPlacements:
+    """Forward kinematics of solids that are fixed to the joints of a Pinocchio model of one degree of freedom each.
+
+    joints: (m,) the joint of each solid. joint_T_solid: (m, 4, 4).
+    """
+
+    def __init__(self, model: Any, joints: Indices, joint_T_solid: Floats) -> None:
+        # A call takes longer by each array that it is given, so that there are few.
+        self._joints = np.zeros((model.njoints, PLACEMENT + MATRIX))
+        for index in range(1, model.njoints):
+            turns, axis = joint_motion(model, index)
+            placement = model.jointPlacements[index].homogeneous.ravel()
+            self._joints[index] = (model.parents[index], turns, *axis, *placement)
+        columns = (joints.astype(np.float64), joint_T_solid.reshape(-1, MATRIX))
+        self._solids: Floats = np.column_stack(columns)
+
+    def at(self, q: Floats) -> Floats:
+        """Poses (m, 4, 4) in the world at a configuration (nq,) of the model, C contiguous as the result is."""
+        return poses_of_solids(q, self._joints, self._solids)
+
+    def along(self, configurations: Floats) -> Floats:
+        """Poses (n, m, 4, 4) at each of n configurations (n, nq)."""
+        return poses_along(configurations, self._joints, self._solids)
+
+
+@compiled
+def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
+    """Poses (m, 4, 4) of solids (m, 17) that are fixed to joints (n, 21), of which the first is the world."""
+    world = np.empty((joints.shape[0], 4, 4))
+    world[0] = np.eye(4)
+    motion, before = np.eye(4), np.empty((4, 4))
+    for j in range(1, joints.shape[0]):
+        value, x, y, z = q[j - 1], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
+        if joints[j, TURNS] != 0.0:
+            # Rodrigues' rotation formula.
+            c, s = math.cos(value), math.sin(value)
+            d = 1.0 - c
+            motion[0, 0], motion[0, 1], motion[0, 2] = c + d * x * x, d * x * y - s * z, d * x * z + s * y
+            motion[1, 0], motion[1, 1], motion[1, 2] = d * x * y + s * z, c + d * y * y, d * y * z - s * x
+            motion[2, 0], motion[2, 1], motion[2, 2] = d * x * z - s * y, d * y * z + s * x, c + d * z * z
+            motion[0, 3], motion[1, 3], motion[2, 3] = 0.0, 0.0, 0.0
+        else:
+            motion[:3, :3] = 0.0
+            motion[0, 0], motion[1, 1], motion[2, 2] = 1.0, 1.0, 1.0
+            motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
+        multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
+        multiply(before, motion.ravel(), world[j])
+    poses = np.empty((solids.shape[0], 4, 4))
+    for i in range(solids.shape[0]):
+        multiply(world[int(solids[i, JOINT])], solids[i, IN_JOINT:], poses[i])
+    return poses
+
+
+@compiled
+def poses_along(configurations: Floats, joints: Floats, solids: Floats) -> Floats:
+    """As `poses_of_solids`, for each of n configurations (n, nq)."""
+    poses = np.empty((configurations.shape[0], solids.shape[0], 4, 4))
+    for k in range(configurations.shape[0]):
+        poses[k] = poses_of_solids(configurations[k], joints, solids)
+    return poses
+
+
+@compiled
+def multiply(first: Floats, second: Floats, result: Floats) -> None:
+    """Fill the product of two transforms, (4, 4) and (16,)."""
+    for row in range(3):
+        for column in range(4):
+            value = first[row, 3] if column == 3 else 0.0
+            for k in range(3):
+                value += first[row, k] * second[4 * k + column]
+            result[row, column] = value
+    result[3, 0], result[3, 1], result[3, 2], result[3, 3] = 0.0, 0.0, 0.0, 1.0

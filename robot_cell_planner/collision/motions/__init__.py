@@ -1,1 +1,0 @@
-"""Certified motions: whole curves through joint space that are proven free, not sampled."""

@@ -1,0 +1,1 @@
+"""Which pairs of collision objects are checked, and at what margin."""

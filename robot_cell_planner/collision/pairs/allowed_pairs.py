@@ -1,0 +1,304 @@
+"""The rule book: which pairs of things in a cell are held against each other, and at what distance.
+
+CC.1 to CC.5 are the steps of compas_fab's collision check; CC.6 and CC.7 are what it leaves out. The book
+depends on attachments, touch lists, hidden things and collision settings, never on joint values or poses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from ...errors import InvalidValueError
+from ...model.arguments import checked_fields
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from .objects import CollisionObject, ObjectKind, ObjectTable
+from .pair_settings import IgnoreGroups, Margins, common_group
+
+MAX_EXTRA_MARGIN = 10.0  # [m]
+
+
+class Step(IntEnum):
+    """The steps of a check. Their numbers are those on the wire."""
+
+    CC1 = 1  # link and link
+    CC2 = 2  # link and tool
+    CC3 = 3  # link and body
+    CC4 = 4  # attached body and body
+    CC5 = 5  # tool and body
+    CC6 = 6  # tool and tool
+    CC7 = 7  # links of one tool
+
+    def __str__(self) -> str:
+        return f"CC.{self.value}"
+
+
+ALL_STEPS = tuple(Step)
+
+
+@checked_fields
+@dataclass(frozen=True)
+class CollisionOptions:
+    """What a check covers.
+
+    extra_margin: distance to keep in addition to the margins of the cell [m]. steps: those to do.
+
+    Raises:
+        InvalidValueError: the margin is not within 0 to 10 m.
+    """
+
+    extra_margin: float = 0.0
+    steps: tuple[Step, ...] = ALL_STEPS
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.extra_margin <= MAX_EXTRA_MARGIN:
+            raise InvalidValueError(f"extra_margin is {self.extra_margin} m, expected 0 to {MAX_EXTRA_MARGIN:g}")
+
+
+DEFAULT_OPTIONS = CollisionOptions()
+
+
+class CheckedPair(NamedTuple):
+    """A pair to check: it collides where the gap is below margin [m]."""
+
+    step: Step
+    first: str
+    second: str
+    margin: float
+
+
+class SkippedPair(NamedTuple):
+    """A pair that is not checked, and why."""
+
+    step: Step
+    first: str
+    second: str
+    reason: str
+
+
+class Partner(NamedTuple):
+    """The other side of a pair, as a row of the book has it: a moving owner, by index, and the margin [m]."""
+
+    owner: int
+    margin: float
+
+
+@dataclass(frozen=True)
+class StaticRow:
+    """Owners that never move and are checked against the same moving ones at the same margins."""
+
+    owners: tuple[int, ...]
+    partners: tuple[Partner, ...]
+
+
+_STEPS = {
+    (ObjectKind.LINK, ObjectKind.LINK): Step.CC1,
+    (ObjectKind.LINK, ObjectKind.TOOL): Step.CC2,
+    (ObjectKind.LINK, ObjectKind.BODY): Step.CC3,
+    (ObjectKind.BODY, ObjectKind.BODY): Step.CC4,
+    (ObjectKind.TOOL, ObjectKind.BODY): Step.CC5,
+    (ObjectKind.TOOL, ObjectKind.TOOL): Step.CC6,
+}
+
+
+class AllowedPairs:
+    """The pairs of a cell in one arrangement.
+
+    Two things are checked unless one of these holds, the first that does being the reason:
+    - the step is not asked for;
+    - one is hidden;
+    - neither can move in the world;
+    - they are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot
+      without an SRDF
+      also skips neighbours at a joint;
+    - they are links of one tool: fixed to each other, or neighbours at a joint;
+    - one carries the other: the nearest thing with shapes that a tool or body is fixed to;
+    - a tool holds the body;
+    - a touch list of either side names the other, or its robot or tool;
+    - a collision ignore group has both.
+    """
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
+        self._options = options
+        table = ObjectTable(cell, state)
+        self.owners = table.owners
+        self.by_name = table.by_name
+        self._ignored = IgnoreGroups(cell)
+        self._margins = Margins(cell)
+        self._groups = {owner.index: self._ignored.of(owner) for owner in self.owners}
+        self._touching = {owner.index: _touch_list(state, owner) for owner in self.owners}
+        self._disabled = {
+            robot.name: {frozenset((pair.first, pair.second)): pair.reason for pair in robot.disabled_pairs}
+            for robot in cell.robots.values()
+        }
+        self._without_srdf = {
+            name for name, robot in cell.robots.items() if not robot.disabled_pairs and not robot.sources.srdf
+        }
+        self.moving = tuple(owner.index for owner in self.owners if owner.moves and not owner.hidden)
+        self.static = tuple(owner.index for owner in self.owners if not owner.moves and not owner.hidden)
+
+    def step(self, first: CollisionObject, second: CollisionObject) -> Step:
+        """The step that a pair belongs to, in the order of owners."""
+        if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.unit == second.unit:
+            return Step.CC7
+        return _STEPS[first.kind, second.kind]
+
+    def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
+        """Why a pair is not checked; "" if it is."""
+        if self.step(first, second) not in self._options.steps:
+            return "its step is not asked for"
+        if first.hidden or second.hidden:
+            return f"{(first if first.hidden else second).name} is hidden"
+        if not first.moves and not second.moves:
+            return "neither moves"
+        if first.kind is not ObjectKind.BODY and first.kind is second.kind and first.unit == second.unit:
+            reason = self._reason_within(first, second)
+        else:
+            reason = _reason_carried(first, second) or self._reason_touching(first, second)
+        if reason:
+            return reason
+        group = common_group(self._groups[first.index], self._groups[second.index])
+        return f"ignore group {group}" if group else ""
+
+    def _reason_within(self, first: CollisionObject, second: CollisionObject) -> str:
+        """Why two links of one robot or tool are not checked."""
+        disabled = self._disabled.get(first.unit, {}) if first.kind is ObjectKind.LINK else {}
+        pair = frozenset((first.name, second.name))
+        if pair in disabled:
+            return f"SRDF: {disabled[pair]}" if disabled[pair] else "SRDF"
+        if first.kind is ObjectKind.TOOL or first.unit in self._without_srdf:
+            if first.rigid_frame == second.rigid_frame:
+                return "fixed to each other"
+            if first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame:
+                return "neighbours at a joint"
+        return ""
+
+    def _reason_touching(self, first: CollisionObject, second: CollisionObject) -> str:
+        for one, other in ((first, second), (second, first)):
+            for name in (other.name, other.unit):
+                if name in self._touching[one.index]:
+                    return f"touch list of {one.unit}"
+        return ""
+
+    def pair(self, first: str, second: str) -> CheckedPair | SkippedPair:
+        """The verdict about two owners, by name, whichever way round.
+
+        Raises:
+            KeyError: one of them owns no collision shape.
+        """
+        one, other = sorted((self.by_name[first], self.by_name[second]), key=lambda owner: owner.index)
+        return self._verdict(one, other)
+
+    def _verdict(self, one: CollisionObject, other: CollisionObject) -> CheckedPair | SkippedPair:
+        step = self.step(one, other)
+        reason = self.reason_to_skip(one, other)
+        if reason:
+            return SkippedPair(step, one.name, other.name, reason)
+        margin = self._margins.between(one, other) + self._options.extra_margin
+        return CheckedPair(step, one.name, other.name, margin)
+
+    @cached_property
+    def moving_pairs(self) -> tuple[tuple[int, int, float], ...]:
+        """Pairs of moving owners that are checked: both indices, and the margin [m]."""
+        pairs: list[tuple[int, int, float]] = []
+        for place, i in enumerate(self.moving):
+            for j in self.moving[place + 1 :]:
+                verdict = self._verdict(self.owners[i], self.owners[j])
+                if isinstance(verdict, CheckedPair):
+                    pairs.append((i, j, verdict.margin))
+        return tuple(pairs)
+
+    @cached_property
+    def static_rows(self) -> tuple[StaticRow, ...]:
+        """Owners that never move, by whom they are checked against. Those that no pair has are left out.
+
+        Owners that the rules cannot tell apart are looked at once, so a thousand plain obstacles cost little
+        more than one.
+        """
+        partners_of: dict[tuple[object, ...], tuple[Partner, ...]] = {}
+        rows: dict[tuple[Partner, ...], list[int]] = {}
+        mentioned = self._mentioned_names()
+        for index in self.static:
+            owner = self.owners[index]
+            signature = self._signature(owner, mentioned)
+            if signature not in partners_of:
+                partners_of[signature] = self._partners(owner)
+            rows.setdefault(partners_of[signature], []).append(index)
+        return tuple(StaticRow(tuple(owners), partners) for partners, owners in rows.items() if partners)
+
+    def _mentioned_names(self) -> set[str]:
+        names = {name for index in self.moving for name in self._touching[index]}
+        return names
+
+    def _signature(self, owner: CollisionObject, mentioned: set[str]) -> tuple[object, ...]:
+        """All that the rules look at; owners with equal signatures have equal rows."""
+        if owner.kind is not ObjectKind.BODY or owner.name in mentioned:
+            return (owner.name,)
+        return (
+            owner.held_by,
+            self._touching[owner.index],
+            self._groups[owner.index],
+            self._margins.of(owner),
+            self._margins.paired_names(owner),
+        )
+
+    def _partners(self, owner: CollisionObject) -> tuple[Partner, ...]:
+        partners: list[Partner] = []
+        for index in self.moving:
+            one, other = sorted((owner, self.owners[index]), key=lambda side: side.index)
+            verdict = self._verdict(one, other)
+            if isinstance(verdict, CheckedPair):
+                partners.append(Partner(index, verdict.margin))
+        return tuple(partners)
+
+    def checked(self) -> list[CheckedPair]:
+        """All pairs that are checked, by step, then by names."""
+        pairs = list(self.moving_pairs)
+        for row in self.static_rows:
+            pairs.extend((owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners)
+        return sorted(self.as_pair(i, j, margin) for i, j, margin in pairs)
+
+    @cached_property
+    def pair_count(self) -> int:
+        """How many pairs are checked."""
+        static = sum(len(row.owners) * len(row.partners) for row in self.static_rows)
+        return len(self.moving_pairs) + static
+
+    @property
+    def skipped_count(self) -> int:
+        """How many pairs are not checked."""
+        return len(self.owners) * (len(self.owners) - 1) // 2 - self.pair_count
+
+    def as_pair(self, first: int, second: int, margin: float) -> CheckedPair:
+        """A pair of owners, by index, with its step."""
+        one, other = self.owners[min(first, second)], self.owners[max(first, second)]
+        return CheckedPair(self.step(one, other), one.name, other.name, margin)
+
+    def skipped(self) -> Iterator[SkippedPair]:
+        """Pairs that are not checked, in the order of owners; n owners have up to n (n - 1) / 2 of them."""
+        for i, one in enumerate(self.owners):
+            for other in self.owners[i + 1 :]:
+                verdict = self._verdict(one, other)
+                if isinstance(verdict, SkippedPair):
+                    yield verdict
+
+
+def _reason_carried(first: CollisionObject, second: CollisionObject) -> str:
+    for one, other in ((first, second), (second, first)):
+        if other.held_by and one.kind is ObjectKind.TOOL and other.held_by == one.unit:
+            return f"{one.unit} holds {other.name}"
+        if other.carrier == one.name:
+            return f"{one.name} carries {other.name}"
+    return ""
+
+
+def _touch_list(state: RobotCellState, owner: CollisionObject) -> tuple[str, ...]:
+    """Names that an owner may touch. Links of robots have no list of their own."""
+    if owner.kind is ObjectKind.LINK:
+        return ()
+    placed = state.tools[owner.unit] if owner.kind is ObjectKind.TOOL else state.bodies[owner.unit]
+    return (*placed.touch_links, *placed.touch_bodies)

@@ -1,0 +1,110 @@
+"""Ignore groups and safety margins of a cell, resolved to single owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...model.bodies import PairMargin
+from ...model.cell import RobotCell
+from .objects import CollisionObject
+
+EVERYTHING = "*"
+
+
+def unknown_names(cell: RobotCell) -> tuple[str, ...]:
+    """Names in the collision settings that nothing in the cell has, sorted.
+
+    They have no effect: a thing that comes and goes keeps its settings. A cell file that has some is probably
+    misspelt.
+    """
+    settings = cell.collision
+    known = {EVERYTHING, *cell.robots, *cell.tools, *cell.bodies, *settings.ignore_groups}
+    for robot in cell.robots.values():
+        known.update(robot.mechanism.links)
+    for tool in cell.tools.values():
+        known.update(tool.frame_of(link) for link in tool.mechanism.links)
+    used = {name for members in settings.ignore_groups.values() for name in members}
+    used.update(settings.margins)
+    used.update(name for pair in settings.pair_margins for name in (pair.first, pair.second))
+    return tuple(sorted(used - known))
+
+
+class IgnoreGroups:
+    """Which groups each name belongs to, groups within groups resolved.
+
+    A name that is both a thing and a group stands for both. Groups may contain one another in a circle.
+    """
+
+    def __init__(self, cell: RobotCell) -> None:
+        self._groups = cell.collision.ignore_groups
+        self._of_name: dict[str, list[str]] = {}
+        for group in sorted(self._groups):
+            for name in self._members(group):
+                self._of_name.setdefault(name, []).append(group)
+
+    def _members(self, group: str) -> list[str]:
+        names: dict[str, None] = {}
+        pending = [group]
+        opened = {group}
+        while pending:
+            for name in self._groups[pending.pop()]:
+                names[name] = None
+                if name in self._groups and name not in opened:
+                    opened.add(name)
+                    pending.append(name)
+        return list(names)
+
+    def of(self, owner: CollisionObject) -> tuple[str, ...]:
+        """Names of the groups that an owner is in, by its own name or that of its robot or tool."""
+        return tuple(sorted({g for name in (owner.name, owner.unit) for g in self._of_name.get(name, ())}))
+
+
+def common_group(first: Iterable[str], second: Iterable[str]) -> str:
+    """The first group that both are in, or ""."""
+    shared = sorted(set(first) & set(second))
+    return shared[0] if shared else ""
+
+
+class Margins:
+    """Safety margins [m]. The name nearest to the thing counts: its own, its robot's or tool's, then "*"."""
+
+    def __init__(self, cell: RobotCell) -> None:
+        self._single = cell.collision.margins
+        self._pairs = cell.collision.pair_margins
+        self._paired_names = {name for pair in self._pairs for name in (pair.first, pair.second)}
+
+    def of(self, owner: CollisionObject) -> float:
+        for name in (owner.name, owner.unit, EVERYTHING):
+            if name in self._single:
+                return self._single[name]
+        return 0.0
+
+    def paired_names(self, owner: CollisionObject) -> tuple[str, ...]:
+        """Those names of an owner that margins of pairs mention."""
+        return tuple(name for name in (owner.name, owner.unit) if name in self._paired_names)
+
+    def between(self, first: CollisionObject, second: CollisionObject) -> float:
+        """The margin of a pair: its own where it has one, else the sum of both sides'.
+
+        Of several that fit, the one with the nearest names counts, and of equally near ones the largest
+        margin.
+        """
+        fitting = [(near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0]
+        if fitting:
+            return max(fitting)[1]
+        return self.of(first) + self.of(second)
+
+
+def _nearness(pair: PairMargin, first: CollisionObject, second: CollisionObject) -> int:
+    """How closely the names of a pair margin fit two owners; 0: they do not."""
+    straight = _fit(pair.first, first) * _fit(pair.second, second)
+    crossed = _fit(pair.first, second) * _fit(pair.second, first)
+    return max(straight, crossed)
+
+
+def _fit(name: str, owner: CollisionObject) -> int:
+    if name == owner.name:
+        return 3
+    if name == owner.unit:
+        return 2
+    return 1 if name == EVERYTHING else 0

@@ -1,0 +1,213 @@
+"""Compiled kernels of covers: choosing balls, and proving that they hold every simplex."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...system.compiled import compiled
+
+Array = NDArray[np.float64]
+
+DEEPEST = 200  # simplices that may wait to be cut at once: one for each time that the first was cut
+
+
+@compiled
+def depth_inside(planes: Array, x: float, y: float, z: float) -> float:
+    """How deep a point lies inside the planes (m, 4) [m]; negative outside."""
+    least = math.inf
+    for k in range(planes.shape[0]):
+        room = planes[k, 3] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2] * z
+        least = min(least, room)
+    return least
+
+
+@compiled
+def depths(planes: Array, points: Array) -> Array:
+    """Depth (n,) of points (n, 3)."""
+    found = np.empty(points.shape[0])
+    for i in range(points.shape[0]):
+        found[i] = depth_inside(planes, points[i, 0], points[i, 1], points[i, 2])
+    return found
+
+
+@compiled
+def gain(ball: Array, slack: float, points: Array, count: int) -> int:
+    """How many of the first `count` points (3, n) lie within a ball (4,) less a slack [m]."""
+    reach = max(ball[3] - slack, 0.0)
+    square, found = reach * reach, 0
+    x, y, z = ball[0], ball[1], ball[2]
+    for i in range(count):
+        dx, dy, dz = points[0, i] - x, points[1, i] - y, points[2, i] - z
+        found += dx * dx + dy * dy + dz * dz <= square
+    return found
+
+
+@compiled
+def choose(balls: Array, slack: float, points: Array) -> Array:
+    """Indices, as float, of balls among (n, 4) that together hold all points (m, 3) that any holds: greedily, always
+    the one that holds most of what is left.
+
+    What a ball would gain never grows, so that the one with the largest last known gain is looked at first (Minoux,
+    1978). Points that are held are dropped.
+    """
+    n, left = balls.shape[0], points.shape[0]
+    rest = np.ascontiguousarray(points.T.copy())
+    gains = np.empty(n)
+    for b in range(n):
+        gains[b] = gain(balls[b], slack, rest, left)
+    fresh = np.zeros(n)
+    chosen = np.empty(n)
+    count = 0
+    while True:
+        best = int(np.argmax(gains))
+        if gains[best] <= 0.0:
+            return chosen[:count]
+        if fresh[best] != count:
+            gains[best] = gain(balls[best], slack, rest, left)
+            fresh[best] = count
+            continue
+        chosen[count] = best
+        count += 1
+        gains[best] = 0.0
+        ball, reach = balls[best], max(balls[best, 3] - slack, 0.0)
+        kept = 0
+        for i in range(left):
+            dx, dy, dz = rest[0, i] - ball[0], rest[1, i] - ball[1], rest[2, i] - ball[2]
+            if dx * dx + dy * dy + dz * dz > reach * reach:
+                for k in range(3):
+                    rest[k, kept] = rest[k, i]
+                kept += 1
+        left = kept
+
+
+@compiled
+def holds(ball: Array, simplex: Array, slack: float) -> bool:
+    """Whether a ball (4,) holds all corners (4, 3) of a simplex, and with them all of it, to spare by a slack [m]."""
+    reach = ball[3] - slack
+    if reach <= 0.0:
+        return False
+    for k in range(4):
+        dx, dy, dz = simplex[k, 0] - ball[0], simplex[k, 1] - ball[1], simplex[k, 2] - ball[2]
+        if dx * dx + dy * dy + dz * dz > reach * reach:
+            return False
+    return True
+
+
+@compiled
+def halve(simplex: Array, other: Array) -> None:
+    """Cut a simplex (4, 3) at the middle of its longest edge: one half in its place, the other in `other`."""
+    longest, a, b = -1.0, 0, 1
+    for i in range(3):
+        for j in range(i + 1, 4):
+            square = 0.0
+            for k in range(3):
+                square += (simplex[i, k] - simplex[j, k]) ** 2
+            if square > longest:
+                longest, a, b = square, i, j
+    other[:, :] = simplex
+    for k in range(3):
+        middle = 0.5 * (simplex[a, k] + simplex[b, k])
+        other[a, k] = middle
+        simplex[b, k] = middle
+
+
+@compiled
+def may_meet(ball: Array, simplex: Array) -> bool:
+    """Whether a ball (4,) may meet a simplex (4, 3): whether it meets a sphere around its corners."""
+    square = reach = 0.0
+    for k in range(3):
+        square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - ball[k]) ** 2
+    for i in range(4):
+        away = 0.0
+        for k in range(3):
+            middle = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+            away += (simplex[i, k] - middle) ** 2
+        reach = max(reach, away)
+    most = (ball[3] + math.sqrt(reach)) * (1.0 + 1e-9)
+    return bool(square <= most * most)
+
+
+@compiled
+def longest_edge(simplex: Array) -> float:
+    """Of a simplex (4, 3)."""
+    longest = 0.0
+    for i in range(3):
+        for j in range(i + 1, 4):
+            square = 0.0
+            for k in range(3):
+                square += (simplex[i, k] - simplex[j, k]) ** 2
+            longest = max(longest, square)
+    return math.sqrt(longest)
+
+
+@compiled
+def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
+    """The ball (4,) around the middle of a simplex (4, 3) that leaves the planes (m, 4) by a protrusion [m]; without
+    planes, that of a surface."""
+    ball = np.empty(4)
+    for k in range(3):
+        ball[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+    depth = depth_inside(planes, ball[0], ball[1], ball[2]) if planes.shape[0] > 0 else 0.0
+    ball[3] = max(depth, 0.0) + protrusion
+    return ball
+
+
+@compiled
+def completed(
+    simplices: Array, planes: Array, balls: Array, count: int, sizes: tuple[float, float, float], facts: Array
+) -> int:
+    """How many balls hold all simplices (k, 4, 3): the first `count` rows of `balls` (n, 4), and one more for each part
+    that none of them is found to hold; -1 where that takes more than n. With n = count it is a proof that they do.
+
+    Parts are cut in halves until one ball holds each, or their longest edge is below the smallest. Both halves are
+    checked against nothing but the balls that may meet the whole. sizes: of the smallest part, slack, protrusion [m].
+    facts: (1,); the number of parts that were checked is added.
+    """
+    smallest, slack, protrusion = sizes
+    stack = np.empty((DEEPEST, 4, 3))
+    lists = np.empty((DEEPEST, balls.shape[0]), dtype=np.int32)  # of balls that may meet each part
+    listed = np.zeros(DEEPEST, dtype=np.int64)
+    last = 0
+    for s in range(simplices.shape[0]):
+        stack[0] = simplices[s]
+        for b in range(count):
+            lists[0, b] = b
+        listed[0] = count
+        waiting = 1
+        while waiting > 0:
+            top = waiting - 1
+            part = stack[top]
+            facts[0] += 1.0
+            found = last < count and holds(balls[last], part, slack)
+            for place in range(listed[top]):
+                if found:
+                    break
+                if holds(balls[lists[top, place]], part, slack):
+                    found, last = True, lists[top, place]
+            if found:
+                waiting -= 1
+            elif longest_edge(part) < smallest or waiting == DEEPEST:
+                if count == balls.shape[0]:
+                    return -1
+                balls[count] = around_middle(part, planes, protrusion)
+                if not holds(balls[count], part, slack):
+                    return -1
+                for other in range(waiting):
+                    lists[other, listed[other]] = count
+                    listed[other] += 1
+                last = count
+                count += 1
+            else:
+                kept = 0
+                for place in range(listed[top]):
+                    if may_meet(balls[lists[top, place]], part):
+                        lists[top, kept] = lists[top, place]
+                        kept += 1
+                lists[waiting, :kept] = lists[top, :kept]
+                listed[top] = listed[waiting] = kept
+                halve(part, stack[waiting])
+                waiting += 1
+    return count

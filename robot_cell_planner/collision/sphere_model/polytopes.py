@@ -1,0 +1,96 @@
+"""Convex polytopes around solids, cut into simplices whose union holds the solid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.geometry import Box, Cone, Cylinder
+from ..geometry.collision_geometry import ConvexGeometry, Solid, Surface
+
+Floats = NDArray[np.float64]
+SIDES = 24  # of the prism around a cylinder and the pyramid around a cone
+FLAT = 1e-12  # [m2] twice the area of a triangle that has none
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """What is covered in place of a solid, which lies within it.
+
+    simplices: (k, 4, 3) corners [m] of tetrahedra whose union is the polytope; for a surface its triangles, their
+    last corner twice. planes: (m, 4) of outward unit normals and offsets, n . x <= offset inside; none for a surface.
+    corners: (v, 3).
+    """
+
+    simplices: Floats
+    planes: Floats
+    corners: Floats
+
+    @property
+    def is_surface(self) -> bool:
+        return not len(self.planes)
+
+
+def polytope_around(solid: Solid) -> Polytope:
+    """The polytope that is covered for a box, cylinder, cone, convex solid or surface.
+
+    Round ones lie within a prism or pyramid of 24 sides, which sticks out by 0.9 % of the radius at most.
+    """
+    if isinstance(solid, Surface):
+        corners = solid.mesh.vertices[solid.mesh.faces]
+        simplices = np.concatenate((corners, corners[:, 2:]), axis=1)
+        return Polytope(np.ascontiguousarray(simplices), np.empty((0, 4)), solid.mesh.vertices)
+    if isinstance(solid, ConvexGeometry):
+        return _fan(solid.mesh.vertices, solid.mesh.faces)
+    if isinstance(solid, Box):
+        half = 0.5 * np.array(solid.size)
+        signs = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        return _hull_of(signs * half)
+    if isinstance(solid, Cylinder):
+        ends = (_ring(solid.radius, -0.5 * solid.length), _ring(solid.radius, 0.5 * solid.length))
+        return _hull_of(np.concatenate(ends))
+    if isinstance(solid, Cone):
+        return _hull_of(np.concatenate((_ring(solid.radius, -0.5 * solid.length), [[0.0, 0.0, 0.5 * solid.length]])))
+    raise TypeError(f"{type(solid).__name__} has no polytope of its own")
+
+
+def _ring(radius: float, height: float) -> Floats:
+    """Corners (SIDES, 3) of the polygon around a circle."""
+    angles = 2.0 * math.pi * np.arange(SIDES) / SIDES
+    reach = radius / math.cos(math.pi / SIDES)
+    return np.column_stack((reach * np.cos(angles), reach * np.sin(angles), np.full(SIDES, height)))
+
+
+def _hull_of(points: Floats) -> Polytope:
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    return _fan(points, hull.simplices.astype(np.int32))
+
+
+def _fan(vertices: Floats, faces: NDArray[np.int32]) -> Polytope:
+    """The tetrahedra between the middle of a convex mesh and its faces, whichever way round those are written."""
+    middle = vertices.mean(axis=0)
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(normals, axis=1)
+    # A face without area still has a tetrahedron, as flat as itself; its plane is that of others.
+    simplices = np.concatenate((corners, np.broadcast_to(middle, (len(corners), 1, 3))), axis=1)
+    solid = sizes > FLAT
+    normals = normals[solid] / sizes[solid, None]
+    offsets = np.einsum("ij,ij->i", normals, corners[solid, 0])
+    inwards = offsets < normals @ middle
+    normals[inwards] *= -1.0
+    # The plane lies beyond every vertex, whatever rounding did to the normal.
+    offsets = (vertices @ normals.T).max(axis=0)
+    planes = np.column_stack((normals, offsets))
+    return Polytope(np.ascontiguousarray(simplices), _distinct(planes), np.ascontiguousarray(vertices))
+
+
+def _distinct(planes: Floats) -> Floats:
+    """The planes without those that are the same to nine digits."""
+    _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
+    return np.ascontiguousarray(planes[np.sort(first)])

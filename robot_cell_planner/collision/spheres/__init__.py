@@ -1,1 +1,0 @@
-"""Covering spheres: balls that together hold a solid, with a proof of it."""

@@ -1,0 +1,71 @@
+"""Which files say something else by now than when a cell was read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import RobotCellError
+from ...model.bodies import RigidBody, Tool
+from ...model.cell import RobotCell
+from ...model.geometry import Mesh
+from ...model.mechanism import Link
+from ...model.robot import Robot
+from ...model.sources import ModelSources
+from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve
+from ..mesh.loading import content_digest
+from ..robot_description.loading import sources_roots
+
+STAGE = "look for changed files"
+
+
+def changed_files(cell: RobotCell, roots: ResourceRoots = NO_ROOTS) -> tuple[str, ...]:
+    """Paths and URIs, sorted, of meshes that have changed or gone, and of descriptions that have changed.
+
+    The cell keeps what it was read from: a changed description has no effect on it; a changed mesh cannot be loaded
+    any more where that was not done yet. What xacro files would become by now is not looked at.
+    """
+    found = {mesh.path for mesh in _meshes(cell) if not _is_same_mesh(mesh, roots)}
+    for thing in _described(cell):
+        found.update(_changed_descriptions(thing.sources, roots))
+    return tuple(sorted(found))
+
+
+def _described(cell: RobotCell) -> list[Robot | Tool]:
+    return [*cell.robots.values(), *cell.tools.values()]
+
+
+def _meshes(cell: RobotCell) -> Iterator[Mesh]:
+    owners: list[Link | RigidBody] = [link for t in _described(cell) for link in t.mechanism.links.values()]
+    for owner in (*owners, *cell.bodies.values()):
+        for shape in (*owner.visuals, *owner.collisions):
+            if isinstance(shape.geometry, Mesh):
+                yield shape.geometry
+
+
+def _is_same_mesh(mesh: Mesh, roots: ResourceRoots) -> bool:
+    try:
+        return content_digest(Path(mesh.path), roots.mesh_bytes) == mesh.digest
+    except RobotCellError:
+        return False
+
+
+def _changed_descriptions(sources: ModelSources, roots: ResourceRoots) -> Iterator[str]:
+    if not sources.urdf_uri:
+        return
+    roots = sources_roots(sources, roots)
+    pairs = (
+        (sources.urdf_uri, sources.urdf),
+        (sources.srdf_uri, sources.srdf),
+        (sources.limits_uri, sources.limits),
+    )
+    for uri, text in pairs:
+        if uri and not uri.endswith(".xacro") and _is_another_text(uri, text, sources.folder, roots):
+            yield uri
+
+
+def _is_another_text(uri: str, text: str, folder: str, roots: ResourceRoots) -> bool:
+    try:
+        return read_text(resolve(uri, folder, roots), STAGE, roots.text_bytes) != text
+    except RobotCellError:
+        return False  # the text was given, and its file is somewhere else

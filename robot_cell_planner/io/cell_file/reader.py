@@ -1,0 +1,251 @@
+"""Reads cell files: a whole cell and its state in one YAML or JSON text, format "robot_cell/1"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from frozendict import frozendict
+
+from ...errors import RobotCellError
+from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool, rigid_tool
+from ...model.cell import RobotCell
+from ...model.geometry import MeshUse
+from ...model.placement import Placements, placements
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ...model.sources import ModelSources
+from ...model.state import BodyState, RobotCellState, ToolState
+from ...model.value import WORLD
+from ..common.resources import NO_ROOTS, ResourceRoots
+from ..common.sections import ConfigurationFile, Section
+from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
+from .shape_sections import read_collisions, read_inertial, read_pose, read_shapes
+from .writer import FORMAT
+
+STAGE = "read cell"
+CELL_KEYS = ("format", "name", "native_scale", "robots", "tools", "bodies", "frames", "collision", "state")
+MODEL_KEYS = (
+    "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
+)  # fmt: skip
+ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose")
+SHAPE_KEYS = ("collisions", "visuals", "inertial", "mass", "density")
+PLACE_KEYS = ("pose", "attached_to", "relative_to")
+STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
+BODY_KEYS = (*SHAPE_KEYS, *STATE_KEYS)
+TOOL_KEYS = (*MODEL_KEYS, *SHAPE_KEYS, *STATE_KEYS, "tcp", "tcp_link", "configuration")
+T = TypeVar("T", ToolState, BodyState, NamedFrame)
+
+
+def read_cell(
+    text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell"
+) -> tuple[RobotCell, RobotCellState]:
+    """The cell and state in a text; folder: where relative URIs start; source: what messages call the text.
+
+    What the text names must lie in installed packages or below the roots.
+
+    Raises:
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: it, or a file that it names, is missing
+            or malformed.
+        DuplicateNameError, UnknownNameError, StateError, FrameCycleError: its parts do not fit together.
+    """
+    file = ConfigurationFile(text, source, STAGE)
+    try:
+        return _Reader(file, folder, roots).cell()
+    except RobotCellError as error:
+        if source in error.message:
+            raise
+        raise type(error)(
+            f"{source}: {error.message}", stage=error.stage, subjects=error.subjects, values=error.values
+        ) from error
+
+
+class _Reader:
+    def __init__(self, file: ConfigurationFile, folder: str, roots: ResourceRoots) -> None:
+        self.file = file
+        self.folder = folder
+        self.roots = roots
+        # Poses written relative to another frame than the one that carries the thing.
+        self.relative: dict[str, str] = {}
+
+    def cell(self) -> tuple[RobotCell, RobotCellState]:
+        root = self.file.root
+        root.allow(*CELL_KEYS)
+        found = root.text("format")
+        if found != FORMAT:
+            raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+        self.file.native_scale = root.number("native_scale", 1.0)
+        if not self.file.native_scale > 0.0:
+            raise root.error(f"is {self.file.native_scale:g}, expected a number above 0", "native_scale")
+        robots, base_poses = self._robots(root)
+        tools, tool_states = self._tools(root)
+        bodies, body_states = self._bodies(root)
+        cell = RobotCell(
+            name=root.text("name", "cell"),
+            robots=frozendict(robots),
+            tools=frozendict(tools),
+            bodies=frozendict(bodies),
+            frames=frozendict({section.name: self._frame(section) for section in root.sections("frames")}),
+            collision=_collision(root.section("collision")),
+        )
+        state = RobotCellState(
+            base_poses=frozendict(base_poses),
+            configuration=_configuration(root.section("state"), cell),
+            tools=frozendict(tool_states),
+            bodies=frozendict(body_states),
+        )
+        root.finish()
+        cell, state = self._without_relative_poses(cell, state)
+        cell.check_state(state)
+        return cell, state
+
+    def _robots(self, root: Section) -> tuple[dict[str, Robot], dict[str, Pose]]:
+        robots: dict[str, Robot] = {}
+        base_poses: dict[str, Pose] = {}
+        for section in root.sections("robots"):
+            section.allow(*ROBOT_KEYS)
+            sources, roots = self._sources(section, ("urdf", "srdf", "limits"))
+            prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
+            base_poses[section.name] = read_pose(section, "base_pose")
+            section.finish()
+            robots[section.name] = robot_from_sources(section.name, sources, prefix, roots, meshes)
+        return robots, base_poses
+
+    def _sources(self, section: Section, parts: tuple[str, ...]) -> tuple[ModelSources, ResourceRoots]:
+        """The texts of a model, from the files that the section names or as they stand in it."""
+        texts = {part: section.text(f"{part}_text", "") for part in parts}
+        if texts["urdf"]:
+            folder = section.text("folder", "")
+            absolute = str(Path(self.folder, folder).absolute()) if folder else ""
+            return ModelSources(texts["urdf"], texts.get("srdf", ""), texts["limits"], absolute), self.roots
+        arguments = section.section("xacro_arguments")
+        sources = read_sources(
+            section.text("urdf"),
+            section.text("srdf", "") if "srdf" in parts else "",
+            section.text("limits", ""),
+            {name: arguments.argument(name) for name in arguments.values},
+            self.folder,
+            self.roots,
+        )
+        return sources, sources_roots(sources, self.roots)
+
+    def _tools(self, root: Section) -> tuple[dict[str, Tool], dict[str, ToolState]]:
+        tools: dict[str, Tool] = {}
+        states: dict[str, ToolState] = {}
+        for section in root.sections("tools"):
+            section.allow(*TOOL_KEYS)
+            tool = tools[section.name] = self._tool(section)
+            configuration = {**tool.mechanism.neutral(), **section.number_table("configuration")}
+            state = ToolState(configuration=frozendict(configuration))
+            states[section.name] = self._state(section, state)
+            section.finish()
+        return tools, states
+
+    def _tool(self, section: Section) -> Tool:
+        tcp = read_pose(section, "tcp")
+        if section.has("urdf") or section.has("urdf_text"):
+            sources, roots = self._sources(section, ("urdf", "limits"))
+            meshes = section.choice("meshes", MeshUse, MeshUse.HULL)
+            return tool_from_sources(section.name, sources, tcp, section.text("tcp_link", ""), roots, meshes)
+        collisions = read_collisions(section, self.folder, self.roots)
+        visuals = read_shapes(section, "visuals", self.folder, self.roots)
+        inertial = read_inertial(section, collisions or visuals)
+        try:
+            return rigid_tool(section.name, collisions, visuals, inertial, tcp)
+        except ValueError as error:
+            raise section.error(str(error)) from error
+
+    def _bodies(self, root: Section) -> tuple[dict[str, RigidBody], dict[str, BodyState]]:
+        bodies: dict[str, RigidBody] = {}
+        states: dict[str, BodyState] = {}
+        for section in root.sections("bodies"):
+            section.allow(*BODY_KEYS)
+            collisions = read_collisions(section, self.folder, self.roots)
+            visuals = read_shapes(section, "visuals", self.folder, self.roots)
+            inertial = read_inertial(section, collisions or visuals)
+            try:
+                bodies[section.name] = RigidBody(section.name, collisions, visuals, inertial)
+            except ValueError as error:
+                raise section.error(str(error)) from error
+            states[section.name] = self._state(section, BodyState())
+            section.finish()
+        return bodies, states
+
+    def _state(self, section: Section, state: T) -> T:
+        """The state with what the section says about where the thing is."""
+        try:
+            result = msgspec.structs.replace(
+                state,
+                pose=read_pose(section),
+                attached_to=section.text("attached_to", ""),
+                touch_links=section.texts("touch_links"),
+                touch_bodies=section.texts("touch_bodies"),
+                hidden=section.flag("hidden"),
+            )
+        except ValueError as error:
+            raise section.error(str(error)) from error
+        if section.has("relative_to"):
+            self.relative[section.name] = section.text("relative_to")
+        return result
+
+    def _frame(self, section: Section) -> NamedFrame:
+        section.allow(*PLACE_KEYS)
+        try:
+            frame = NamedFrame(section.name, section.text("attached_to", WORLD), read_pose(section))
+        except ValueError as error:
+            raise section.error(str(error)) from error
+        if section.has("relative_to"):
+            self.relative[section.name] = section.text("relative_to")
+        section.finish()
+        return frame
+
+    def _without_relative_poses(self, cell: RobotCell, state: RobotCellState) -> tuple[RobotCell, RobotCellState]:
+        """Each pose in the frame that carries the thing, instead of the one that it was written relative to."""
+        carried = placements(cell, state)
+        as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in carried.items()}
+        resolved = Placements(as_written)
+
+        def settled(name: str, thing: T) -> T:
+            parent = carried[name][0]
+            if self.relative.get(name, parent) == parent:
+                return thing
+            return msgspec.structs.replace(thing, pose=resolved.between(parent, name))
+
+        return (
+            msgspec.structs.replace(cell, frames=frozendict({k: settled(k, v) for k, v in cell.frames.items()})),
+            msgspec.structs.replace(
+                state,
+                tools=frozendict({k: settled(k, v) for k, v in state.tools.items()}),
+                bodies=frozendict({k: settled(k, v) for k, v in state.bodies.items()}),
+            ),
+        )
+
+
+def _collision(section: Section) -> CollisionSettings:
+    section.allow("ignore_groups", "margins", "pair_margins")
+    groups = section.section("ignore_groups")
+    ignore = {name: groups.texts(name) for name in groups.values}
+    metres = section.file.native_scale
+    margins = {name: margin * metres for name, margin in section.number_table("margins").items()}
+    pairs = []
+    for pair in section.listed_sections("pair_margins"):
+        pairs.append(PairMargin(pair.text("first"), pair.text("second"), pair.length("margin")))
+        pair.finish()
+    section.finish()
+    try:
+        return CollisionSettings(frozendict(ignore), frozendict(margins), tuple(pairs))
+    except ValueError as error:
+        raise section.error(str(error)) from error
+
+
+def _configuration(section: Section, cell: RobotCell) -> frozendict[str, float]:
+    """Neutral values, then those of the named states, then those given one by one."""
+    section.allow("named", "configuration")
+    values = dict(cell.default_state().configuration)
+    named = section.section("named")
+    for group in named.values:
+        values.update(cell.robot_of_group(group).named_state(group, named.text(group)))
+    values.update(section.number_table("configuration"))
+    section.finish()
+    return frozendict(values)

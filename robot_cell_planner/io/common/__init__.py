@@ -1,0 +1,1 @@
+"""What all readers share: resource roots, YAML and XML from outside, exact serialisation."""

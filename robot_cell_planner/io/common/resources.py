@@ -1,0 +1,319 @@
+"""Where files may come from: URIs of packages, files and relative paths, only below allowed folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+from frozendict import frozendict
+
+from ...errors import FileError, LimitExceededError, ResourceError
+from ...model.arguments import check_fields
+from ...system.private_files import FILE_MODE
+
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}")
+PACKAGE_XML_NAME = re.compile(rb"<name>\s*([A-Za-z0-9_.\-]+)\s*</name>")
+MAX_TEXT_BYTES = 32 * 1024 * 1024
+MAX_MESH_BYTES = 256 * 1024 * 1024
+MAX_URI_LENGTH = 4096
+XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_\-]{1,40})[\"']")
+XML_ENCODINGS = frozenset(("iso-8859-1", "iso-8859-15", "windows-1252", "latin1"))
+
+
+class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Folders that files may be read from, besides the installed packages.
+
+    packages: share folders by package name; they come before installed packages. folders: files below them may be
+    read, and their subfolders are found as packages and models. text_bytes, mesh_bytes: sizes of the largest
+    description and the largest mesh file that are read from them.
+    """
+
+    packages: frozendict[str, str] = frozendict()
+    folders: tuple[str, ...] = ()
+    text_bytes: int = MAX_TEXT_BYTES
+    mesh_bytes: int = MAX_MESH_BYTES
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def with_folder(self, folder: str | Path) -> ResourceRoots:
+        """The roots and one more folder, at the end."""
+        text = str(folder)
+        return self if text in self.folders else msgspec.structs.replace(self, folders=(*self.folders, text))
+
+
+NO_ROOTS = ResourceRoots()
+
+
+def resolve(uri: str, folder: str | Path = "", roots: ResourceRoots = NO_ROOTS) -> Path:
+    """The file that a URI leads to, as a real absolute path.
+
+    package://name/path and model://name/path start in the folder of a package or model, file:///path at the root of
+    the file system, anything else in `folder`. A package is looked for in the roots, in AMENT_PREFIX_PATH, among
+    installed Python packages (share/<name> of a cmeel prefix), and around `folder`. Installed packages may hold
+    symbolic links to anywhere, as `colcon build --symlink-install` makes them; elsewhere the real path counts.
+
+    Raises:
+        ResourceError: a scheme or package that is not known, a file that is not there, or one outside of all roots.
+    """
+    if not uri or len(uri) > MAX_URI_LENGTH or "\0" in uri:
+        raise ResourceError(f"the URI {uri[:60]!r} is empty, too long or has a zero byte", subjects=(uri[:200],))
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        if not folder and not os.path.isabs(uri):
+            raise ResourceError(f"{uri!r} is relative, and nothing says to which folder", subjects=(uri,))
+        return _inside_roots(Path(folder, uri), uri, roots)
+    if scheme == "file":
+        return _inside_roots(Path("/", unquote(rest)), uri, roots)
+    if scheme in ("package", "model"):
+        return _in_package(unquote(rest).lstrip("/"), uri, Path(folder) if folder else None, roots)
+    raise ResourceError(f"{uri!r} has scheme {scheme!r}, expected package, model, file or a path", subjects=(uri,))
+
+
+def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) -> Path:
+    name, _, inner = rest.partition("/")
+    share, installed = package_share(name, folder, roots)
+    path = Path(os.path.normpath(share / inner.lstrip("/")))
+    if not path.is_relative_to(share):
+        raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
+    if not installed:
+        return _inside_roots(path, uri, roots)
+    if not os.path.exists(path):
+        raise ResourceError(f"{uri!r} leads to {path}, which does not exist", subjects=(uri,))
+    return path.resolve()
+
+
+def package_share(name: str, folder: Path | None = None, roots: ResourceRoots = NO_ROOTS) -> tuple[Path, bool]:
+    """Share folder of a package, and whether it is an installed one.
+
+    Raises:
+        ResourceError: no such package.
+    """
+    if not PACKAGE_NAME.fullmatch(name):
+        raise ResourceError(f"{name[:60]!r} is not a package name", subjects=(name[:200],))
+    if name in roots.packages:
+        return Path(os.path.abspath(roots.packages[name])), False
+    for root in roots.folders:
+        if found := _package_at(Path(os.path.abspath(root)), name):
+            return found, False
+    if installed := _installed_share(name, os.environ.get("AMENT_PREFIX_PATH", ""), tuple(sys.path)):
+        return installed, True
+    for ancestor in _ancestors(folder):
+        if found := _package_at(ancestor, name):
+            return found, False
+    raise ResourceError(
+        f"package {name!r} was not found in the extra roots, in AMENT_PREFIX_PATH, among installed Python packages, "
+        f"or around {folder or 'the description'}",
+        subjects=(name,),
+    )
+
+
+def _package_at(folder: Path, name: str) -> Path | None:
+    """The package of that name that `folder` is, or directly holds."""
+    if _package_xml_name(folder) == name or folder.name == name:
+        return folder
+    inner = folder / name
+    return inner if os.path.isdir(inner) else None
+
+
+def _package_xml_name(folder: Path) -> str:
+    try:
+        with open(folder / "package.xml", "rb") as file:
+            match = PACKAGE_XML_NAME.search(file.read(65_536))
+    except OSError:
+        return ""
+    return match.group(1).decode() if match else ""
+
+
+@lru_cache(maxsize=1024)
+def _installed_share(name: str, prefixes: str, python_path: tuple[str, ...]) -> Path | None:
+    for prefix in filter(None, prefixes.split(os.pathsep)):
+        if Path(prefix, "share", "ament_index", "resource_index", "packages", name).is_file():
+            return Path(os.path.abspath(prefix), "share", name)
+    for entry in python_path:
+        share = Path(os.path.abspath(entry), "cmeel.prefix", "share", name)
+        if share.is_dir():
+            return share
+    return None
+
+
+def _ancestors(folder: Path | None) -> tuple[Path, ...]:
+    if folder is None:
+        return ()
+    absolute = Path(os.path.abspath(folder))
+    return (absolute, *absolute.parents[:-1])
+
+
+def enclosing_folder(path: str | Path) -> Path:
+    """The widest folder that a file given by the user opens to what it names: the package that holds it (the nearest
+    folder upwards with a package.xml), or else its own folder."""
+    folder = Path(os.path.abspath(path)).parent
+    return next((ancestor for ancestor in _ancestors(folder) if (ancestor / "package.xml").is_file()), folder)
+
+
+def roots_for(path: Path, roots: ResourceRoots) -> ResourceRoots:
+    """The roots for what a file names that has been resolved: an installed package, of which only a link lies in the
+    share folder, opens its own folder too."""
+    return roots if _allowed(path, roots) else roots.with_folder(enclosing_folder(path))
+
+
+def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
+    """The real path, if it lies below a root or an installed package.
+
+    Raises:
+        ResourceError: it does not, or does not exist.
+    """
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:  # ValueError: a zero byte, or half a character
+        # A path outside is refused alike whether or not it exists, so that nothing can be learnt of the file system.
+        if not _allowed(Path(os.path.normpath(path)), roots):
+            raise _outside(uri, roots) from error
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise ResourceError(f"{uri!r} leads to {os.path.normpath(path)}: {reason}", subjects=(uri,)) from error
+    if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path))):
+        raise _outside(uri, roots)
+    return real
+
+
+def resolve_below(uri: str, roots: ResourceRoots) -> Path:
+    """As `resolve`, for a URI that comes from outside: relative paths start in the first root that has them.
+
+    Raises:
+        ResourceError: as `resolve`.
+    """
+    if "://" in uri or os.path.isabs(uri):
+        return resolve(uri, "", roots)
+    candidates = [Path(folder, uri) for folder in roots.folders]
+    found = next((path for path in candidates if os.path.exists(path)), candidates[0] if candidates else Path("/", uri))
+    return resolve(str(found), "", roots)
+
+
+def resolve_new(uri: str, roots: ResourceRoots) -> Path:
+    """The real path of a file that is to be written, whose folder must exist below a root of `roots.folders`.
+
+    Raises:
+        ResourceError: another scheme than file, no such folder, or outside.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if separator and scheme != "file":
+        raise ResourceError(f"{uri!r} has scheme {scheme!r}, expected file or a path to write to", subjects=(uri,))
+    path = Path("/", unquote(rest)) if separator else Path(uri)
+    if not path.name or path.name in (".", ".."):
+        raise ResourceError(f"{uri!r} names no file", subjects=(uri,))
+    return resolve_below(str(path.parent), msgspec.structs.replace(roots, packages=frozendict())) / path.name
+
+
+def _outside(uri: str, roots: ResourceRoots) -> ResourceError:
+    listed = ", ".join([*roots.folders, *roots.packages.values()]) or "none"
+    return ResourceError(f"{uri!r} leads out of the allowed folders ({listed})", subjects=(uri,))
+
+
+def _allowed(path: Path, roots: ResourceRoots) -> bool:
+    return any(path.is_relative_to(root) for root in _real_roots(roots))
+
+
+@lru_cache(maxsize=64)
+def _real_roots(roots: ResourceRoots) -> tuple[Path, ...]:
+    return tuple(Path(folder).resolve() for folder in (*roots.folders, *roots.packages.values()))
+
+
+def _in_installed_share(path: Path) -> bool:
+    """Whether a path, without following links, lies in the share folder of an installed prefix."""
+    shares = [Path(prefix, "share") for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    shares += [Path(entry, "cmeel.prefix", "share") for entry in sys.path if entry]
+    return any(path.is_relative_to(os.path.abspath(share)) for share in shares)
+
+
+def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> bytes:
+    """Content of a regular file.
+
+    Raises:
+        FileError: it is missing, not readable or not a regular file.
+        LimitExceededError: it is larger than `limit` bytes.
+    """
+    try:
+        # Asked before it is opened, because opening a device can do something; and again of what was opened.
+        _require_regular(os.stat(path), path, stage)
+        with open(path, "rb", buffering=0, opener=_open_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            _require_regular(status, path, stage)
+            if status.st_size > limit:
+                raise _too_large(path, f"{status.st_size}", limit, stage)
+            pieces = [b""]
+            # The size that a file says, and then to its end: those of the kernel say 0, and others may grow.
+            while piece := file.read(min(status.st_size, limit) + 1):
+                pieces.append(piece)
+                if sum(map(len, pieces)) > limit:
+                    raise _too_large(path, f"more than {limit}", limit, stage)
+            return b"".join(pieces)
+    except (OSError, ValueError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+
+
+def _require_regular(status: os.stat_result, path: str | Path, stage: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),))
+
+
+def _too_large(path: str | Path, size: str, limit: int, stage: str) -> LimitExceededError:
+    return LimitExceededError(f"{path} has {size} bytes, expected at most {limit}", stage=stage, subjects=(str(path),))
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Opens; a named pipe without a writer answers at once instead of waiting for one."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
+    """Content of a UTF-8 file, or of an XML file that declares one of the encodings of `XML_ENCODINGS`.
+
+    Raises:
+        FileError: it is missing, not readable, or not text of that encoding.
+        LimitExceededError: it is larger than `limit` bytes.
+    """
+    data = read_bytes(path, stage, limit)
+    declared = XML_DECLARATION.match(data)
+    encoding = declared.group(1).decode().lower() if declared else "utf-8"
+    try:
+        return data.decode(encoding if encoding in XML_ENCODINGS else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        text = f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8 text"
+        raise FileError(text, stage=stage, subjects=(str(path),)) from error
+
+
+def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = FILE_MODE) -> None:
+    """Writes a whole file or nothing; who reads meanwhile sees the old or the new one. An existing file keeps its mode.
+
+    Raises:
+        FileError: it exists and is not to be overwritten, or cannot be written.
+    """
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, stat.S_IMODE(path.stat().st_mode) if path.exists() else mode)
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+    except FileExistsError as error:
+        raise FileError(f"{path} exists, and is not to be overwritten", stage=stage, subjects=(str(path),)) from error
+    except (OSError, UnicodeEncodeError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)

@@ -1,0 +1,105 @@
+"""Convex decomposition of meshes, by V-HACD (Mamou and Ghorbel, 2009), kept on disk by content.
+
+The pieces follow the surface to a few hundredths of the size of the mesh: they can stick out of it or fall
+short by that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import GeometryError
+from ...model.geometry import Mesh, Triangles
+from .cache import read_cached, write_cached
+from .loading import MeshData, load_mesh
+
+STAGE = "convex decomposition"
+MAX_FACES = 200_000
+TIMEOUT = 600.0  # [s]
+WORKER = "robot_cell_planner.io.mesh.decomposition_worker"
+
+Vertices = NDArray[np.float64]
+Faces = NDArray[np.int32]
+
+
+@lru_cache(maxsize=128)
+def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
+    """Convex meshes that together stand for a mesh.
+
+    Raises:
+        GeometryError: the mesh has too many faces, or V-HACD fails or takes too long.
+    """
+    data = load_mesh(mesh)
+    if len(data.faces) > MAX_FACES:
+        text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} to be decomposed"
+        raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
+    digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
+    cached = read_cached(digest, "pieces")
+    if cached is None:
+        cached = _decompose(data, _name(mesh))
+        write_cached(digest, "pieces", *cached)
+    return _split(*cached)
+
+
+def _name(mesh: Mesh | Triangles) -> str:
+    return mesh.uri if isinstance(mesh, Mesh) else "a mesh of triangles"
+
+
+def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:
+    """Vertices and faces of all pieces, one after the other. V-HACD runs in a process of its own: it prints,
+    and a crash in it must not take the caller along."""
+    with tempfile.TemporaryDirectory(prefix="decomposition-") as folder:
+        source, target = Path(folder, "in.obj"), Path(folder, "out.obj")
+        source.write_text(obj_text(data.vertices, data.faces))
+        command = [sys.executable, "-m", WORKER, str(source), str(target), str(Path(folder, "log.txt"))]
+        try:
+            result = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+        except subprocess.TimeoutExpired as error:
+            text = f"{name}: V-HACD did not end within {TIMEOUT:g} s"
+            raise GeometryError(text, stage=STAGE, subjects=(name,)) from error
+        if result.returncode != 0 or not target.exists():
+            last = result.stderr.decode(errors="replace").strip()[-200:]
+            text = f"{name}: V-HACD failed with status {result.returncode}: {last}"
+            raise GeometryError(text, stage=STAGE, subjects=(name,))
+        return _read_obj(target.read_text(), name)
+
+
+def obj_text(vertices: Vertices, faces: Faces) -> str:
+    """A mesh in the Wavefront OBJ format, its numbers exact to the last bit."""
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
+    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces.tolist()]
+    return "\n".join([*lines, ""])
+
+
+def _read_obj(text: str, name: str) -> tuple[Vertices, Faces]:
+    vertices: list[list[float]] = []
+    faces: list[list[int]] = []
+    for line in text.splitlines():
+        parts = line.split()
+        if parts[:1] == ["v"]:
+            vertices.append([float(value) for value in parts[1:4]])
+        elif parts[:1] == ["f"]:
+            faces.append([int(value.split("/")[0]) - 1 for value in parts[1:4]])
+    if not faces:
+        raise GeometryError(f"{name}: V-HACD found no solid part", stage=STAGE, subjects=(name,))
+    return np.array(vertices, dtype=np.float64), np.array(faces, dtype=np.int32)
+
+
+def _split(vertices: Vertices, faces: Faces) -> tuple[MeshData, ...]:
+    """The pieces: each has its own run of faces, and vertices after those of the piece before."""
+    highest = np.maximum.accumulate(faces.max(axis=1))
+    starts = [0, *(np.flatnonzero(faces.min(axis=1)[1:] > highest[:-1]) + 1).tolist(), len(faces)]
+    pieces: list[MeshData] = []
+    for start, end in pairwise(starts):
+        used, local = np.unique(faces[start:end], return_inverse=True)
+        pieces.append(MeshData(vertices[used], local.reshape(-1, 3).astype(np.int32)))
+    return tuple(pieces)

@@ -1,0 +1,132 @@
+"""Mesh files parsed: STL, OBJ, DAE, GLB, PLY. trimesh does the reading; nothing but the file itself is opened.
+
+`mesh_process` runs this in a confined process; in the caller's own only binary STL is read.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from ...errors import GeometryError
+from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
+
+STAGE = "read mesh"
+MAX_QUICK_STL = 500_000  # triangles of a binary STL file that is read without a process of its own
+STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+# File endings by the format that trimesh knows.
+FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "ply"}
+# What of a COLLADA file says where triangles are. Materials, lights, cameras and animations are left out before it is
+# parsed, because a fault in one of them would cost the geometry that it belongs to.
+COLLADA_PARTS = frozenset(("asset", "library_geometries", "library_nodes", "library_visual_scenes", "scene"))
+COLLADA_LOOKS = frozenset(("bind_material", "instance_camera", "instance_light", "extra"))
+
+Vertices = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[np.int32]]:
+    """Vertices (n, 3) in units of the file, and faces (m, 3), of a mesh file's content.
+
+    kind: one of the values of FORMATS. Nodes of a scene (DAE, GLB) are placed and joined, identical vertices merged,
+    faces without area left out. A DAE file's unit counts and its up axis does not, as in RViz and Gazebo. Text that is
+    not UTF-8 counts as ISO 8859-1.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite or too large.
+    """
+    import trimesh  # takes seconds, and is needed for files that are not in the cache only
+
+    try:
+        check_header(content, kind)
+        unit = 1.0
+        # Without a resolver no other file is read: no materials, textures or buffers.
+        if kind == "dae":
+            content, unit = _bare_collada(content)
+            scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False, ignore_broken=False)
+        else:
+            content = bare_glb(content) if kind == "glb" else as_utf8(content, kind)
+            scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False)
+        mesh = scene.to_mesh()
+        vertices, faces = unit * np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
+    except Exception as error:  # parsers of third parties on hostile input: anything can come, all of it means this
+        reason = " ".join(str(error).split())[:200]
+        text = f"{path} is not a readable {kind.upper()} mesh: {type(error).__name__}: {reason}"
+        raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
+    return checked_mesh(vertices, faces, path)
+
+
+def parse_binary_stl(content: bytes, path: str) -> tuple[Vertices, NDArray[np.int32]] | None:
+    """As `parse_mesh`, for a binary STL file whose header agrees with its length; None for any other content.
+
+    The form has nothing but numbers in it, and their count is known before they are read.
+    """
+    count = int.from_bytes(content[80:84], "little")
+    if not 0 < count <= MAX_QUICK_STL or len(content) != 84 + 50 * count:
+        return None
+    triangles = np.frombuffer(content, dtype=STL_TRIANGLE, offset=84)["corners"]
+    vertices = triangles.reshape(-1, 3).astype(np.float64)
+    return checked_mesh(vertices, np.arange(3 * count, dtype=np.int64).reshape(-1, 3), path)
+
+
+def _bare_collada(content: bytes) -> tuple[bytes, float]:
+    """The file with its geometry alone, and its unit [m]."""
+    root = parsed_xml(content)
+    for part in list(root):
+        if _local_name(part) not in COLLADA_PARTS:
+            root.remove(part)
+    for element in [e for e in root.iter() if _local_name(e) in COLLADA_LOOKS]:
+        parent = element.getparent()
+        if parent is not None:
+            parent.remove(element)
+    check_collada(root)
+    unit = root.find("{*}asset/{*}unit")
+    return etree.tostring(root), 1.0 if unit is None else float(unit.get("meter", "1"))
+
+
+def _local_name(element: Any) -> str:
+    return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+def checked_mesh(vertices: Vertices, faces: Indices, path: str) -> tuple[Vertices, NDArray[np.int32]]:
+    """The mesh, identical vertices merged and faces without area left out.
+
+    Raises:
+        GeometryError: empty, not finite, too large, or faces of vertices that are not there.
+    """
+
+    def refused(text: str) -> GeometryError:
+        return GeometryError(f"{path} {text}", stage=STAGE, subjects=(path,))
+
+    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
+        raise refused(f"has vertices of shape {vertices.shape} and faces of shape {faces.shape}")
+    if not len(faces):
+        raise refused("has no triangles")
+    if max(len(vertices), len(faces)) > MAX_COUNT:
+        raise refused(f"has {len(vertices)} vertices and {len(faces)} faces, expected at most {MAX_COUNT}")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise refused(f"has faces of vertices {faces.min()} to {faces.max()}, expected 0 to {len(vertices) - 1}")
+    corners = vertices[faces.ravel()]
+    if not np.isfinite(corners).all():
+        raise refused("has vertices that are not finite")
+    unique, inverse = _merged(corners)
+    merged = inverse.reshape(-1, 3)
+    whole = (merged[:, 0] != merged[:, 1]) & (merged[:, 1] != merged[:, 2]) & (merged[:, 2] != merged[:, 0])
+    if not whole.any():
+        raise refused("has only triangles without area")
+    return unique, np.ascontiguousarray(merged[whole])
+
+
+def _merged(points: Vertices) -> tuple[Vertices, NDArray[np.int32]]:
+    """The different rows of points in ascending order, and for each point the index of its row."""
+    points = points + 0.0  # -0.0 becomes 0.0
+    order = np.lexsort((points[:, 2], points[:, 1], points[:, 0]))
+    ordered = points[order]
+    first = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    inverse = np.empty(len(points), dtype=np.int32)
+    inverse[order] = np.cumsum(first) - 1
+    return np.ascontiguousarray(ordered[first]), inverse

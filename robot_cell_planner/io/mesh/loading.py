@@ -1,0 +1,183 @@
+"""Meshes: files checked when they are named, read when they are needed, and kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import FileError, GeometryError, LimitExceededError
+from ...model.arguments import public
+from ...model.geometry import Geometry, Mesh, MeshUse, Triangles
+from ...model.value import Vector3
+from ..common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
+from .cache import read_cached, write_cached
+from .formats import FORMATS, STAGE
+from .process import parse_mesh
+
+MAX_EXTENT = 1e5  # [m]
+THICK = 1e-4  # a mesh of this relative thickness has a hull for certain
+
+Vertices = NDArray[np.float64]
+Faces = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshData:
+    """Numbers of a mesh. vertices: (n, 3) [m], faces: (m, 3) indices, counter-clockwise from outside; read-only."""
+
+    vertices: Vertices
+    faces: Faces
+
+    def __post_init__(self) -> None:
+        self.vertices.setflags(write=False)
+        self.faces.setflags(write=False)
+
+
+@public
+def mesh_reference(
+    uri: str,
+    folder: str = "",
+    roots: ResourceRoots = NO_ROOTS,
+    scale: Vector3 = (1.0, 1.0, 1.0),
+    use: MeshUse = MeshUse.HULL,
+) -> Mesh:
+    """The mesh that a URI leads to. The content is hashed but not parsed; `load_mesh` does that when it is needed.
+
+    Raises:
+        ResourceError: it does not exist or is outside of the roots.
+        GeometryError: no format that is read (STL, OBJ, DAE, GLB, PLY).
+        FileError, LimitExceededError: not readable, or too large.
+        ValueError: a scale that is zero or not finite.
+    """
+    path = resolve(uri, folder, roots)
+    _format(path)
+    return Mesh(uri, str(path), content_digest(path, roots.mesh_bytes), scale, use)
+
+
+def _format(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        text = f"{path} ends in {ending or 'nothing'}, expected one of {', '.join(sorted(FORMATS))}"
+        raise GeometryError(text, stage=STAGE, subjects=(str(path),))
+    return FORMATS[ending]
+
+
+def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:
+    """SHA-256 of a mesh file; not computed again while its size and time of change stay.
+
+    Raises:
+        FileError: it cannot be read.
+        LimitExceededError: it is larger than `limit` bytes.
+    """
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise FileError(f"{path}: {os.strerror(error.errno or 0)}", stage=STAGE, subjects=(str(path),)) from error
+    if status.st_size > limit:
+        text = f"{path} has {status.st_size} bytes, expected at most {limit}"
+        raise LimitExceededError(text, stage=STAGE, subjects=(str(path),))
+    return _digest_of_version(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=20_000)
+def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> str:
+    return hashlib.sha256(read_bytes(path, STAGE, MAX_MESH_BYTES)).hexdigest()
+
+
+def check_collision_geometry(geometry: Geometry) -> None:
+    """Refuse a mesh file that no collision check could use: what the first check would find is found on reading a cell.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite, too large, or flat where its hull is what is checked.
+        FileError, LimitExceededError: not readable.
+    """
+    if not isinstance(geometry, Mesh):
+        return
+    vertices = load_mesh(geometry).vertices
+    if geometry.use is MeshUse.HULL and _thickness(vertices) < THICK:
+        hull(geometry)
+
+
+def _thickness(vertices: Vertices) -> float:
+    """Smallest spread of points along an axis, relative to the largest."""
+    values = np.linalg.eigvalsh(np.cov(vertices.T))
+    return math.sqrt(max(float(values[0]), 0.0) / float(values[-1])) if values[-1] > 0.0 else 0.0
+
+
+@public
+def load_mesh(mesh: Mesh | Triangles) -> MeshData:
+    """Vertices and faces of a mesh, scaled to metres; the same object for the same mesh while it is in the cache.
+
+    See `mesh_formats.parse_mesh` for what counts in a file. A scale that mirrors turns the faces round, so that they
+    still look outwards.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite, too large, or changed since the cell was read.
+    """
+    if isinstance(mesh, Triangles):
+        return _from_triangles(mesh)
+    return _scaled(mesh.path, mesh.digest, mesh.scale)
+
+
+@lru_cache(maxsize=64)
+def _from_triangles(mesh: Triangles) -> MeshData:
+    return MeshData(np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int32))
+
+
+@lru_cache(maxsize=512)
+def _scaled(path: str, digest: str, scale: Vector3) -> MeshData:
+    data = _from_file(path, digest)
+    if scale == (1.0, 1.0, 1.0):
+        return data
+    vertices = data.vertices * np.array(scale)
+    if float(np.abs(vertices).max()) > MAX_EXTENT:
+        raise GeometryError(f"{path} scaled by {list(scale)} is larger than {MAX_EXTENT:g} m", subjects=(path,))
+    faces = data.faces if math.prod(scale) > 0.0 else np.ascontiguousarray(data.faces[:, ::-1])
+    return MeshData(vertices, faces)
+
+
+@lru_cache(maxsize=512)
+def _from_file(path: str, digest: str) -> MeshData:
+    cached = read_cached(digest, "mesh")
+    if cached is not None:
+        return MeshData(*cached)
+    content = read_bytes(path, STAGE, MAX_MESH_BYTES)
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        raise GeometryError(f"{path} has changed since the cell was read; load the cell again", subjects=(path,))
+    data = MeshData(*parse_mesh(content, _format(Path(path)), path))
+    write_cached(digest, "mesh", data.vertices, data.faces)
+    return data
+
+
+@lru_cache(maxsize=512)
+def hull(mesh: Mesh | Triangles) -> MeshData:
+    """Convex hull of a mesh, its faces looking outwards (Barber et al., Quickhull, 1996).
+
+    Raises:
+        GeometryError: the mesh is flat or has too few points.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    data = load_mesh(mesh)
+    name = mesh.uri if isinstance(mesh, Mesh) else "a mesh"
+    try:
+        result = ConvexHull(data.vertices)
+    except QhullError as error:
+        text = f"{name} is flat or too small for a convex hull; use its triangles (use: exact)"
+        raise GeometryError(text, stage="convex hull", subjects=(name,)) from error
+    points = data.vertices[result.vertices]
+    faces = np.searchsorted(result.vertices, result.simplices, sorter=np.argsort(result.vertices))
+    faces = np.argsort(result.vertices)[faces]
+    corners = points[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inwards = np.einsum("ij,ij->i", normals, result.equations[:, :3]) < 0.0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return MeshData(np.ascontiguousarray(points), np.ascontiguousarray(faces, dtype=np.int32))

@@ -1,0 +1,168 @@
+"""Mesh files parsed by a process that cannot harm the caller: confined in what it reads, computes and answers.
+
+One process is kept for a minute after the last file, because importing the parsers takes longer than most files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import GeometryError, LimitExceededError
+from ...model.geometry import Rgba
+from ...system.sandboxed_process import start
+from .counts import MAX_COUNT
+from .formats import STAGE, parse_binary_stl
+
+WORKER = "robot_cell_planner.io.mesh.worker"
+MAX_SECONDS = 300.0  # for an answer: more than the worker allows itself, and the start of it
+MAX_ANSWER = 1 << 30
+MAX_PARTS = 100_000
+
+Vertices = NDArray[np.float64]
+Faces = NDArray[np.int32]
+Part = tuple[Vertices, Faces, Rgba | None]
+
+
+class _Gone(Exception):
+    """The process has ended, for want of work or by a fault."""
+
+
+class _Worker:
+    """The process, from the first file that it is needed for."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.process: Any = None
+
+    def ask(self, kind: str, what: str, path: str, content: bytes) -> bytes:
+        """The answer to a request; a process that has ended is started again, once."""
+        request = json.dumps({"kind": kind, "what": what, "path": path, "length": len(content)}).encode() + b"\n"
+        with self.lock:
+            for last in (False, True):
+                if self.process is None or self.process.poll() is not None:
+                    self.close()
+                    pipe = subprocess.PIPE
+                    self.process = start(WORKER, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+                try:
+                    return self._exchange(request + content)
+                except (_Gone, BrokenPipeError) as error:
+                    self.close()
+                    if last:
+                        text = f"{path}: the process that reads meshes ends without an answer"
+                        raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
+                except BaseException:
+                    self.close()
+                    raise
+        raise AssertionError("unreachable")
+
+    def _exchange(self, message: bytes) -> bytes:
+        """Writes while it reads nothing, then reads; a process that stops taking or giving is given up."""
+        deadline = time.monotonic() + MAX_SECONDS
+        sink, source = self.process.stdin.fileno(), self.process.stdout.fileno()
+        os.set_blocking(sink, False)
+        view = memoryview(message)
+        while view:
+            _wait(sink, select.POLLOUT, deadline)
+            view = view[os.write(sink, view[: 1 << 16]) :]
+        length = int.from_bytes(_read(source, 8, deadline), "little")
+        if length > MAX_ANSWER:
+            raise LimitExceededError(f"a mesh became {length} bytes, expected at most {MAX_ANSWER}", stage=STAGE)
+        return _read(source, length, deadline)
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
+    def forget(self) -> None:
+        """In a forked process: the worker is its parent's."""
+        self.lock, self.process = threading.Lock(), None
+
+
+def _wait(handle: int, event: int, deadline: float) -> None:
+    poll = select.poll()  # takes handles of any number, which select does not
+    poll.register(handle, event)
+    left = deadline - time.monotonic()
+    if left <= 0.0 or not poll.poll(1000.0 * left):
+        raise LimitExceededError(f"reading a mesh did not end within {MAX_SECONDS:g} s", stage=STAGE)
+
+
+def _read(source: int, length: int, deadline: float) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        _wait(source, select.POLLIN, deadline)
+        piece = os.read(source, min(length - len(data), 1 << 20))
+        if not piece:
+            raise _Gone
+        data += piece
+    return bytes(data)
+
+
+_WORKER = _Worker()
+os.register_at_fork(after_in_child=_WORKER.forget)
+
+
+def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, Faces]:
+    """As `mesh_formats.parse_mesh`, in a confined process; binary STL of usual size is read right here.
+
+    Raises:
+        GeometryError: not parseable, empty, not finite or too large, or more work than a mesh may be.
+    """
+    quick = parse_binary_stl(content, path) if kind == "stl" else None
+    if quick is not None:
+        return quick
+    ((vertices, faces, _),) = _parts(content, kind, "mesh", path)
+    return vertices, faces
+
+
+def parse_painted(content: bytes, kind: str, path: str) -> list[Part]:
+    """As `mesh_paint.painted_parts`, in a confined process.
+
+    Raises:
+        GeometryError: not parseable, or more work than a mesh may be.
+    """
+    return _parts(content, kind, "painted", path)
+
+
+def close_parser() -> None:
+    """End the process that parses meshes, if one waits for the next."""
+    with _WORKER.lock:
+        _WORKER.close()
+
+
+def _parts(content: bytes, kind: str, what: str, path: str) -> list[Part]:
+    answer = _WORKER.ask(kind, what, path, content)
+    line, _, numbers = answer.partition(b"\n")
+    header = json.loads(line)
+    if "error" in header:
+        text = header["error"]
+        if header["kind"] != "geometry":
+            text = f"{path} is not a readable {kind.upper()} mesh: {text}"
+        raise GeometryError(text, stage=STAGE, subjects=(path,))
+    counts = header["parts"]
+    if len(counts) > MAX_PARTS or any(max(vertices, faces) > 3 * MAX_COUNT for vertices, faces, _ in counts):
+        raise LimitExceededError(
+            f"{path} becomes {len(counts)} parts, more than is read", stage=STAGE, subjects=(path,)
+        )
+    parts: list[Part] = []
+    start_of_part = 0
+    for count, triangles, colour in counts:
+        middle, end = start_of_part + 24 * count, start_of_part + 24 * count + 12 * triangles
+        vertices = np.frombuffer(numbers[start_of_part:middle], dtype="<f8").reshape(count, 3)
+        faces = np.frombuffer(numbers[middle:end], dtype="<i4").reshape(triangles, 3)
+        parts.append((vertices, faces, None if colour is None else tuple(colour)))
+        start_of_part = end
+    return parts

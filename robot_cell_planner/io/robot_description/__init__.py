@@ -1,0 +1,1 @@
+"""Robot descriptions: URDF, xacro, SRDF and joint limits."""

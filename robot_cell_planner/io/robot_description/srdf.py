@@ -1,0 +1,216 @@
+"""SRDF: what a robot's joints mean to a planner (groups, named states, end effectors, pairs that never matter)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+from frozendict import frozendict
+
+from ...errors import ModelError, UnknownNameError
+from ...model.mechanism import Joint, JointKind, Mechanism
+from ...model.name_suggestions import unknown_name
+from ...model.robot import DisabledPair, PlanningGroup
+from ..common.xml_reader import Element, XmlReader, tag
+from .urdf import link_name
+
+STAGE = "read srdf"
+
+
+class EndEffector(msgspec.Struct, frozen=True):
+    """A group that is mounted on a link of another (or of no) group."""
+
+    name: str
+    group: str
+    parent_link: str
+    parent_group: str = ""
+
+
+class VirtualJoint(msgspec.Struct, frozen=True):
+    """How the robot stands in the world, as SRDF says it; in a cell the base pose of the robot says so instead."""
+
+    name: str
+    kind: str
+    parent_frame: str
+    child_link: str
+
+
+class SemanticDescription(msgspec.Struct, frozen=True):
+    """What an SRDF holds. named_states: by "group/state", values by variable."""
+
+    groups: frozendict[str, PlanningGroup] = frozendict()
+    named_states: frozendict[str, frozendict[str, float]] = frozendict()
+    disabled_pairs: tuple[DisabledPair, ...] = ()
+    end_effectors: tuple[EndEffector, ...] = ()
+    virtual_joints: tuple[VirtualJoint, ...] = ()
+    passive_joints: tuple[str, ...] = ()
+
+
+def read_srdf(
+    text: str, mechanism: Mechanism, source: str = "semantic description", prefix: str = ""
+) -> SemanticDescription:
+    """What an SRDF says of a mechanism; `prefix` is put before all names of joints, links and groups.
+
+    A group's variables come in the order of the mechanism's tree, whatever the order in the file. Fixed, mimicking and
+    passive joints give none, virtual joints neither. A group whose joints follow one another without a branch has its
+    two ends as base and tip link.
+
+    Raises:
+        FileError: malformed, or a name that the mechanism does not have; says file, line and the nearest names.
+    """
+    return _Reader(XmlReader(source, STAGE), mechanism, prefix).description(text)
+
+
+class _Reader:
+    def __init__(self, xml: XmlReader, mechanism: Mechanism, prefix: str) -> None:
+        self.xml = xml
+        self.mechanism = mechanism
+        self.prefix = prefix
+        self.elements: dict[str, Element] = {}
+        self.passive: frozenset[str] = frozenset()
+        self.virtual: frozenset[str] = frozenset()
+
+    def description(self, text: str) -> SemanticDescription:
+        robot = self.xml.parse(text)
+        if tag(robot) != "robot":
+            raise self.xml.error(robot, "is the root element, expected <robot>")
+        virtual_joints = tuple(self._virtual_joint(e) for e in robot.iterchildren("virtual_joint"))
+        self.virtual = frozenset(joint.name for joint in virtual_joints)
+        passive = [self._joint_name(e, "name") for e in robot.iterchildren("passive_joint") if not self._is_virtual(e)]
+        self.passive = frozenset(passive)
+        for element in robot.iterchildren("group"):
+            name = self.prefix + self.xml.attribute(element, "name")
+            if name in self.elements:
+                raise self.xml.error(element, f"has the name {name!r}, which another group has already", name)
+            self.elements[name] = element
+        groups = {name: self._group(name, element) for name, element in self.elements.items()}
+        pairs = [self._pair(element) for element in robot.iterchildren("disable_collisions")]
+        return SemanticDescription(
+            frozendict(groups),
+            self._states(robot, groups),
+            tuple(pairs),
+            tuple(self._end_effector(element) for element in robot.iterchildren("end_effector")),
+            virtual_joints,
+            tuple(passive),
+        )
+
+    def _virtual_joint(self, element: Element) -> VirtualJoint:
+        return VirtualJoint(
+            self.prefix + self.xml.attribute(element, "name"),
+            self.xml.attribute(element, "type"),
+            self.xml.attribute(element, "parent_frame"),
+            self._link(element, "child_link"),
+        )
+
+    def _is_virtual(self, element: Element) -> bool:
+        return self.prefix + self.xml.attribute(element, "name") in self.virtual
+
+    def _joint_name(self, element: Element, attribute: str) -> str:
+        name = self.prefix + self.xml.attribute(element, attribute)
+        if name not in self.mechanism.joints:
+            text = unknown_name(f"joint {name!r}", name, self.mechanism.joints)
+            raise self.xml.error(element, f"names a joint: {text}", name)
+        return name
+
+    def _link(self, element: Element, attribute: str) -> str:
+        name = link_name(self.xml.attribute(element, attribute), self.prefix, self.mechanism.name)
+        if name not in self.mechanism.links:
+            text = unknown_name(f"link {name!r}", name, self.mechanism.links)
+            raise self.xml.error(element, f"names a link: {text}", name)
+        return name
+
+    def _group(self, name: str, element: Element) -> PlanningGroup:
+        joints = {joint.name: joint for joint in self._joints(element, (name,))}
+        ordered = [joint for joint in self.mechanism.tree_order if joint.name in joints]
+        variables = tuple(v for joint in ordered if joint.name not in self.passive for v in joint.variables)
+        base, tip = _ends(ordered)
+        links = tuple(dict.fromkeys([*(joint.child for joint in ordered), *self._links_of(element)]))
+        try:
+            return PlanningGroup(name, variables, links, base, tip)
+        except ValueError as error:
+            raise self.xml.error(element, f"is refused: {error}", name) from error
+
+    def _joints(self, group: Element, trail: tuple[str, ...]) -> Iterator[Joint]:
+        for member in group.iterchildren():
+            if member.tag == "chain":
+                yield from self._chain(member)
+            elif member.tag == "joint":
+                if not self._is_virtual(member):
+                    yield self.mechanism.joints[self._joint_name(member, "name")]
+            elif member.tag == "link":
+                joint = self.mechanism.parent_joints.get(self._link(member, "name"))
+                if joint is not None:
+                    yield joint
+            elif member.tag == "group":
+                yield from self._subgroup(member, trail)
+            else:
+                raise self.xml.error(member, "is no member of a group, expected chain, joint, link or group")
+
+    def _chain(self, element: Element) -> tuple[Joint, ...]:
+        base, tip = self._link(element, "base_link"), self._link(element, "tip_link")
+        try:
+            return self.mechanism.chain(base, tip)
+        except (ModelError, UnknownNameError) as error:
+            raise self.xml.error(element, f"is no chain: {error.message}", *error.subjects) from error
+
+    def _subgroup(self, element: Element, trail: tuple[str, ...]) -> Iterator[Joint]:
+        name = self.prefix + self.xml.attribute(element, "name")
+        if name in trail:
+            raise self.xml.error(element, f"closes a loop of groups: {' -> '.join((*trail, name))}", name)
+        if name not in self.elements:
+            raise self.xml.error(element, f"names a group: {unknown_name(repr(name), name, self.elements)}", name)
+        return self._joints(self.elements[name], (*trail, name))
+
+    def _links_of(self, group: Element) -> Iterator[str]:
+        return (self._link(element, "name") for element in group.iterchildren("link"))
+
+    def _states(self, robot: Element, groups: dict[str, PlanningGroup]) -> frozendict[str, frozendict[str, float]]:
+        states: dict[str, frozendict[str, float]] = {}
+        for element in robot.iterchildren("group_state"):
+            group = self._group_name(element, "group", groups)
+            key = f"{group}/{self.xml.attribute(element, 'name')}"
+            if key in states:
+                raise self.xml.error(element, f"has the name {key!r}, which another state has already", key)
+            states[key] = frozendict(
+                {name: value for joint in element.iterchildren("joint") for name, value in self._values(joint)}
+            )
+        return frozendict(states)
+
+    def _values(self, element: Element) -> Iterator[tuple[str, float]]:
+        """Values of a joint of a named state; those of virtual, fixed and mimicking joints are not ours to set."""
+        if self._is_virtual(element):
+            return
+        joint = self.mechanism.joints[self._joint_name(element, "name")]
+        if joint.kind is JointKind.FIXED or joint.mimic is not None:
+            return
+        values = self.xml.parse_numbers(element, "value", self.xml.attribute(element, "value"), len(joint.variables))
+        yield from zip(joint.variables, values, strict=True)
+
+    def _group_name(self, element: Element, attribute: str, groups: dict[str, PlanningGroup]) -> str:
+        name = self.prefix + self.xml.attribute(element, attribute)
+        if name not in groups:
+            raise self.xml.error(element, f"names a group: {unknown_name(repr(name), name, groups)}", name)
+        return name
+
+    def _pair(self, element: Element) -> DisabledPair:
+        first, second = self._link(element, "link1"), self._link(element, "link2")
+        return DisabledPair(first, second, self.xml.attribute(element, "reason", ""))
+
+    def _end_effector(self, element: Element) -> EndEffector:
+        return EndEffector(
+            self.xml.attribute(element, "name"),
+            self.prefix + self.xml.attribute(element, "group"),
+            self._link(element, "parent_link"),
+            self.prefix + self.xml.attribute(element, "parent_group") if element.get("parent_group") else "",
+        )
+
+
+def _ends(joints: list[Joint]) -> tuple[str, str]:
+    """Base and tip link of joints in tree order, if they follow one another without a branch; else two empty texts."""
+    if not joints:
+        return "", ""
+    for above, below in pairwise(joints):
+        if below.parent != above.child:
+            return "", ""
+    return joints[0].parent, joints[-1].child

@@ -1,0 +1,269 @@
+"""URDF: a mechanism from its XML text.
+
+Everything that the specification (http://wiki.ros.org/urdf/XML) and urdfdom know is read; elements that mean nothing
+here (transmission, ros2_control, gazebo, sensor, model_state, vendors' own) are kept as XML text.
+"""
+
+from __future__ import annotations
+
+import math
+
+from frozendict import frozendict
+
+from ...errors import FileError, GeometryError, LimitExceededError, ModelError, ResourceError, RobotCellError
+from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
+from ...model.mechanism import Inertial, Joint, JointExtras, JointKind, JointLimits, Link, Mechanism, Mimic
+from ...model.value import WORLD, Vector3
+from ..common.resources import NO_ROOTS, ResourceRoots
+from ..common.xml_reader import Element, XmlReader, tag, text_of
+from ..mesh.loading import check_collision_geometry, mesh_reference
+
+STAGE = "read urdf"
+AXIS_TOLERANCE = 1e-3
+LINK_TAGS = frozenset(("inertial", "visual", "collision"))
+JOINT_TAGS = frozenset(
+    ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller")
+)
+
+
+def read_urdf(
+    text: str,
+    folder: str = "",
+    roots: ResourceRoots = NO_ROOTS,
+    source: str = "robot description",
+    prefix: str = "",
+    mesh_use: MeshUse = MeshUse.HULL,
+) -> Mechanism:
+    """The mechanism that a URDF describes.
+
+    folder: where relative URIs of meshes start. source: what messages call the text. prefix: put before the names of
+    links and joints. mesh_use: how meshes of collision elements enter checks.
+
+    A link named "world" would be the root of all frames of a cell; it is called "<name of the robot>_world" instead. A
+    joint axis that is off unit length by up to 1e-3 is normalised; further off it is refused, because for a
+    prismatic joint its length could be meant.
+
+    Raises:
+        FileError: malformed; says file, line and what was expected.
+        ResourceError: a mesh is missing or outside of the roots.
+        GeometryError: a mesh of a collision element cannot be checked: garbage, empty, not finite, without a hull.
+        ModelError: links and joints are no tree.
+    """
+    return _Reader(XmlReader(source, STAGE), folder, roots, prefix, mesh_use).mechanism(text)
+
+
+def link_name(name: str, prefix: str, robot: str) -> str:
+    """Name in the cell of a link that the description of `robot` calls `name`."""
+    return f"{robot}_{WORLD}" if prefix + name == WORLD else prefix + name
+
+
+class _Reader:
+    def __init__(self, xml: XmlReader, folder: str, roots: ResourceRoots, prefix: str, mesh_use: MeshUse) -> None:
+        self.xml = xml
+        self.folder = folder
+        self.roots = roots
+        self.prefix = prefix
+        self.mesh_use = mesh_use
+        self.robot = ""
+        self.materials: dict[str, tuple[Rgba | None, str]] = {}
+
+    def mechanism(self, text: str) -> Mechanism:
+        robot = self.xml.parse(text)
+        if tag(robot) != "robot":
+            raise self.xml.error(robot, "is the root element, expected <robot>")
+        self.robot = self.xml.attribute(robot, "name")
+        # A material may be used before the place where it is defined, in a later link or at the end of the file.
+        for material in robot.iter("material"):
+            if len(material):
+                self.materials.setdefault(self.xml.attribute(material, "name", ""), self._appearance(material))
+        links: dict[str, Link] = {}
+        joints: dict[str, Joint] = {}
+        blocks: list[str] = []
+        for element in robot.iterchildren():
+            if element.tag == "link":
+                link = self._link(element)
+                self._unique(element, link.name, links)
+                links[link.name] = link
+            elif element.tag == "joint":
+                joint = self._joint(element)
+                self._unique(element, joint.name, joints)
+                joints[joint.name] = joint
+            elif element.tag != "material":
+                blocks.append(text_of(element))
+        try:
+            return Mechanism(self.robot, frozendict(links), frozendict(joints), tuple(blocks))
+        except ModelError as error:
+            text = f"{self.xml.source}: {error.message}"
+            raise ModelError(text, stage=STAGE, subjects=(self.xml.source, *error.subjects)) from error
+
+    def _link_name(self, element: Element, attribute: str) -> str:
+        return link_name(self.xml.attribute(element, attribute), self.prefix, self.robot)
+
+    def _unique(self, element: Element, name: str, existing: dict[str, Link] | dict[str, Joint]) -> None:
+        if name in existing:
+            raise self.xml.error(element, f"has the name {name!r}, which another one has already", name)
+
+    def _link(self, element: Element) -> Link:
+        name = self._link_name(element, "name")
+        visuals = tuple(self._shape(e, visual=True) for e in self.xml.children(element, "visual"))
+        collisions = tuple(self._shape(e, visual=False) for e in self.xml.children(element, "collision"))
+        try:
+            return Link(name, visuals, collisions, self._inertial(element), self._blocks(element, LINK_TAGS))
+        except ValueError as error:
+            raise self.xml.error(element, f"is refused: {error}", name) from error
+
+    def _blocks(self, element: Element, known: frozenset[str]) -> tuple[str, ...]:
+        return tuple(text_of(child) for child in element.iterchildren() if child.tag not in known)
+
+    def _inertial(self, link: Element) -> Inertial | None:
+        element = self.xml.child(link, "inertial")
+        if element is None:
+            return None
+        mass = self.xml.number(self.xml.required_child(element, "mass"), "value")
+        inertia = self.xml.required_child(element, "inertia")
+        names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        ixx, ixy, ixz, iyy, iyz, izz = (self.xml.number(inertia, name) for name in names)
+        try:
+            return Inertial(mass, self.xml.origin(element), (ixx, ixy, ixz, iyy, iyz, izz))
+        except ValueError as error:
+            raise self.xml.error(element, f"is refused: {error}") from error
+
+    def _shape(self, element: Element, visual: bool) -> Shape:
+        geometry = self.xml.required_child(element, "geometry")
+        forms = list(geometry.iterchildren())
+        if len(forms) != 1:
+            raise self.xml.error(geometry, f"holds {len(forms)} elements, expected one shape")
+        rgba, material, texture = self._material(element) if visual else (None, "", "")
+        try:
+            form = self._geometry(forms[0], MeshUse.EXACT if visual else self.mesh_use)
+            if not visual:
+                self._check(form, forms[0])
+            name = self.xml.attribute(element, "name", "")
+            return Shape(form, self.xml.origin(element), name, rgba, material, texture)
+        except ValueError as error:
+            raise self.xml.error(forms[0], f"is refused: {error}") from error
+
+    def _geometry(self, element: Element, mesh_use: MeshUse) -> Geometry:
+        kind = element.tag
+        if kind == "box":
+            x, y, z = self.xml.numbers(element, "size", 3)
+            return Box((x, y, z))
+        if kind == "sphere":
+            return Sphere(self.xml.number(element, "radius"))
+        if kind == "cylinder":
+            return Cylinder(self.xml.number(element, "radius"), self.xml.number(element, "length"))
+        if kind == "capsule":
+            return Capsule(self.xml.number(element, "radius"), self.xml.number(element, "length"))
+        if kind == "mesh":
+            return self._mesh(element, mesh_use)
+        raise self.xml.error(element, "is no shape, expected box, sphere, cylinder, capsule or mesh")
+
+    def _mesh(self, element: Element, mesh_use: MeshUse) -> Geometry:
+        uri = self.xml.attribute(element, "filename")
+        x, y, z = self.xml.numbers(element, "scale", 3, (1.0, 1.0, 1.0))
+        try:
+            return mesh_reference(uri, self.folder, self.roots, (x, y, z), mesh_use)
+        except (ResourceError, GeometryError, FileError) as error:
+            raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
+
+    def _check(self, form: Geometry, element: Element) -> None:
+        try:
+            check_collision_geometry(form)
+        except (GeometryError, FileError, LimitExceededError) as error:
+            raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
+
+    def _material(self, visual: Element) -> tuple[Rgba | None, str, str]:
+        element = self.xml.child(visual, "material")
+        if element is None:
+            return None, "", ""
+        name = self.xml.attribute(element, "name", "")
+        rgba, texture = self._appearance(element) if len(element) else self.materials.get(name, (None, ""))
+        return rgba, name, texture
+
+    def _appearance(self, material: Element) -> tuple[Rgba | None, str]:
+        color, texture = self.xml.child(material, "color"), self.xml.child(material, "texture")
+        uri = "" if texture is None else self.xml.attribute(texture, "filename", "")
+        if color is None:
+            return None, uri
+        red, green, blue, alpha = self.xml.numbers(color, "rgba", 4)
+        if not all(0.0 <= value <= 1.0 for value in (red, green, blue, alpha)):
+            raise self.xml.error(color, f"has rgba={color.get('rgba')!r}, expected numbers from 0 to 1")
+        return (red, green, blue, alpha), uri
+
+    def _joint(self, element: Element) -> Joint:
+        name = self.xml.attribute(element, "name")
+        kind_name = self.xml.attribute(element, "type")
+        kinds = [kind.value for kind in JointKind]
+        if kind_name not in kinds:
+            raise self.xml.error(element, f"has type {kind_name!r}, expected one of {', '.join(kinds)}", name)
+        kind = JointKind(kind_name)
+        try:
+            return Joint(
+                name=self.prefix + name,
+                kind=kind,
+                parent=self._link_name(self.xml.required_child(element, "parent"), "link"),
+                child=self._link_name(self.xml.required_child(element, "child"), "link"),
+                origin=self.xml.origin(element),
+                axis=self._axis(element, kind),
+                limits=self._limits(element, kind),
+                mimic=None if kind is JointKind.FIXED else self._mimic(element),
+                extras=self._extras(element, kind),
+            )
+        except ValueError as error:
+            raise self.xml.error(element, f"is refused: {error}", name) from error
+
+    def _axis(self, joint: Element, kind: JointKind) -> Vector3:
+        element = self.xml.child(joint, "axis")
+        if element is None or kind in (JointKind.FIXED, JointKind.FLOATING):
+            return (1.0, 0.0, 0.0)
+        x, y, z = self.xml.numbers(element, "xyz", 3, (1.0, 0.0, 0.0))
+        length = math.sqrt(x * x + y * y + z * z)
+        if abs(length - 1.0) > AXIS_TOLERANCE:
+            raise self.xml.error(element, f"has xyz={element.get('xyz')!r} of length {length:.6g}, expected length 1")
+        return (x, y, z) if length == 1.0 else (x / length, y / length, z / length)
+
+    def _limits(self, joint: Element, kind: JointKind) -> JointLimits:
+        element = self.xml.child(joint, "limit")
+        if element is None:
+            if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+                raise self.xml.error(joint, f"is {kind.value} and has no <limit>", self.xml.attribute(joint, "name"))
+            return JointLimits()
+        lower, upper = -math.inf, math.inf
+        if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            lower, upper = self.xml.number(element, "lower", 0.0), self.xml.number(element, "upper", 0.0)
+        velocity = self.xml.number(element, "velocity") if element.get("velocity") is not None else None
+        effort = self.xml.number(element, "effort") if element.get("effort") is not None else None
+        try:
+            return JointLimits(lower, upper, velocity=velocity, effort=effort)
+        except ValueError as error:
+            raise self.xml.error(element, f"is refused: {error}", self.xml.attribute(joint, "name")) from error
+
+    def _mimic(self, joint: Element) -> Mimic | None:
+        element = self.xml.child(joint, "mimic")
+        if element is None:
+            return None
+        multiplier, offset = self.xml.number(element, "multiplier", 1.0), self.xml.number(element, "offset", 0.0)
+        return Mimic(self.prefix + self.xml.attribute(element, "joint"), multiplier, offset)
+
+    def _extras(self, joint: Element, kind: JointKind) -> JointExtras:
+        dynamics = self.xml.child(joint, "dynamics")
+        damping = 0.0 if dynamics is None else self.xml.number(dynamics, "damping", 0.0)
+        friction = 0.0 if dynamics is None else self.xml.number(dynamics, "friction", 0.0)
+        return JointExtras(
+            damping,
+            friction,
+            self._all_numbers(self.xml.child(joint, "calibration")),
+            self._all_numbers(self.xml.child(joint, "safety_controller")),
+            # A joint that was fixed by hand often still says whom it followed.
+            self._blocks(joint, JOINT_TAGS - {"mimic"} if kind is JointKind.FIXED else JOINT_TAGS),
+        )
+
+    def _all_numbers(self, element: Element | None) -> frozendict[str, float]:
+        if element is None:
+            return frozendict()
+        return frozendict({str(name): self.xml.number(element, str(name)) for name in element.attrib})
+
+
+def _placed(error: RobotCellError, place: str) -> RobotCellError:
+    """The same error with the place in the file before its message."""
+    return type(error)(place + error.message, stage=error.stage, subjects=error.subjects, values=error.values)

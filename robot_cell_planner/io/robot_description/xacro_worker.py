@@ -1,0 +1,161 @@
+"""Expands one xacro file, in a process of its own: the program that `xacro_files` starts.
+
+A xacro file is a program: it includes other files and evaluates expressions. Here expressions come from a list of
+allowed syntax (`xacro_expressions`), and the process is confined (`sandbox`): it can read below the folders that it was
+given and nothing else, for a limited time, in limited memory, with an answer of limited length.
+
+Reads from standard input a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes}; writes
+one with "text", or "unknown_package", or "error" and the "files" that were in work when it failed, outermost first.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import xacro
+import yaml  # noqa: F401 - xacro would import it when files can no longer be read
+from xacro import substitution_args
+
+from ...system.sandbox import confine
+from ...system.sandboxed_process import import_folders
+from .xacro_expressions import allowed_names, evaluate
+
+LISTING_EVENTS = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.glob/2"))
+REFUSED_EVENTS = (
+    "ctypes.", "ftplib.", "http.", "os.chmod", "os.chown", "os.exec", "os.fork", "os.link", "os.mkdir", "os.kill",
+    "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system",
+    "os.truncate", "os.unsetenv", "pty.", "shutil.", "smtplib.", "socket.", "sqlite3.", "subprocess.", "urllib.",
+    "webbrowser.",
+)  # fmt: skip
+MODULES = (".py", ".pyc", ".so")
+MAX_LINKS = 20_000
+
+
+class OutsideError(Exception):
+    """A file does what it may not. No OSError, which xacro passes over for includes that are optional."""
+
+
+class UnknownPackageError(Exception):
+    """$(find) names a package that the caller did not resolve yet."""
+
+
+def watch(folders: list[str], shares: list[str]) -> None:
+    """From here on Python itself opens and lists only what lies below the folders.
+
+    The kernel refuses the rest of it too, where it can; this names the file and the reason. shares: of installed
+    packages, which may hold symbolic links to anywhere.
+    """
+    real = [os.path.realpath(folder) for folder in folders]
+    python = import_folders()
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open":
+            check_open(arguments[0], arguments[2])
+        elif event in LISTING_EVENTS:
+            check_place(arguments[0], importing=event == "os.listdir")  # as the import of a module does
+        elif event.startswith(REFUSED_EVENTS):
+            raise OutsideError(f"a xacro file may not do {event}")
+
+    def check_place(path: object, importing: bool) -> str:
+        if not isinstance(path, (str, bytes)):
+            return ""
+        written, name = os.path.abspath(os.fsdecode(path)), os.path.realpath(os.fsdecode(path))
+        if below(name, real) or below(written, shares) or (importing and below(name, python)):
+            return name
+        raise OutsideError(f"{written}: lies outside of the allowed folders ({', '.join(folders)})")
+
+    def check_open(path: object, flags: object) -> None:
+        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OutsideError(f"{path}: a xacro file may not write")
+        name = check_place(path, importing=str(path).endswith(MODULES))
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise OutsideError(f"{name}: is not a regular file")
+
+    sys.addaudithook(hook)
+
+
+def below(path: str, roots: Iterable[str]) -> bool:
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def linked_files(shares: list[str]) -> list[str]:
+    """Where the symbolic links in share folders lead, which the kernel would count as outside of them."""
+    found: set[str] = set()
+    for share in shares:
+        for folder, folders, files in os.walk(share):
+            for name in (*folders, *files):
+                if len(found) < MAX_LINKS and os.path.islink(path := os.path.join(folder, name)):
+                    found.add(os.path.realpath(path))
+    return sorted(found)
+
+
+def restrict_expressions(packages: dict[str, str]) -> None:
+    """Puts the evaluation of allowed syntax in the place of Python's `eval`, in `${...}` and `$(eval ...)`."""
+
+    def find(name: str) -> str:
+        if name not in packages:
+            raise UnknownPackageError(name)
+        return packages[name]
+
+    def evaluate_extension(text: str, context: dict[str, Any]) -> str:
+        given = context.setdefault("arg", {})
+        names = dict(functions)
+        names["arg"] = lambda name: substitution_args.convert_value(substitution_args._eval_arg(name, given), "auto")
+        names["dirname"] = lambda: substitution_args._eval_dirname(context["filename"])
+        names.update({k: substitution_args.convert_value(v, "auto") for k, v in given.items() if k not in names})
+        return str(evaluate(text, names))
+
+    functions: dict[str, Any] = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+    functions.update({kind.__name__: kind for kind in (list, dict, map, str, float, int)}, true=True, false=False)
+    functions.update(env=substitution_args._eval_env, optenv=substitution_args._eval_optenv, find=find)
+    allowed_names(functions)
+    allowed_names(xacro._global_symbols)
+    xacro.safe_eval = lambda text, names, _locals=None: evaluate(text, names)
+    substitution_args._eval = evaluate_extension
+    substitution_args._eval_find = find
+
+
+def expand(task: dict[str, Any]) -> dict[str, object]:
+    """The answer to a task."""
+    try:
+        text = str(xacro.process_file(task["path"], mappings=task["arguments"]).toprettyxml(indent="  "))
+    except Exception as error:  # whatever a file can provoke is its own fault, and is told to the caller
+        inner: BaseException = error
+        while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps what it met
+            inner = inner.exc  # type: ignore[attr-defined]
+        if isinstance(inner, UnknownPackageError):
+            return {"unknown_package": str(inner)}
+        return {"error": reason(error, inner), "files": [str(file) for file in xacro.filestack or [] if file]}
+    if len(text) > task["text_bytes"]:
+        size = f"expands to {len(text)} characters, expected at most {task['text_bytes']}"
+        return {"error": size, "files": [task["path"]]}
+    return {"text": text}
+
+
+def reason(error: BaseException, inner: BaseException) -> str:
+    told = str(inner) if isinstance(inner, OutsideError) else str(error)
+    if isinstance(inner, PermissionError):
+        told = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
+    if isinstance(inner, (MemoryError, RecursionError)):
+        told = f"{type(inner).__name__}: {told}"
+    return " ".join((told or repr(error)).split())
+
+
+def main() -> None:
+    task = json.load(sys.stdin)
+    answer, sys.stdout = sys.stdout, io.StringIO()  # files may print
+    restrict_expressions(task["packages"])
+    readable = [*task["folders"], *task["shares"], *linked_files(task["shares"]), *import_folders()]
+    layers = confine(
+        readable, cpu_seconds=task["seconds"], memory_bytes=task["bytes"], output_bytes=8 * task["text_bytes"]
+    )
+    watch(task["folders"], task["shares"])
+    json.dump({**expand(task), "layers": layers}, answer)
+    answer.flush()

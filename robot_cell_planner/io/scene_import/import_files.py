@@ -1,0 +1,72 @@
+"""Files of any kind that is read, as parts of a cell: cell files, URDF and xacro, SDFormat, MoveIt scenes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from frozendict import frozendict
+
+from ...errors import FileError, InvalidRequestError
+from ...model.arguments import public
+from ...model.cell import RobotCell
+from ...model.value import check_name
+from ..cell_file.cell_file import existing_file
+from ..cell_file.reader import read_cell
+from ..common.resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text
+from ..common.xml_reader import XmlReader
+from ..robot_description.loading import read_sources, robot_from_sources, sources_roots
+from .imported import Imported, with_prefix
+from .moveit_scene import read_moveit_scene
+from .sdformat import read_sdf
+
+STAGE = "import"
+CELLS, ROBOTS, SDF, SCENES = (".yaml", ".yml", ".json"), (".urdf", ".xacro"), (".sdf", ".world"), (".scene",)
+
+
+@public
+def import_file(
+    file: str | Path, roots: ResourceRoots = NO_ROOTS, *, prefix: str = "", confined: bool = False
+) -> Imported:
+    """What a file holds, with a prefix before all names; its ending says what it is.
+
+    A robot that is read from a URDF alone has the description's name, and no planning groups.
+
+    confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots.
+
+    Raises:
+        InvalidRequestError: a prefix that no name can begin with.
+        FileError: another ending, missing or malformed.
+        RobotCellError: as the readers of the formats say.
+    """
+    if prefix:
+        try:
+            check_name(prefix, "prefix")
+        except ValueError as error:
+            raise InvalidRequestError(str(error), stage=STAGE, subjects=(prefix,)) from error
+    path = existing_file(file, roots, confined)
+    if not confined:
+        roots = roots.with_folder(enclosing_folder(path))
+    if path.suffix in ROBOTS:
+        return _robot(path, roots, prefix)
+    return with_prefix(_read(path, roots), prefix, roots)
+
+
+def _read(path: Path, roots: ResourceRoots) -> Imported:
+    folder, source = str(path.parent), str(path)
+    if path.suffix in CELLS:
+        return Imported(*read_cell(read_text(path, STAGE, roots.text_bytes), folder, roots, source))
+    if path.suffix in SDF:
+        return read_sdf(read_text(path, STAGE, roots.text_bytes), folder, roots, source)
+    if path.suffix in SCENES:
+        return read_moveit_scene(read_text(path, STAGE, roots.text_bytes), source)
+    endings = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))
+    raise FileError(f"{path} ends in {path.suffix or 'nothing'}, expected one of {endings}", stage=STAGE)
+
+
+def _robot(path: Path, roots: ResourceRoots, prefix: str) -> Imported:
+    sources = read_sources(str(path), roots=roots)
+    xml = XmlReader(str(path), STAGE)
+    name = prefix + xml.attribute(xml.parse(sources.urdf), "name")
+    robot = robot_from_sources(name, sources, prefix, sources_roots(sources, roots))
+    cell = RobotCell(name=name, robots=frozendict({name: robot}))
+    return Imported(cell, cell.default_state())

@@ -1,0 +1,121 @@
+"""What is read from a file to become part of a cell: models, where they stand, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+from frozendict import frozendict
+
+from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool
+from ...model.cell import RobotCell
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ...model.state import BodyState, RobotCellState, ToolState
+from ...model.value import WORLD
+from ..common.resources import NO_ROOTS, ResourceRoots
+from ..robot_description.loading import mesh_use_of, robot_from_sources
+
+replace = msgspec.structs.replace
+N = TypeVar("N", Tool, RigidBody, NamedFrame)
+S = TypeVar("S", ToolState, BodyState)
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """A cell and the state it stands in; left_out: parts of the file that mean nothing in a cell, one line each."""
+
+    cell: RobotCell
+    state: RobotCellState
+    left_out: tuple[str, ...] = ()
+
+
+def moved(imported: Imported, origin: Pose) -> Imported:
+    """The same with its origin at a pose in the world: whatever nothing else carries goes there."""
+
+    def at(pose: Pose, carrier: str) -> Pose:
+        return pose if carrier not in ("", WORLD) else origin @ pose
+
+    cell, state = imported.cell, imported.state
+    frames = {name: replace(f, pose=at(f.pose, f.attached_to)) for name, f in cell.frames.items()}
+    return Imported(
+        replace(cell, frames=frozendict(frames)),
+        replace(
+            state,
+            base_poses=frozendict({name: origin @ pose for name, pose in state.base_poses.items()}),
+            tools=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.tools.items()}),
+            bodies=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.bodies.items()}),
+        ),
+        imported.left_out,
+    )
+
+
+def with_prefix(imported: Imported, prefix: str, roots: ResourceRoots = NO_ROOTS) -> Imported:
+    """The same with a prefix before every name of a robot, joint, link, group, tool, body and frame.
+
+    Robots are read again from their texts; roots: where their meshes may lie.
+
+    Raises:
+        FileError, ResourceError, ModelError: a robot's texts cannot be read any more.
+    """
+    return _Renamer(prefix, roots).imported(imported) if prefix else imported
+
+
+class _Renamer:
+    def __init__(self, prefix: str, roots: ResourceRoots) -> None:
+        self.prefix = prefix
+        self.roots = roots
+
+    def name(self, name: str) -> str:
+        return name if name in ("", WORLD, "*") else self.prefix + name
+
+    def names(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self.name(name) for name in names)
+
+    def things(self, things: Mapping[str, N]) -> frozendict[str, N]:
+        return frozendict({self.name(name): replace(thing, name=self.name(name)) for name, thing in things.items()})
+
+    def states(self, states: Mapping[str, S]) -> frozendict[str, S]:
+        return frozendict(
+            {
+                self.name(name): replace(
+                    state,
+                    attached_to=self.name(state.attached_to),
+                    touch_links=self.names(state.touch_links),
+                    touch_bodies=self.names(state.touch_bodies),
+                )
+                for name, state in states.items()
+            }
+        )
+
+    def robot(self, robot: Robot) -> Robot:
+        name, prefix = self.name(robot.name), self.prefix + robot.prefix
+        return robot_from_sources(name, robot.sources, prefix, self.roots, mesh_use_of(robot.mechanism))
+
+    def imported(self, imported: Imported) -> Imported:
+        cell, state = imported.cell, imported.state
+        frames = {name: replace(f, attached_to=self.name(f.attached_to)) for name, f in cell.frames.items()}
+        renamed = RobotCell(
+            name=cell.name,
+            robots=frozendict({self.name(name): self.robot(robot) for name, robot in cell.robots.items()}),
+            tools=self.things(cell.tools),
+            bodies=self.things(cell.bodies),
+            frames=self.things(frames),
+            collision=self.settings(cell.collision),
+        )
+        return Imported(
+            renamed,
+            RobotCellState(
+                base_poses=frozendict({self.name(name): pose for name, pose in state.base_poses.items()}),
+                configuration=frozendict({self.name(name): value for name, value in state.configuration.items()}),
+                tools=self.states(state.tools),
+                bodies=self.states(state.bodies),
+            ),
+            imported.left_out,
+        )
+
+    def settings(self, settings: CollisionSettings) -> CollisionSettings:
+        groups = {self.name(name): self.names(members) for name, members in settings.ignore_groups.items()}
+        margins = {self.name(name): margin for name, margin in settings.margins.items()}
+        pairs = [PairMargin(self.name(p.first), self.name(p.second), p.margin) for p in settings.pair_margins]
+        return CollisionSettings(frozendict(groups), frozendict(margins), tuple(pairs))

@@ -1,0 +1,166 @@
+"""MoveIt's .scene files: a text of objects, each with shapes, colours and subframes.
+
+Both forms are read: the one of today, with a pose for each object and subframes after its shapes, and the one before
+MoveIt 1.1, without either.
+"""
+
+from __future__ import annotations
+
+import math
+
+from frozendict import frozendict
+
+from ...errors import FileError, LimitExceededError
+from ...model.bodies import NamedFrame, RigidBody
+from ...model.cell import RobotCell
+from ...model.geometry import Box, Cone, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere, Triangles
+from ...model.pose import IDENTITY, Pose
+from ...model.state import BodyState, RobotCellState
+from ..common.resources import MAX_TEXT_BYTES
+from .imported import Imported
+
+STAGE = "read scene"
+MAX_COUNT = 4_000_000
+
+
+def read_moveit_scene(text: str, source: str = "scene") -> Imported:
+    """The bodies of a scene, where they stand; a subframe "s" of object "o" becomes the named frame "o/s".
+
+    Meshes enter checks with their triangles, as in MoveIt. Colours of four zeros mean none.
+
+    Raises:
+        FileError: malformed; says file, line and what was expected. Planes, which have no end, are refused.
+        LimitExceededError: too long.
+        DuplicateNameError: an object or subframe twice.
+    """
+    if len(text) > MAX_TEXT_BYTES:
+        raise LimitExceededError(f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}", stage=STAGE)
+    return _Reader(text, source).scene()
+
+
+class _Reader:
+    """A walk along the lines of the text, and along the words of the present line."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.lines = text.splitlines()
+        self.source = source
+        self.row = 0
+        self.words: list[str] = []
+        self.bodies: dict[str, RigidBody] = {}
+        self.states: dict[str, BodyState] = {}
+        self.frames: dict[str, NamedFrame] = {}
+
+    def error(self, text: str) -> FileError:
+        return FileError(f"{self.source}:{max(self.row, 1)}: {text}", stage=STAGE, subjects=(self.source,))
+
+    def line(self, what: str) -> str:
+        """The next line as a whole."""
+        if self.row >= len(self.lines):
+            raise self.error(f"ends where {what} was expected")
+        self.row += 1
+        self.words = []
+        return self.lines[self.row - 1].strip()
+
+    def word(self, what: str) -> str:
+        while not self.words:
+            self.words = self.line(what).split()[::-1]
+        return self.words.pop()
+
+    def number(self, what: str) -> float:
+        word = self.word(what)
+        try:
+            value = float(word)
+        except ValueError as error:
+            raise self.error(f"has {word[:40]!r}, expected {what}") from error
+        if not math.isfinite(value) or "_" in word:
+            raise self.error(f"has {word[:40]!r}, expected {what} as a finite number")
+        return value
+
+    def count(self, what: str) -> int:
+        word = self.word(what)
+        if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) <= MAX_COUNT):
+            raise self.error(f"has {word[:40]!r}, expected {what}, at most {MAX_COUNT}")
+        return int(word)
+
+    def pose(self) -> Pose:
+        x, y, z = (self.number("a position") for _ in range(3))
+        qx, qy, qz, qw = (self.number("a quaternion x, y, z, w") for _ in range(4))
+        try:
+            return Pose((x, y, z), (qx, qy, qz, qw))
+        except ValueError as error:
+            raise self.error(str(error)) from error
+
+    def scene(self) -> Imported:
+        name = self.line("the name of the scene")
+        with_poses = self._has_object_poses()
+        while True:
+            marker = self.word('"*" before an object or "." at the end')
+            if marker == ".":
+                break
+            if marker != "*":
+                raise self.error(f'has {marker[:40]!r}, expected "*" before an object or "." at the end')
+            self._object(" ".join(self.words[::-1]), with_poses)
+        cell = RobotCell(name=name or "cell", bodies=frozendict(self.bodies), frames=frozendict(self.frames))
+        return Imported(cell, RobotCellState(bodies=frozendict(self.states)))
+
+    def _has_object_poses(self) -> bool:
+        """Whether the line after the first object's name has several numbers: a position, not a count of shapes."""
+        for row, line in enumerate(self.lines[self.row :], self.row):
+            if line.startswith("*"):
+                following = next((text for text in self.lines[row + 1 :] if text.strip()), "")
+                return len(following.split()) > 1
+        return True
+
+    def _object(self, name: str, with_poses: bool) -> None:
+        self.words = []
+        if name in self.bodies:
+            raise self.error(f"has a second object {name!r}")
+        pose = self.pose() if with_poses else IDENTITY
+        shapes = tuple(self._shape() for _ in range(self.count("a number of shapes")))
+        try:
+            self.bodies[name] = RigidBody(name, shapes)
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        self.states[name] = BodyState(pose)
+        for _ in range(self.count("a number of subframes") if with_poses else 0):
+            frame = f"{name}/{self.word('the name of a subframe')}"
+            if frame in self.frames:
+                raise self.error(f"has a second subframe {frame!r}")
+            try:
+                self.frames[frame] = NamedFrame(frame, name, self.pose())
+            except ValueError as error:
+                raise self.error(str(error)) from error
+
+    def _shape(self) -> Shape:
+        geometry = self._geometry()
+        pose = self.pose()
+        try:
+            red, green, blue, alpha = (self.number("a colour") for _ in range(4))
+            rgba: Rgba | None = (red, green, blue, alpha) if any((red, green, blue, alpha)) else None
+            return Shape(geometry, pose, rgba=rgba)
+        except ValueError as error:
+            raise self.error(str(error)) from error
+
+    def _geometry(self) -> Geometry:
+        try:
+            return self._form(self.word("a shape"))
+        except ValueError as error:
+            raise self.error(str(error)) from error
+
+    def _form(self, kind: str) -> Geometry:
+        if kind == "box":
+            return Box((self.number("x"), self.number("y"), self.number("z")))
+        if kind == "sphere":
+            return Sphere(self.number("a radius"))
+        if kind == "cylinder":
+            return Cylinder(self.number("a radius"), self.number("a length"))
+        if kind == "cone":
+            return Cone(self.number("a radius"), self.number("a length"))
+        if kind == "mesh":
+            vertices, faces = self.count("a number of vertices"), self.count("a number of triangles")
+            points = tuple((self.number("x"), self.number("y"), self.number("z")) for _ in range(vertices))
+            corners = tuple(
+                (self.count("an index"), self.count("an index"), self.count("an index")) for _ in range(faces)
+            )
+            return Triangles(points, corners, MeshUse.EXACT)
+        raise self.error(f"has the shape {kind[:40]!r}, expected box, sphere, cylinder, cone or mesh")

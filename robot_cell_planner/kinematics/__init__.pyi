@@ -1,0 +1,14 @@
+from .differential import jacobians as jacobians
+from .dynamics import Dynamics as Dynamics
+from .forward import forward_batch as forward_batch
+from .forward import forward_kinematics as forward_kinematics
+from .forward import forward_kinematics_to_frame as forward_kinematics_to_frame
+from .ik.options import IkOptions as IkOptions
+from .ik.solver import inverse_kinematics as inverse_kinematics
+from .ik.solver import iter_inverse_kinematics as iter_inverse_kinematics
+from .targets import FrameTarget as FrameTarget
+from .targets import PointAxisTarget as PointAxisTarget
+from .targets import TargetMode as TargetMode
+from .transforms import WorldTransforms as WorldTransforms
+from .transforms import world_pose as world_pose
+from .velocity import velocities_for_twist as velocities_for_twist

@@ -1,0 +1,1 @@
+"""Compiled kernels of serial chains: forward kinematics, Jacobians, inverse kinematics."""

@@ -1,0 +1,413 @@
+"""Compiled kernels of the numeric inverse of serial chains, and of what is done with its solutions.
+
+Chains are as in `chain_kernels`. A target is a transform (4, 4); `freedom` says which rotations of it do not matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...system.compiled import compiled
+from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, walk
+from .wrapping_kernels import LIMIT_SLACK, is_new, turn_within
+
+NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
+
+ROUGHLY = 1e-2  # [m, rad] closed-form solutions nearer to target and limits than this are brought onto the target
+POLISHINGS = 12  # iterations that this may take
+DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
+FARTHEST_PULL = 0.5  # [m]
+PATIENCE, LONG_PATIENCE = 0.99, 1.0 - 1e-7  # of a search among many, and of one that has to end at the nearest place
+LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
+STALLED_AFTER = 8  # iterations without progress
+
+
+@compiled
+def rows_product(a: Array, i: int, b: Array, j: int) -> float:
+    """Product of the first three numbers of two rows."""
+    return float(a[i, 0] * b[j, 0] + a[i, 1] * b[j, 1] + a[i, 2] * b[j, 2])
+
+
+@compiled
+def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[float, float]:
+    """Fill the error (6,): the translation and the rotation vector, in base axes, that bring the pose onto the target.
+
+    With ABOUT_Z the rotation is the shortest one that aligns the z axes. Returns the distance [m] and the angle [rad].
+    """
+    ep = 0.0
+    for i in range(3):
+        error[i] = target[i, 3] - pose[i, 3]
+        ep += error[i] * error[i]
+    if freedom == ANY_ROTATION:
+        error[3], error[4], error[5] = 0.0, 0.0, 0.0
+        return math.sqrt(ep), 0.0
+    if freedom == ABOUT_Z:
+        zx, zy, zz = pose[0, 2], pose[1, 2], pose[2, 2]
+        tx, ty, tz = target[0, 2], target[1, 2], target[2, 2]
+        x, y, z = zy * tz - zz * ty, zz * tx - zx * tz, zx * ty - zy * tx
+        cosine = zx * tx + zy * ty + zz * tz
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # opposite axes: about the pose's x axis
+            x, y, z = 1e-10 * pose[0, 0], 1e-10 * pose[1, 0], 1e-10 * pose[2, 0]
+    else:
+        x = 0.5 * (rows_product(target, 2, pose, 1) - rows_product(target, 1, pose, 2))
+        y = 0.5 * (rows_product(target, 0, pose, 2) - rows_product(target, 2, pose, 0))
+        z = 0.5 * (rows_product(target, 1, pose, 0) - rows_product(target, 0, pose, 1))
+        xx, yy, zz = (
+            rows_product(target, 0, pose, 0),
+            rows_product(target, 1, pose, 1),
+            rows_product(target, 2, pose, 2),
+        )
+        cosine = 0.5 * (xx + yy + zz - 1.0)
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # half a turn: the axis is a column of the rotation plus 1
+            k = 0 if xx >= yy and xx >= zz else (1 if yy >= zz else 2)
+            x, y, z = (
+                rows_product(target, 0, pose, k),
+                rows_product(target, 1, pose, k),
+                rows_product(target, 2, pose, k),
+            )
+            x, y, z = x + (k == 0), y + (k == 1), z + (k == 2)
+            norm = 1e10 * math.sqrt(x * x + y * y + z * z)
+            x, y, z = x / norm, y / norm, z / norm
+    sine = math.sqrt(x * x + y * y + z * z)
+    angle = math.atan2(sine, cosine)
+    factor = angle / sine if sine > 0.0 else 1.0
+    error[3], error[4], error[5] = factor * x, factor * y, factor * z
+    return math.sqrt(ep), angle
+
+
+@compiled
+def set_free(freedom: int, pose: Array, jacobian: Array) -> None:
+    """Take the rotations that are free out of a Jacobian."""
+    if freedom == ANY_ROTATION:
+        jacobian[3:] = 0.0
+        return
+    x, y, z = pose[0, 2], pose[1, 2], pose[2, 2]
+    for j in range(jacobian.shape[1]):
+        along = x * jacobian[3, j] + y * jacobian[4, j] + z * jacobian[5, j]
+        jacobian[3, j] -= along * x
+        jacobian[4, j] -= along * y
+        jacobian[5, j] -= along * z
+
+
+@compiled
+def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, step: Array, matrix: Array) -> None:
+    """Fill the step (n,) of (J^T J + damping) step = J^T error, by Cholesky; frozen joints stay."""
+    n = step.shape[0]
+    for i in range(n):
+        total = 0.0
+        for k in range(6):
+            total += jacobian[k, i] * error[k]
+        step[i] = 0.0 if frozen[i] else total
+        for j in range(i + 1):
+            total = 0.0
+            if not (frozen[i] or frozen[j]):
+                for k in range(6):
+                    total += jacobian[k, i] * jacobian[k, j]
+            matrix[i, j] = total
+        matrix[i, i] += 1.0 if frozen[i] else damping
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / matrix[j, j]
+    for i in range(n):
+        for k in range(i):
+            step[i] -= matrix[i, k] * step[k]
+        step[i] /= matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            step[i] -= matrix[k, i] * step[k]
+        step[i] /= matrix[i, i]
+
+
+@compiled
+def approach(
+    chain: Array,
+    target: Array,
+    freedom: int,
+    q: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
+) -> tuple[float, float]:
+    """Bring q (n,) to the target in place, by damped least squares within limits.
+
+    The damping shrinks with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
+    Levenberg-Marquardt Method, 2011). Joints that a step would push through a limit that they rest on stay there for
+    that step. Returns the distance [m] and the angle [rad] that are left; tolerance: (2,) of both. It ends early where
+    the squared error stays above `patience` times the best one.
+    """
+    n, rows = q.shape[0], chain.shape[0]
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    jacobian, error = np.empty((6, n)), np.empty(6)
+    step, matrix, frozen = np.empty(n), np.empty((n, n)), np.zeros(n)
+    best, stalled = math.inf, 0
+    walk(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, freedom, error)
+    for _ in range(iterations):
+        if distance <= tolerance[0] and angle <= tolerance[1]:
+            break
+        square = distance * distance + angle * angle
+        stalled = 0 if square < patience * best else stalled + 1
+        best = min(best, square)
+        if stalled > STALLED_AFTER:
+            break
+        fill_jacobian(chain, origins, axes, pose, jacobian)
+        if freedom != NO_FREEDOM:
+            set_free(freedom, pose, jacobian)
+        if distance > FARTHEST_PULL:  # a target far away pulls in its direction, not with its distance
+            for i in range(3):
+                error[i] *= FARTHEST_PULL / distance
+            square = FARTHEST_PULL * FARTHEST_PULL + angle * angle
+        frozen[:] = 0.0
+        for _round in range(3):
+            solve_step(jacobian, error, 0.5 * square + DAMPING_FLOOR, frozen, step, matrix)
+            blocked = False
+            for i in range(n):
+                if (step[i] < 0.0 and q[i] <= lower[i]) or (step[i] > 0.0 and q[i] >= upper[i]):
+                    frozen[i], blocked = 1.0, True
+            if not blocked:
+                break
+        longest = 0.0
+        for i in range(n):
+            longest = max(longest, abs(step[i]))
+        scale = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+        for i in range(n):
+            q[i] = min(max(q[i] + scale * step[i], lower[i]), upper[i])
+        walk(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, freedom, error)
+    return distance, angle
+
+
+@compiled
+def approach_many(
+    chain: Array,
+    targets: Array,
+    freedom: int,
+    configurations: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
+) -> Array:
+    """`approach` for each of configurations (k, n) and its own target (k, 4, 4), in place; what is left (k, 2)."""
+    left = np.empty((configurations.shape[0], 2))
+    for k in range(configurations.shape[0]):
+        left[k, 0], left[k, 1] = approach(
+            chain, targets[k], freedom, configurations[k], lower, upper, tolerance, iterations, patience
+        )
+    return left
+
+
+@compiled
+def approach_in_turn(
+    chain: Array,
+    targets: Array,
+    freedom: int,
+    start: Array,
+    lower: Array,
+    upper: Array,
+    tolerance: Array,
+    iterations: int,
+    patience: float,
+) -> tuple[Array, Array]:
+    """Configurations (k, n) at targets (k, 4, 4), each approached from the one before, the first from the start (n,);
+    what is left (k, 2)."""
+    count, n = targets.shape[0], start.shape[0]
+    found, left = np.empty((count, n)), np.empty((count, 2))
+    for k in range(count):
+        for i in range(n):
+            found[k, i] = start[i] if k == 0 else found[k - 1, i]
+        left[k, 0], left[k, 1] = approach(
+            chain, targets[k], freedom, found[k], lower, upper, tolerance, iterations, patience
+        )
+    return found, left
+
+
+@compiled
+def task_jacobians(chain: Array, configurations: Array, freedom: int) -> Array:
+    """Jacobians (k, 6, n) as `jacobian_of` has them, without the rotations that are free, for configurations (k, n)."""
+    count, n = configurations.shape
+    rows = chain.shape[0]
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    result = np.empty((count, 6, n))
+    for k in range(count):
+        walk(chain, configurations[k], origins, axes, pose)
+        fill_jacobian(chain, origins, axes, pose, result[k])
+        if freedom != NO_FREEDOM:
+            set_free(freedom, pose, result[k])
+    return result
+
+
+@compiled
+def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
+    """Targets (k, 4, 4) of the chain that is left when its first or last joint is taken away with what lies beyond it.
+
+    lock: the row of that joint; tip: that of the tip. values: (k,) of the joint. Without the last joint the chain ends
+    where that joint begins; without the first it starts where that joint ends.
+    """
+    table = np.zeros((2, CHAIN_COLUMNS))
+    table[0], table[1] = lock, tip
+    for i in range(CHAIN_COLUMNS):
+        if last and i < KIND:
+            table[0, i] = 1.0 if i in (0, 4, 8) else 0.0
+        if not last:
+            table[1, i] = 1.0 if i in (0, 4, 8) else 0.0
+    table[0, VARIABLE] = 0.0
+    origins, axes, way, value = np.empty((2, 3)), np.empty((2, 3)), np.empty((4, 4)), np.empty(1)
+    result = np.zeros(targets.shape)
+    for k in range(values.shape[0]):
+        value[0] = values[k]
+        walk(table, value, origins, axes, way)
+        target, moved = targets[k], result[k]
+        for i in range(3):
+            for j in range(3):
+                for m in range(3):
+                    moved[i, j] += target[i, m] * way[j, m] if last else way[m, i] * target[m, j]
+        for i in range(3):
+            moved[i, 3] = target[i, 3] if last else 0.0
+            for m in range(3):
+                moved[i, 3] += -moved[i, m] * way[m, 3] if last else way[m, i] * (target[m, 3] - way[m, 3])
+        moved[3, 3] = 1.0
+    return result
+
+
+@compiled
+def settle(
+    chain: Array,
+    target: Array,
+    freedom: int,
+    q: Array,
+    seed: Array,
+    limits: Array,
+    angular: Array,
+    tolerance: Array,
+    origins: Array,
+    axes: Array,
+    pose: Array,
+    error: Array,
+) -> bool:
+    """Turn a rough solution q (n,) into a verified one within limits, in place; False where that cannot be.
+
+    The last four arrays are work space. Leaves in error[:2] the distance [m] and the angle [rad] that are left.
+    """
+    if turn_within(q, seed, limits, angular) > ROUGHLY:
+        return False
+    walk(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, freedom, error)
+    if not (distance <= ROUGHLY and angle <= ROUGHLY):  # or not a number
+        return False
+    if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
+        distance, angle = approach(
+            chain, target, freedom, q, limits[2], limits[3], 0.01 * tolerance, POLISHINGS, PATIENCE
+        )
+    excess = turn_within(q, seed, limits, angular)
+    if excess > LIMIT_SLACK:
+        return False
+    if excess > 0.0:
+        for i in range(q.shape[0]):
+            q[i] = min(max(q[i], limits[0, i]), limits[1, i])
+        walk(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, freedom, error)
+    error[0], error[1] = distance, angle
+    return bool(distance <= tolerance[0] and angle <= tolerance[1])
+
+
+@compiled
+def finish(
+    chain: Array,
+    target: Array,
+    freedom: int,
+    rough: Array,
+    seed: Array,
+    limits: Array,
+    angular: Array,
+    tolerance: Array,
+) -> tuple[Array, Array]:
+    """Verify rough solutions (k, n) and the seed (n,) itself, and order them by their distance to it.
+
+    They are brought onto the target, and turned by whole turns to be near the seed. limits: (4, n) of lower, upper,
+    -inf, inf. Returns solutions (c, n) within limits, none twice, and what they leave (c, 2): distance and angle.
+    """
+    count, n = rough.shape
+    rows = chain.shape[0]
+    origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
+    found, facts = (
+        np.empty((count + 1, n)),
+        np.empty((count + 1, 3)),
+    )  # facts: squared distance to the seed, what is left
+    order = np.empty(count + 1, dtype=np.int64)
+    c = 0
+    for k in range(-1, count):
+        q = found[c]
+        for i in range(n):
+            q[i] = seed[i] if k < 0 else rough[k, i]
+        if not settle(
+            chain, target, freedom, q, seed, limits, angular, tolerance, origins, axes, pose, error
+        ) or not is_new(found, c, q, angular):
+            continue
+        key = 0.0
+        for i in range(n):
+            key += (q[i] - seed[i]) ** 2
+        facts[c, 0], facts[c, 1], facts[c, 2] = key, error[0], error[1]
+        place = c
+        while place > 0 and facts[order[place - 1], 0] > key:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = c
+        c += 1
+    solutions, left = np.empty((c, n)), np.empty((c, 2))
+    for k in range(c):
+        row = order[k]
+        left[k, 0], left[k, 1] = facts[row, 1], facts[row, 2]
+        for i in range(n):
+            solutions[k, i] = found[row, i]
+    return solutions, left
+
+
+@compiled
+def search(
+    chain: Array,
+    target: Array,
+    freedom: int,
+    starts: Array,
+    limits: Array,
+    angular: Array,
+    tolerance: Array,
+    iterations: int,
+    wanted: int,
+    patience: float,
+) -> tuple[Array, Array, Array, Array]:
+    """Numeric search from starts (k, n) until `wanted` different solutions are found.
+
+    Returns solutions (c, n), what they leave (c, 2), the closest configuration (n,), and (3,) of what that leaves and
+    of how many starts were used.
+    """
+    count, n = starts.shape
+    found, left = np.empty((count, n)), np.empty((count, 2))
+    closest, facts = starts[0].copy(), np.array((math.inf, math.inf, 0.0))
+    q = np.empty(n)
+    c = 0
+    for k in range(count):
+        for i in range(n):
+            q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
+        distance, angle = approach(
+            chain, target, freedom, q, limits[0], limits[1], 0.01 * tolerance, iterations, patience
+        )
+        if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
+            closest[:] = q
+            facts[0], facts[1] = distance, angle
+        facts[2] = k + 1.0
+        if distance <= tolerance[0] and angle <= tolerance[1] and is_new(found, c, q, angular):
+            found[c] = q
+            left[c, 0], left[c, 1] = distance, angle
+            c += 1
+            if c == wanted:
+                break
+    return found[:c], left[:c], closest, facts

@@ -1,0 +1,208 @@
+"""Closed-form inverse kinematics by EAIK: six revolute joints, or seven of which one is locked at many values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from eaik.pybindings.EAIK import Robot as EaikRobot
+from numpy.typing import NDArray
+
+from .._kernels import chain_kernels, ik_kernels
+from ..chain import Chain
+
+Array = NDArray[np.float64]
+SNAP_DIRECTION = 1e-4  # axes this near to a common direction are taken to have it
+SNAP_LENGTH = 1e-5  # [m]
+COMMON_COSINES = np.array((0.0, 0.5, np.sqrt(0.5), np.sqrt(0.75), 1.0))
+ROBOTS_KEPT = 64
+GENERIC = 0.5  # [rad or m] a value of a locked joint at which nothing is aligned by chance
+
+
+class SixRevolute:
+    """A chain of six revolute joints whose geometry EAIK can solve (Ostermeier et al., Automatic Geometric
+    Decomposition for Analytical Inverse Kinematics, 2024).
+
+    The solutions may be of a chain that is rounded by up to SNAP_LENGTH and SNAP_DIRECTION, where the description's own
+    rounding hides that axes meet or are parallel: they are rough, and have to be brought onto the target.
+
+    Raises:
+        ValueError: there is no closed form for it.
+    """
+
+    def __init__(self, table: Array) -> None:
+        axes, offsets, rotation = _axes_and_offsets(table)
+        robot = EaikRobot(axes, offsets, rotation, [], True)
+        if not robot.has_known_decomposition():
+            robot = EaikRobot(_snapped_directions(axes), _snapped_lengths(offsets), rotation, [], True)
+        if not robot.has_known_decomposition():
+            raise ValueError("no closed form")
+        self.family: str = robot.get_kinematic_family()
+        self._solve = robot.calculate_IK
+
+    def solutions(self, target: Array) -> list[Array]:
+        """Rough solutions, each (6,), for base_T_tip (4, 4), least-squares ones included; there may be none."""
+        found: list[Array] = self._solve(target).Q
+        return found
+
+
+class LockedSeven:
+    """A chain of seven joints of which one is locked, so that the other six are a SixRevolute.
+
+    lock: index of the row that is locked; the last or the first is preferred, because then the six stay the same
+    whatever its value.
+
+    Raises:
+        ValueError: there is no closed form whichever joint is locked.
+    """
+
+    def __init__(self, table: Array) -> None:
+        self._table = table
+        slides = [row for row in range(7) if table[row, chain_kernels.KIND] != 0.0]
+        if len(slides) > 1:
+            raise ValueError("no closed form")
+        self._six_at = lru_cache(maxsize=ROBOTS_KEPT)(self._six)
+        for lock in slides or (6, 0, 2, 3, 4, 5, 1):
+            self.lock = lock
+            try:
+                self.family = self._six_at(GENERIC).family
+                return
+            except ValueError:
+                continue
+        raise ValueError("no closed form")
+
+    def rough(self, targets: Array, values: Array) -> Array:
+        """Rough solutions (k, 7), in the order of the rows, for targets (c, 4, 4) each with the locked joint at one of
+        the values (c,) [rad or m]."""
+        if self.lock in (0, 6):
+            table = self._table
+            targets = ik_kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
+            solve = self._six_at(GENERIC).solutions
+            found = [solve(target) for target in targets]
+        else:
+            pairs = zip(targets, values.tolist(), strict=True)
+            found = [self._six_at(value).solutions(target) for target, value in pairs]
+        six = _stacked([q for several in found for q in several])
+        result = np.empty((len(six), 7))
+        result[:, : self.lock], result[:, self.lock + 1 :] = six[:, : self.lock], six[:, self.lock :]
+        result[:, self.lock] = np.repeat(values, [len(several) for several in found])
+        return result
+
+    def _six(self, value: float) -> SixRevolute:
+        """The six with the locked joint at a value; if it is the first or last, the chain without it."""
+        if self.lock == 0:
+            return SixRevolute(self._table[1:])
+        return SixRevolute(self._table[:7] if self.lock == 6 else folded(self._table, self.lock, value))
+
+
+class AnalyticSolver:
+    """The closed form of a chain, in terms of its variables.
+
+    name: as results name the solver. locked: the variable whose value must be chosen, by index, or None.
+    """
+
+    def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
+        self._solver = solver
+        self._columns = chain.table[:-1, chain_kernels.VARIABLE].astype(np.intp)
+        self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
+        self.locked = int(self._columns[solver.lock]) if isinstance(solver, LockedSeven) else None
+        self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
+        self.family = solver.family
+
+    def rough(self, targets: Array, values: Array, start: Array) -> Array:
+        """Rough solutions (k, n) for base_T_tip (c, 4, 4), each with the locked variable at one of the values (c,).
+
+        Variables that do not move the tip are as in the start (n,).
+        """
+        if isinstance(self._solver, LockedSeven):
+            found = self._solver.rough(targets, values)
+        else:
+            found = _stacked([q for target in targets for q in self._solver.solutions(target)])
+        if self._in_order:
+            return found
+        result = np.tile(start, (len(found), 1))
+        result[:, self._columns] = found
+        return result
+
+
+def _stacked(rows: list[Array]) -> Array:
+    """Rows of six as a table (k, 6)."""
+    return np.concatenate(rows).reshape(-1, 6) if rows else np.empty((0, 6))
+
+
+def closed_form(chain: Chain) -> AnalyticSolver | None:
+    """The closed form of a chain, or None if it has none."""
+    return _found(chain)
+
+
+@lru_cache(maxsize=512)
+def _found(chain: Chain) -> AnalyticSolver | None:
+    joints = chain.table[:-1]
+    columns = joints[:, chain_kernels.VARIABLE]
+    plain = (joints[:, chain_kernels.MULTIPLIER] == 1.0) & (joints[:, chain_kernels.OFFSET] == 0.0)
+    if not plain.all() or len(set(columns)) != len(columns):
+        return None
+    try:
+        if len(joints) == 6 and not joints[:, chain_kernels.KIND].any():
+            return AnalyticSolver(chain, SixRevolute(chain.table))
+        if len(joints) == 7:
+            return AnalyticSolver(chain, LockedSeven(chain.table))
+    except ValueError:
+        return None
+    return None
+
+
+def folded(table: Array, row: int, value: float) -> Array:
+    """The table of a chain without one joint, which stays at a value [rad or m]."""
+    combined = _transform(table[row]) @ _motion(table[row], value) @ _transform(table[row + 1])
+    result = np.delete(table, row, axis=0)
+    result[row, :9], result[row, 9:12] = combined[:3, :3].ravel(), combined[:3, 3]
+    result[:, chain_kernels.VARIABLE] = np.arange(len(result))
+    return result
+
+
+def _transform(row: Array) -> Array:
+    result = np.eye(4)
+    result[:3, :3], result[:3, 3] = row[:9].reshape(3, 3), row[9:12]
+    return result
+
+
+def _motion(row: Array, value: float) -> Array:
+    result = np.eye(4)
+    if row[chain_kernels.KIND] == 0.0:
+        cosine, sine = np.cos(value), np.sin(value)
+        result[:2, :2] = ((cosine, -sine), (sine, cosine))
+    else:
+        result[2, 3] = value
+    return result
+
+
+def _axes_and_offsets(table: Array) -> tuple[Array, Array, Array]:
+    """Axes (3, m) and offsets from origin to origin (3, m + 1) with all joints at zero, and the tip's rotation."""
+    rows = len(table)
+    origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
+    chain_kernels.walk(table, np.zeros(rows), origins, axes, pose)
+    origins[-1] = pose[:3, 3]
+    offsets = np.diff(origins, axis=0, prepend=np.zeros((1, 3)))
+    return axes[:-1].T.copy(), offsets.T.copy(), pose[:3, :3].copy()
+
+
+def _snapped_directions(axes: Array) -> Array:
+    """Axes with components near to those of common directions moved onto them."""
+    magnitudes = np.abs(axes)
+    nearest = COMMON_COSINES[np.abs(magnitudes[..., None] - COMMON_COSINES).argmin(axis=-1)]
+    moved = np.where(np.abs(nearest - magnitudes) < SNAP_DIRECTION, np.copysign(nearest, axes), axes)
+    return np.asarray(moved / np.linalg.norm(moved, axis=0))
+
+
+def _snapped_lengths(offsets: Array) -> Array:
+    return np.asarray(np.round(offsets / SNAP_LENGTH) * SNAP_LENGTH)
+
+
+def spread(lower: float, upper: float, near: float, count: int) -> Array:
+    """`count` values (count,) evenly over a range, the ones nearest to `near` first; where an end is infinite, over a
+    turn around `near`."""
+    if not (np.isfinite(lower) and np.isfinite(upper)):
+        lower, upper = max(lower, near - np.pi), min(upper, near + np.pi)
+    values = lower + (np.arange(count) + 0.5) * ((upper - lower) / count)
+    return np.asarray(values[np.abs(values - near).argsort(kind="stable")])

@@ -1,0 +1,224 @@
+"""Why inverse kinematics found nothing, and how near it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import (
+    AllSolutionsInCollisionError,
+    BeyondJointLimitsError,
+    InverseKinematicsError,
+    OutOfReachError,
+    RobotCellError,
+    TimedOutError,
+    Value,
+)
+from .._kernels import ik_kernels, wrapping_kernels
+from .options import ClosestConfiguration, limit_distances, manipulability
+from .problem import IkProblem, unlimited
+from .seeds import random_starts
+
+Array = NDArray[np.float64]
+STARTS = 24  # of each search that only explains
+ITERATIONS = 150
+SINGULAR = 1e-3  # smallest singular value below which a configuration counts as singular
+
+
+class IkFailureReason(str, Enum):
+    """Why a target has no solution."""
+
+    OUT_OF_REACH = "out of reach"
+    BEYOND_JOINT_LIMITS = "beyond joint limits"
+    IN_COLLISION = "in collision"
+    SINGULAR = "singular"
+    NOT_FOUND = "not found"
+    TIMED_OUT = "timed out"
+
+
+@dataclass(frozen=True, eq=False)
+class IkFailure:
+    """What `partial` of the errors of inverse kinematics holds.
+
+    excess: distance [m] by which the target is out of reach, in any orientation or in its own. joints, joint_excess
+    [rad, m]: of the solution that comes nearest to the limits. pairs: what is said to be wrong with the first solution
+    that was not valid. closest: the closest configuration within limits, valid or not, or None.
+    """
+
+    reason: IkFailureReason
+    closest: ClosestConfiguration | None = None
+    excess: float = 0.0
+    joints: tuple[str, ...] = ()
+    joint_excess: tuple[float, ...] = ()
+    pairs: tuple[str, ...] = ()
+
+
+@dataclass
+class Traces:
+    """What a search saw while it failed.
+
+    beyond: a solution (n,) beyond limits with the least excess. invalid: the first solution that `is_valid` refused.
+    closest: (n,) within limits, with distance and angle left.
+    """
+
+    beyond: Array | None = None
+    beyond_excess: float = np.inf
+    invalid: Array | None = None
+    closest: Array | None = None
+    left: tuple[float, float] = (np.inf, np.inf)
+
+    def note_beyond(self, solutions: Array, problem: IkProblem) -> None:
+        """Solutions (k, n) found without regard to limits."""
+        for q in solutions.copy():
+            excess = wrapping_kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
+            if 0.0 < excess < self.beyond_excess:
+                self.beyond, self.beyond_excess = q, excess
+
+    def note_closest(self, q: Array, distance: float, angle: float) -> None:
+        if distance**2 + angle**2 < self.left[0] ** 2 + self.left[1] ** 2:
+            self.closest, self.left = q.copy(), (distance, angle)
+
+
+def closest_configuration(problem: IkProblem, q: Array, distance: float, angle: float) -> ClosestConfiguration:
+    return ClosestConfiguration(
+        variables=problem.joints.variables,
+        positions=q,
+        distance=distance,
+        angle=angle,
+        limit_distance=float(limit_distances(q[None], problem.joints.limits)[0]),
+        manipulability=manipulability(problem.chain.jacobian(q)),
+    )
+
+
+def timed_out(problem: IkProblem, traces: Traces, timeout: float) -> TimedOutError:
+    failure = IkFailure(IkFailureReason.TIMED_OUT, _closest(problem, traces))
+    return TimedOutError(
+        f"the time limit ended the search of frame {problem.frame}",
+        stage="inverse kinematics",
+        subjects=(problem.frame,),
+        values=(Value("timeout", timeout, None, "s"),),
+        partial=failure,
+    )
+
+
+def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], closed: bool) -> RobotCellError:
+    """The error that says best why a search found nothing.
+
+    pairs: what is wrong with `traces.invalid`. closed: a closed form was among those that looked for all solutions.
+    """
+    if traces.invalid is not None:
+        return _in_collision(problem, traces, pairs)
+    _look_closer(problem, traces)
+    if traces.beyond is not None:
+        return _beyond_limits(problem, traces)
+    closest = _closest(problem, traces)
+    distance = _distance_of_point(problem)
+    if distance > problem.tolerance[0]:
+        text = f"the target of {problem.frame} lies {distance:.4g} m out of reach"
+        values: tuple[Value, ...] = (Value("out of reach", distance, 0.0, "m"),)
+        failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, distance)
+        return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure)
+    left, angle = traces.left
+    values = (Value("distance left", left, problem.tolerance[0], "m"),)
+    values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))
+    if closed:
+        text = f"the target of {problem.frame} is out of reach in its orientation"
+        failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, left)
+        return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure)
+    smallest = float(np.linalg.svd(problem.chain.jacobian(_found(traces)), compute_uv=False)[-1])
+    if smallest < SINGULAR and left < 0.05 and angle < 0.1:
+        text = f"the search of {problem.frame} ended in a singular configuration"
+        values = (*values, Value("smallest singular value", smallest, SINGULAR))
+        failure = IkFailure(IkFailureReason.SINGULAR, closest)
+        return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
+    text = f"{problem.frame} can reach the target's point but not in its orientation as far as was searched"
+    failure = IkFailure(IkFailureReason.NOT_FOUND, closest)
+    return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
+
+
+def _in_collision(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> RobotCellError:
+    assert traces.invalid is not None
+    closest = closest_configuration(problem, traces.invalid, *_residual(problem, traces.invalid))
+    listed = f": {', '.join(pairs[:6])}" if pairs else ""
+    return AllSolutionsInCollisionError(
+        f"every solution of {problem.frame} is in collision{listed}",
+        subjects=pairs,
+        partial=IkFailure(IkFailureReason.IN_COLLISION, closest, pairs=pairs),
+    )
+
+
+def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
+    assert traces.beyond is not None
+    lower, upper = problem.joints.limits[:2]
+    values: list[Value] = []
+    excesses: list[float] = []
+    for index, name in enumerate(problem.joints.variables):
+        value = float(traces.beyond[index])
+        excess = max(lower[index] - value, value - upper[index])
+        if excess > 0.0:
+            limit = lower[index] if value < lower[index] else upper[index]
+            unit = "rad" if problem.joints.angular[index] else "m"
+            values.append(Value(name, value, float(limit), unit))
+            excesses.append(float(excess))
+    names = tuple(value.name for value in values)
+    by = ", ".join(f"{name} by {excess:.4g}" for name, excess in zip(names, excesses, strict=True))
+    return BeyondJointLimitsError(
+        f"every solution of {problem.frame} is beyond joint limits; the nearest exceeds {by}",
+        subjects=names,
+        values=tuple(values),
+        partial=IkFailure(
+            IkFailureReason.BEYOND_JOINT_LIMITS,
+            _closest(problem, traces),
+            joints=names,
+            joint_excess=tuple(excesses),
+        ),
+    )
+
+
+def _look_closer(problem: IkProblem, traces: Traces) -> None:
+    """Search without limits for what is beyond them, and within limits for what comes closest."""
+    joints = problem.joints
+    starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
+    if traces.beyond is None:
+        free = unlimited(joints).limits
+        found, _, _, _ = ik_kernels.search(
+            problem.chain.table, problem.target, problem.freedom, starts, free, joints.angular, problem.tolerance,
+            ITERATIONS, 8, ik_kernels.PATIENCE,
+        )  # fmt: skip
+        traces.note_beyond(found, problem)
+    if traces.closest is None:
+        _, _, closest, facts = ik_kernels.search(
+            problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,
+            problem.tolerance, ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
+        )  # fmt: skip
+        traces.note_closest(closest, float(facts[0]), float(facts[1]))
+
+
+def _distance_of_point(problem: IkProblem) -> float:
+    """How far the target's point stays from the frame's origin, whatever the orientation and without limits [m]."""
+    joints = problem.joints
+    starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
+    free = unlimited(joints).limits
+    _, _, _, facts = ik_kernels.search(
+        problem.chain.table, problem.target, ik_kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
+        ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
+    )  # fmt: skip
+    return float(facts[0])
+
+
+def _found(traces: Traces) -> Array:
+    assert traces.closest is not None
+    return traces.closest
+
+
+def _closest(problem: IkProblem, traces: Traces) -> ClosestConfiguration | None:
+    return None if traces.closest is None else closest_configuration(problem, traces.closest, *traces.left)
+
+
+def _residual(problem: IkProblem, q: Array) -> tuple[float, float]:
+    error = np.empty(6)
+    distance, angle = ik_kernels.fill_error(problem.target, problem.chain.forward(q.copy()), problem.freedom, error)
+    return float(distance), float(angle)

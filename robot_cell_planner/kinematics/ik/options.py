@@ -1,0 +1,140 @@
+"""How inverse kinematics searches, and what it returns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InvalidValueError
+from ...model.arguments import check_fields
+from .._kernels import chain_kernels
+from ..chain import Chain
+
+Array = NDArray[np.float64]
+MAX_RESTARTS = 100_000
+MAX_SWEEP = 10_000
+
+
+class IkOrder(str, Enum):
+    """Which solution comes first."""
+
+    NEAREST_TO_SEED = "nearest to seed"
+    FARTHEST_FROM_LIMITS = "farthest from limits"
+    MOST_MANIPULABLE = "most manipulable"
+
+
+class IkSolver(str, Enum):
+    """Who solves: a closed form, the numeric search, or whichever fits, with the numeric search as the fallback."""
+
+    AUTO = "auto"
+    ANALYTIC = "analytic"
+    NUMERIC = "numeric"
+
+
+class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Options of inverse kinematics.
+
+    max_solutions: the most to return, 0 for all that are found; where the solutions are without number (redundant arms,
+    point-axis targets, numeric search) a small number ends the search early. order: of the solutions. seed: of the
+    random restarts. max_restarts: starts of a numeric search after the first one; counted, so that the result does not
+    depend on time. sweep: values that a locked joint, or the free rotation of a point-axis target, is tried at.
+    all_turns: return each solution in every whole turn that its joints' limits allow; a joint without limits goes
+    to its two nearest turns. Otherwise each comes once, in the turn nearest to the seed. timeout [s]: the search is
+    broken off after it; None: never.
+    """
+
+    max_solutions: int = 0
+    order: IkOrder = IkOrder.NEAREST_TO_SEED
+    solver: IkSolver = IkSolver.AUTO
+    seed: int = 0
+    max_restarts: int = 100
+    sweep: int = 24
+    all_turns: bool = False
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, low, high in (
+            ("max_solutions", 0, 1_000_000),
+            ("seed", 0, 2**64 - 1),
+            ("max_restarts", 0, MAX_RESTARTS),
+            ("sweep", 1, MAX_SWEEP),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise InvalidValueError(f"{name} is {value!r}, expected a whole number from {low} to {high}")
+        if not isinstance(self.order, IkOrder) or not isinstance(self.solver, IkSolver):
+            raise InvalidValueError(
+                f"order is {self.order!r} and solver {self.solver!r}, expected an IkOrder and an IkSolver"
+            )
+        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0.0):
+            raise InvalidValueError(f"timeout is {self.timeout} s, expected a finite number above 0")
+
+
+class IkResult(msgspec.Struct, frozen=True, eq=False):
+    """Solutions in the order that was asked for; each was verified by forward kinematics and limits.
+
+    variables: names of the columns. solutions: (k, n) [rad, m]. residuals: (k, 2), distance [m] and angle [rad] left.
+    solver: who found them, for example "analytic 6R". complete: whether there are no others (whole turns aside).
+    """
+
+    variables: tuple[str, ...]
+    solutions: Array
+    residuals: Array
+    solver: str
+    complete: bool
+    chain: Chain
+    limits: Array
+
+    @property
+    def best(self) -> Array:
+        """The first solution (n,)."""
+        return np.array(self.solutions[0])
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def limit_distances(self) -> Array:
+        """Smallest distance of a joint from its limit [rad, m], (k,); infinite without limits."""
+        return limit_distances(self.solutions, self.limits)
+
+    def manipulabilities(self) -> Array:
+        """sqrt(det(J J^T)) of each solution, (k,)."""
+        return manipulabilities(self.chain, self.solutions)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosestConfiguration:
+    """What `partial` of an InverseKinematicsError holds: the closest configuration found, and what it leaves.
+
+    positions: (n,) [rad, m], in the order of `variables`. distance [m], angle [rad] to the target.
+    """
+
+    variables: tuple[str, ...]
+    positions: Array
+    distance: float
+    angle: float
+    limit_distance: float
+    manipulability: float
+
+
+def limit_distances(solutions: Array, limits: Array) -> Array:
+    """Smallest distance of a joint from its limit (k,) for solutions (k, n); limits: lower and upper first."""
+    gaps = np.minimum(solutions - limits[0], limits[1] - solutions)
+    return np.asarray(gaps.min(axis=1, initial=np.inf))
+
+
+def manipulabilities(chain: Chain, solutions: Array) -> Array:
+    """sqrt(det(J J^T)), or of J^T J where there are fewer than six variables (k,), for solutions (k, n)."""
+    found = chain_kernels.jacobians_and_rates(chain.table, solutions.copy(), np.zeros_like(solutions))[0]
+    return np.asarray(np.linalg.svd(found, compute_uv=False).prod(axis=1))
+
+
+def manipulability(jacobian: Array) -> float:
+    """Product of the singular values of a Jacobian (6, n) (Yoshikawa, Manipulability of Robotic Mechanisms, 1985)."""
+    return float(np.prod(np.linalg.svd(jacobian, compute_uv=False)))

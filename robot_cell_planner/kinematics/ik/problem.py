@@ -1,0 +1,161 @@
+"""Inverse kinematics as numbers: a chain, a target in the world, limits, and a configuration to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from ...errors import InvalidRequestError, UnknownNameError
+from ...model.cache import IdentityCache
+from ...model.cell import RobotCell
+from ...model.name_suggestions import unknown_name
+from ...model.state import RobotCellState
+from ...model.value import WORLD
+from .._kernels import ik_kernels
+from ..chain import Chain, way_to
+from ..forward import frame_matrix, held_chain
+from ..model import CellModel, cell_model
+from ..targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """The variables that are solved for.
+
+    limits: (4, n) of lower and upper limits, -inf and inf. angular: (n,), 1 for angles and 0 for lengths.
+    """
+
+    variables: tuple[str, ...]
+    limits: Array
+    angular: Array
+
+
+def unlimited(joints: Joints) -> Joints:
+    """The same without limits."""
+    return Joints(joints.variables, joints.limits[[2, 3, 2, 3]], joints.angular)
+
+
+class IkProblem(msgspec.Struct, frozen=True, eq=False):
+    """frame: what has to be at the target, a transform (4, 4) in the world. freedom: see ik_kernels.py.
+
+    tolerance: (2,) [m, rad]. start: (n,), the values of the state. All arrays are C contiguous and writable, and not to
+    be changed.
+    """
+
+    model: CellModel
+    joints: Joints
+    chain: Chain
+    frame: str
+    target: Array
+    freedom: int
+    tolerance: Array
+    start: Array
+
+
+class _Setup(msgspec.Struct, frozen=True, eq=False):
+    """What does not depend on the target's numbers nor on joint values. chain: if nothing on the way is held."""
+
+    model: CellModel
+    joints: Joints
+    frame: str
+    chain: Chain | None
+
+
+_setups: IdentityCache[_Setup] = IdentityCache(size=256)
+
+
+def ik_problem(
+    cell: RobotCell, state: RobotCellState, target: Target, group: str = "", variables: tuple[str, ...] = ()
+) -> IkProblem:
+    """The problem of bringing a group to a target; variables: those of the group that may move, in the
+    order that configurations shall have, () for all.
+
+    Raises:
+        TargetModeMismatchError: the state cannot offer the target's mode.
+        UnknownNameError: there is no such group, joint of the group, frame or body.
+        InvalidRequestError: the group has no joints, none of them moves the frame, or the target is no target.
+    """
+    if not isinstance(target, TARGET_TYPES):
+        raise InvalidRequestError(f"target is a {type(target).__name__}, expected a FrameTarget or PointAxisTarget")
+    setup = _setups.get(
+        (cell, state.base_poses, state.tools, state.bodies),
+        (group, target.mode, target.frame, variables),
+        lambda: _set_up(cell, state, target, group, variables),
+    )
+    model, joints = setup.model, setup.joints
+    chain = setup.chain or held_chain(model, state, setup.frame, joints.variables)
+    start = model.values(state, joints.variables)
+    scale = target.native_scale
+    tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
+    free = isinstance(target, PointAxisTarget)
+    matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
+    freedom = ik_kernels.ABOUT_Z if free else ik_kernels.NO_FREEDOM
+    return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
+
+
+def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:
+    """world_T_target (4, 4). near: world_T_frame that a PointAxisTarget is to be turned least against.
+
+    Raises:
+        UnknownNameError: the target's reference frame does not exist.
+    """
+    reference = None
+    if target.reference_frame != WORLD:
+        reference = frame_matrix(cell, state, target.reference_frame)
+    if isinstance(target, FrameTarget):
+        matrix = target.pose.matrix
+        if target.native_scale != 1.0:
+            matrix[:3, 3] *= target.native_scale
+    else:
+        assert near is not None
+        matrix = _axis_matrix(target, near if reference is None else np.linalg.inv(reference) @ near)
+    return matrix if reference is None else np.ascontiguousarray(reference @ matrix)
+
+
+def _set_up(cell: RobotCell, state: RobotCellState, target: Target, group: str, variables: tuple[str, ...]) -> _Setup:
+    model = cell_model(cell, state)
+    joints = _solved_for(model, group, variables)
+    frame = target_frame(cell, state, group, target.mode, target.frame)
+    chain = held_chain(model, state, frame, joints.variables)
+    if not any(chain.used):
+        name = cell.group(group).name
+        raise InvalidRequestError(f"no joint of group {name} moves frame {frame}", subjects=(name, frame))
+    nothing_held = set(way_to(model, frame).variables) <= set(joints.variables)
+    return _Setup(model, joints, frame, chain if nothing_held else None)
+
+
+def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joints:
+    found = model.cell.group(group)
+    for name in variables:
+        if name not in found.variables:
+            text = unknown_name(f"joint {name!r} of group {found.name}", name, found.variables)
+            raise UnknownNameError(text, subjects=(name, found.name))
+    names = variables or found.variables
+    if len(set(names)) != len(names):
+        raise InvalidRequestError(f"joints are listed twice: {', '.join(names)}", subjects=names)
+    if not names:
+        raise InvalidRequestError(f"group {found.name} has no joints", subjects=(found.name,))
+    indices = model.indices(names)
+    unlimited = np.full(len(names), np.inf)
+    limits = np.array((model.lower[indices], model.upper[indices], -unlimited, unlimited))
+    angular = np.array([float(model.variable(name).angular) for name in names])
+    return Joints(names, limits, angular)
+
+
+def _axis_matrix(target: PointAxisTarget, near: Array) -> Array:
+    """The transform with the target's point and z axis that is turned least against `near`."""
+    axis = np.array(target.axis) / np.linalg.norm(target.axis)
+    z = near[:3, 2]
+    across, cosine = np.cross(z, axis), float(z @ axis)
+    sine = float(np.linalg.norm(across))
+    direction = across / sine if sine > 1e-12 else near[:3, 0]
+    result = np.eye(4)
+    result[:3, :3] = pin.exp3(np.arctan2(sine, cosine) * direction) @ near[:3, :3]
+    result[:3, 3] = np.array(target.point) * target.native_scale
+    return result

@@ -1,0 +1,202 @@
+"""Where solutions of inverse kinematics come from: closed forms, and the numeric search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from ...errors import NotSupportedError, RobotCellError
+from .._kernels import ik_kernels, wrapping_kernels
+from .analytic import AnalyticSolver, closed_form, spread
+from .failure import Traces, failure_of, timed_out
+from .options import IkOptions, IkSolver
+from .problem import IkProblem, unlimited
+from .seeds import random_starts
+
+Array = NDArray[np.float64]
+NUMERIC = "numeric"
+ITERATIONS = 100  # of a numeric search from one start
+STARTS_AT_ONCE = 8  # between two looks at the clock
+SAMPLES_AT_ONCE = 8  # evaluations of a closed form between two looks at whether enough is found
+ALL_SAMPLES_AT_ONCE = 64  # the same where all solutions are wanted
+MISSES_FOLLOWED = 16  # rough solutions that came to nothing and that the numeric search starts from
+STARTS_AFTER_CLOSED_FORM = 24  # where a closed form has found nothing, chance has little left to find
+ZERO = np.zeros(1)
+
+
+class Batch(NamedTuple):
+    """Solutions (k, n), verified and within limits, nearest to the start first; residuals (k, 2); who found them."""
+
+    solutions: Array
+    residuals: Array
+    solver: str
+
+
+class IkSearch:
+    """One search for one target.
+
+    traces: what it saw, for when it fails. accepted: how many of its solutions the caller took, kept by the caller.
+    samples_at_once: evaluations of the closed form that make a batch. closed: whether one evaluation of it gives all
+    solutions that exist.
+
+    Raises:
+        NotSupportedError: a closed form is asked for, and there is none.
+    """
+
+    def __init__(self, problem: IkProblem, options: IkOptions) -> None:
+        self.problem = problem
+        self.options = options
+        self.traces = Traces()
+        self.accepted = 0
+        self.samples_at_once = SAMPLES_AT_ONCE if options.max_solutions else ALL_SAMPLES_AT_ONCE
+        self._deadline = None if options.timeout is None else time.monotonic() + options.timeout
+        self._misses: list[Array] = []
+        self.form: AnalyticSolver | None = None
+        if options.solver is not IkSolver.NUMERIC:
+            self.form = closed_form(problem.chain)
+        if options.solver is IkSolver.ANALYTIC and self.form is None:
+            names = ", ".join(problem.joints.variables)
+            raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
+        form = self.form
+        self.closed = form is not None and form.locked is None and problem.freedom == ik_kernels.NO_FREEDOM
+
+    def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
+        """The error that says why nothing was found. pairs: what is wrong with the solution that was refused first."""
+        if self.form is not None and self.traces.invalid is None:
+            free = IkSearch(replace(self.problem, joints=unlimited(self.problem.joints)), self.options)
+            for batch in free._closed_form_batches():
+                self.traces.note_beyond(batch.solutions, self.problem)
+        return failure_of(self.problem, self.traces, pairs, self.closed)
+
+    def check_clock(self) -> None:
+        """Raises TimedOutError when the time limit has passed."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise timed_out(self.problem, self.traces, self.options.timeout or 0.0)
+
+    def batches(self) -> Iterator[Batch]:
+        """Solutions as they are found, no two the same: of the closed form, then, if nothing was accepted, numeric."""
+        seen: list[Array] = []
+        for batch in self._raw_batches():
+            fresh = self._fresh(batch, seen)
+            if len(fresh.solutions):
+                seen.append(fresh.solutions)
+                yield fresh
+
+    def _fresh(self, batch: Batch, seen: list[Array]) -> Batch:
+        """Those solutions of a batch that were not seen before, whole turns aside."""
+        if not seen or not len(batch.solutions):
+            return batch
+        known = np.concatenate(seen)
+        angular = self.problem.joints.angular
+        rows = [row for row, q in enumerate(batch.solutions) if wrapping_kernels.is_new(known, len(known), q, angular)]
+        return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
+
+    def _raw_batches(self) -> Iterator[Batch]:
+        if self.form is not None:
+            found = False
+            for batch in self._closed_form_batches():
+                found = found or bool(len(batch.solutions))
+                yield batch
+            # A closed form that gives everything leaves nothing to search for, except at its singular borders.
+            if self.options.solver is IkSolver.ANALYTIC or self.accepted or (found and self.closed):
+                return
+        yield from self._numeric_batches()
+
+    def at_start(self) -> Batch:
+        """What the closed form gives with the start's values of all that is free."""
+        problem = self.problem
+        value = ZERO
+        if self.form is not None and self.form.locked is not None:
+            index = self.form.locked
+            low, high = problem.joints.limits[:2, index]
+            value = np.array([min(max(problem.start[index], low), high)])
+        return self._evaluated(problem.target[None], value)
+
+    def _closed_form_batches(self) -> Iterator[Batch]:
+        """First those at the start's values of what is free, then those further away.
+
+        Where the first ones are none, the numeric search mostly finds one near the start before a sweep would.
+        """
+        self.check_clock()
+        batch = self.at_start()
+        yield batch
+        if self.closed:
+            return
+        if not len(batch.solutions) and self.options.solver is IkSolver.AUTO:
+            yield from self._numeric_batch(self.problem.start[None])
+        targets, values = self._samples()
+        for begin in range(0, len(values), self.samples_at_once):
+            self.check_clock()
+            chunk = slice(begin, begin + self.samples_at_once)
+            yield self._evaluated(targets[chunk], values[chunk])
+
+    def _samples(self) -> tuple[Array, Array]:
+        """Targets (m, 4, 4) and values (m,) of the locked joint to evaluate the closed form at, nearest to the start
+        first."""
+        problem, sweep = self.problem, self.options.sweep
+        values = ZERO
+        if self.form is not None and self.form.locked is not None:
+            index = self.form.locked
+            low, high = problem.joints.limits[:2, index]
+            values = spread(low, high, problem.start[index], sweep)
+        if problem.freedom == ik_kernels.NO_FREEDOM:
+            return np.repeat(problem.target[None], len(values), axis=0), values
+        spins = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
+        targets = np.array([_spun(problem.target, spin) for spin in spins])
+        return np.repeat(targets, len(values), axis=0), np.tile(values, len(spins))
+
+    def _evaluated(self, targets: Array, values: Array) -> Batch:
+        """What the closed form gives for targets (m, 4, 4) and values (m,) of the locked joint, verified."""
+        assert self.form is not None
+        problem = self.problem
+        joints = problem.joints
+        rough = self.form.rough(targets, values, problem.start)
+        found, left = ik_kernels.finish(
+            problem.chain.table, problem.target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
+            problem.tolerance,
+        )  # fmt: skip
+        if not len(found):
+            self._misses.extend(rough[: MISSES_FOLLOWED - len(self._misses)])
+        return Batch(found, left, self.form.name)
+
+    def _numeric_batches(self) -> Iterator[Batch]:
+        """From the start and from what the closed form nearly found, then from random configurations."""
+        problem = self.problem
+        restarts = self.options.max_restarts
+        if self.closed:
+            restarts = min(restarts, STARTS_AFTER_CLOSED_FORM)
+        yield from self._numeric_batch(np.array([problem.start, *self._misses]))
+        for first in range(0, restarts, STARTS_AT_ONCE):
+            count = min(STARTS_AT_ONCE, restarts - first)
+            starts = random_starts(count, problem.joints.limits, problem.start, self.options.seed, first)
+            yield from self._numeric_batch(starts)
+
+    def _numeric_batch(self, starts: Array) -> Iterator[Batch]:
+        problem = self.problem
+        joints = problem.joints
+        begin = 0
+        while begin < len(starts):
+            self.check_clock()
+            found, left, closest, facts = ik_kernels.search(
+                problem.chain.table, problem.target, problem.freedom, starts[begin:], joints.limits, joints.angular,
+                problem.tolerance, ITERATIONS, 1, ik_kernels.PATIENCE,
+            )  # fmt: skip
+            self.traces.note_closest(closest, float(facts[0]), float(facts[1]))
+            begin += int(facts[2])
+            if len(found):
+                wrapping_kernels.unwind(found[0], problem.start, joints.limits, joints.angular)
+                yield Batch(found, left, NUMERIC)
+
+
+def _spun(target: Array, angle: float) -> Array:
+    """The target turned about its z axis."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    result = target.copy()
+    result[:3, 0] = cosine * target[:3, 0] + sine * target[:3, 1]
+    result[:3, 1] = cosine * target[:3, 1] - sine * target[:3, 0]
+    return result

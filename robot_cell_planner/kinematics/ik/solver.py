@@ -1,0 +1,199 @@
+"""Inverse kinematics: configurations that bring a group to a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RobotCellError
+from ...model.arguments import public
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ..joint_wrapping import with_all_turns
+from ..targets import Target
+from .options import IkOptions, IkOrder, IkResult, limit_distances, manipulabilities
+from .problem import IkProblem, ik_problem
+from .search import SAMPLES_AT_ONCE, Batch, IkSearch
+
+Array = NDArray[np.float64]
+Validity = Callable[[Array], bool]
+Explanation = Callable[[Array], tuple[str, ...]]
+DEFAULTS = IkOptions()
+
+
+@public
+def inverse_kinematics(
+    cell: RobotCell,
+    state: RobotCellState,
+    target: Target,
+    group: str = "",
+    options: IkOptions | None = None,
+    is_valid: Validity | None = None,
+    explain: Explanation | None = None,
+    variables: tuple[str, ...] = (),
+) -> IkResult:
+    """Configurations of a group that bring the target's frame to the target; there is at least one.
+
+    The joints outside the group stay as in the state; those of the group start there, and solutions near to it come
+    first unless the options say otherwise. Every solution is within limits and leaves no more than the tolerances by
+    forward kinematics.
+
+    is_valid: whether a configuration (n,) of the group is allowed (collision free); asked in the order of the
+    solutions until enough are found. explain: names what is wrong with a configuration, for the error. variables: the
+    joints of the group that may move, in the order that solutions shall have; () for all.
+
+    Raises:
+        OutOfReachError, BeyondJointLimitsError, AllSolutionsInCollisionError, InverseKinematicsError: there is no
+            solution, and why; `partial` is an IkFailure with the closest configuration.
+        TimedOutError: the time limit ended the search.
+        TargetModeMismatchError, UnknownNameError, InvalidRequestError: the request does not fit cell and state.
+        NotSupportedError: a closed form was asked for, and the group has none.
+    """
+    problem = ik_problem(cell, state, target, group, variables)
+    return _Selection(problem, options or DEFAULTS, is_valid, explain).collect()
+
+
+@public
+def iter_inverse_kinematics(
+    cell: RobotCell,
+    state: RobotCellState,
+    target: Target,
+    group: str = "",
+    options: IkOptions | None = None,
+    is_valid: Validity | None = None,
+    explain: Explanation | None = None,
+    variables: tuple[str, ...] = (),
+) -> Iterator[Array]:
+    """The same solutions (n,) one by one, each searched for when it is asked for.
+
+    First comes what is reached from the starting configuration, then others, until there are no more or
+    `max_solutions` have come. The order in the options holds among those that are found together.
+
+    Raises:
+        The errors of `inverse_kinematics`: those about the request at once, those about the search when the first
+        solution is asked for.
+    """
+    problem = ik_problem(cell, state, target, group, variables)
+    return _Selection(problem, options or DEFAULTS, is_valid, explain).one_by_one()
+
+
+class _Selection:
+    """What a caller gets of all that a search finds."""
+
+    def __init__(
+        self, problem: IkProblem, options: IkOptions, is_valid: Validity | None, explain: Explanation | None
+    ) -> None:
+        self.problem = problem
+        self.options = options
+        self.is_valid = is_valid
+        self.explain = explain
+        self.wanted = options.max_solutions
+        self.search = IkSearch(problem, options)
+
+    def collect(self) -> IkResult:
+        """All solutions, or as many as are wanted, in order."""
+        options = self.options
+        nearest = options.order is IkOrder.NEAREST_TO_SEED
+        if self.search.closed and nearest and self.is_valid is None and not options.all_turns:
+            # One evaluation gives everything, in the order that is asked for.
+            batch = self.search.at_start()
+            if len(batch.solutions):
+                return self._result([batch], cut=False)
+        found, cut = self._gather()
+        if not found:
+            raise self._failure()
+        if nearest and len(found) == 1:
+            return self._result(found, cut)
+        solutions = np.concatenate([batch.solutions for batch in found])
+        residuals = np.concatenate([batch.residuals for batch in found])
+        order = self._order(solutions)
+        solvers = ", ".join(dict.fromkeys(batch.solver for batch in found))
+        return self._result([Batch(solutions[order], residuals[order], solvers)], cut)
+
+    def _result(self, found: list[Batch], cut: bool) -> IkResult:
+        solutions, residuals, solver = found[0]
+        if self.wanted and len(solutions) > self.wanted:
+            solutions, residuals, cut = solutions[: self.wanted], residuals[: self.wanted], True
+        joints, chain, form = self.problem.joints, self.problem.chain, self.search.form
+        complete = self.search.closed and not cut and chain.all_used and form is not None and solver == form.name
+        return IkResult(joints.variables, solutions, residuals, solver, complete, chain, joints.limits)
+
+    def _gather(self) -> tuple[list[Batch], bool]:
+        """What is found, and whether the search ended because that was enough."""
+        found: list[Batch] = []
+        # Only for the nearest is it enough to have found some; any other order needs all to choose from.
+        wanted = self.wanted if self.options.order is IkOrder.NEAREST_TO_SEED else 0
+        for batch in self._batches():
+            kept = self._valid(batch, wanted - self.search.accepted if wanted else 0)
+            if len(kept.solutions):
+                found.append(kept)
+                self.search.accepted += len(kept.solutions)
+            if wanted and self.search.accepted >= wanted:
+                return found, True
+        return found, False
+
+    def one_by_one(self) -> Iterator[Array]:
+        self.search.samples_at_once = SAMPLES_AT_ONCE
+        for batch in self._batches():
+            solutions = batch.solutions
+            if self.options.order is not IkOrder.NEAREST_TO_SEED:
+                solutions = solutions[self._order(solutions)]
+            for q in solutions:
+                if self._is_valid(q):
+                    self.search.accepted += 1
+                    yield q.copy()
+                    if self.search.accepted == self.wanted:
+                        return
+        if not self.search.accepted:
+            raise self._failure()
+
+    def _batches(self) -> Iterator[Batch]:
+        for batch in self.search.batches():
+            yield self._turned(batch) if self.options.all_turns else batch
+
+    def _turned(self, batch: Batch) -> Batch:
+        joints = self.problem.joints
+        rows, sources = with_all_turns(batch.solutions, self.problem.start, joints.limits, joints.angular)
+        order = np.argsort(np.linalg.norm(rows - self.problem.start, axis=1), kind="stable")
+        return Batch(rows[order], batch.residuals[sources[order]], batch.solver)
+
+    def _valid(self, batch: Batch, wanted: int) -> Batch:
+        """Those solutions of a batch that are valid; the first `wanted` of them, 0 for all."""
+        if self.is_valid is None:
+            return batch
+        rows: list[int] = []
+        for row, q in enumerate(batch.solutions):
+            if self._is_valid(q):
+                rows.append(row)
+                if len(rows) == wanted:
+                    break
+        return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
+
+    def _is_valid(self, q: Array) -> bool:
+        if self.is_valid is None:
+            return True
+        self.search.check_clock()
+        if self.is_valid(q.copy()):
+            return True
+        if self.search.traces.invalid is None:
+            self.search.traces.invalid = q.copy()
+        return False
+
+    def _order(self, solutions: Array) -> NDArray[np.intp]:
+        order = self.options.order
+        if order is IkOrder.NEAREST_TO_SEED:
+            keys = np.linalg.norm(solutions - self.problem.start, axis=1)
+        elif order is IkOrder.FARTHEST_FROM_LIMITS:
+            keys = -limit_distances(solutions, self.problem.joints.limits)
+        else:
+            keys = -manipulabilities(self.problem.chain, solutions)
+        return np.argsort(keys, kind="stable")
+
+    def _failure(self) -> RobotCellError:
+        pairs: tuple[str, ...] = ()
+        invalid = self.search.traces.invalid
+        if invalid is not None and self.explain is not None:
+            pairs = self.explain(invalid.copy())
+        return self.search.failure(pairs)

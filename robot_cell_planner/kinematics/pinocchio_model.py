@@ -1,0 +1,209 @@
+"""Pinocchio models of the mechanisms of a cell: all robots and tools, as they are placed and attached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..model.bodies import Tool
+from ..model.cell import RobotCell
+from ..model.mechanism import Inertial, Joint, JointKind, Mechanism, Variable
+from ..model.placement import plane_axes
+from ..model.pose import Pose
+from ..model.robot import Robot
+from ..model.state import RobotCellState
+from ..model.value import WORLD, Vector3
+
+Array = NDArray[np.float64]
+GRAVITY = 9.80665  # [m/s2], standard gravity; along -z of the world
+AXES: tuple[Vector3, Vector3, Vector3] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+class FramePlacement(NamedTuple):
+    """Where a frame is fixed: the Pinocchio joint that carries it (0: the world), and its placement in that joint."""
+
+    joint: int
+    placement: pin.SE3
+
+
+class Elementary(NamedTuple):
+    """A joint of one degree of freedom: suffix of its name, whether it turns, and its unit axis."""
+
+    suffix: str
+    turns: bool
+    axis: Vector3
+
+
+class Drive(NamedTuple):
+    """How a Pinocchio joint follows its variable: value = multiplier * variable + offset."""
+
+    variable: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismModel:
+    """The joints of a cell's robots and tools in one arrangement of base poses and attached tools.
+
+    Bodies and named frames are not part of it, so that it serves all states which differ only in those.
+
+    pin_model: one joint of one degree of freedom for each elementary joint, robots first, each in tree order.
+    variables: name in the cell to variable; those of tools are named "tool/joint". Their order is that of every
+    configuration vector (n,). drives: one for each Pinocchio joint. frames: links, tools and tool centre points.
+    """
+
+    pin_model: pin.Model
+    variables: frozendict[str, Variable]
+    drives: tuple[Drive, ...]
+    frames: Mapping[str, FramePlacement]
+    _local: threading.local = field(default_factory=threading.local, init=False, repr=False)
+
+    def data(self) -> pin.Data:
+        """Pinocchio's work space for `pin_model`: one for each thread, made at its first call."""
+        data = getattr(self._local, "data", None)
+        if data is None:
+            data = self._local.data = self.pin_model.createData()
+        return data
+
+
+Attachments = tuple[tuple[str, str, Pose], ...]
+
+
+def mechanism_model(cell: RobotCell, state: RobotCellState) -> MechanismModel:
+    """The model of a cell's mechanisms; built once for each arrangement."""
+    return _built(cell.robots, cell.tools, state.base_poses, attachments(state))
+
+
+def attachments(state: RobotCellState) -> Attachments:
+    """Which group carries each tool, and where, without the values of its joints."""
+    return tuple((name, tool.attached_to, tool.pose) for name, tool in state.tools.items())
+
+
+@lru_cache(maxsize=32)
+def _built(
+    robots: frozendict[str, Robot],
+    tools: frozendict[str, Tool],
+    base_poses: frozendict[str, Pose],
+    attached: Attachments,
+) -> MechanismModel:
+    builder = _Builder()
+    for name, robot in robots.items():
+        builder.add(robot.mechanism, FramePlacement(0, pin.SE3(base_poses[name].matrix)), "")
+    tips = {group.name: group.tip_link for robot in robots.values() for group in robot.groups.values()}
+    placed = {name: (group, pose) for name, group, pose in attached}
+    for name, tool in tools.items():
+        group, pose = placed[name]
+        builder.add_tool(tool, tips[group] if group else WORLD, pose)
+    return builder.finish()
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.model = pin.Model()
+        self.model.gravity.linear = np.array((0.0, 0.0, -GRAVITY))
+        self.frames: dict[str, FramePlacement] = {WORLD: FramePlacement(0, pin.SE3.Identity())}
+        self.variables: dict[str, Variable] = {}
+        self.drives: list[Drive] = []
+
+    def finish(self) -> MechanismModel:
+        return MechanismModel(self.model, frozendict(self.variables), tuple(self.drives), self.frames)
+
+    def add_tool(self, tool: Tool, carrier: str, pose: Pose) -> None:
+        at = self.frames[carrier]
+        self.frames[tool.name] = FramePlacement(at.joint, at.placement * pin.SE3(pose.matrix))
+        self.add(tool.mechanism, self.frames[tool.name], f"{tool.name}/")
+        link = self.frames[tool.frame_of(tool.tcp_link or tool.mechanism.root)]
+        self.frames[tool.tcp_frame] = FramePlacement(link.joint, link.placement * pin.SE3(tool.tcp.matrix))
+
+    def add(self, mechanism: Mechanism, root: FramePlacement, prefix: str) -> None:
+        for variable in mechanism.variables:
+            name = prefix + variable.name
+            if name in self.variables:
+                raise ModelError(f"two joints of the cell are named {name!r}", subjects=(name,))
+            self.variables[name] = variable
+        self._add_link(mechanism, mechanism.root, root, prefix)
+        for joint in mechanism.tree_order:
+            parent = self.frames[prefix + joint.parent]
+            at = FramePlacement(parent.joint, parent.placement * pin.SE3(joint.origin.matrix))
+            if joint.kind is not JointKind.FIXED:
+                at = self._add_joint(mechanism, joint, at, prefix)
+            self._add_link(mechanism, joint.child, at, prefix)
+
+    def _add_link(self, mechanism: Mechanism, link: str, at: FramePlacement, prefix: str) -> None:
+        self.frames[prefix + link] = at
+        inertial = mechanism.links[link].inertial
+        if inertial is not None:
+            append_inertial(self.model, at, inertial)
+
+    def _add_joint(self, mechanism: Mechanism, joint: Joint, at: FramePlacement, prefix: str) -> FramePlacement:
+        for part in _elementary(joint):
+            name = f"{prefix}{joint.name}{part.suffix}"
+            if joint.mimic is None:
+                drive = Drive(name, 1.0, 0.0)
+            else:
+                source, multiplier, offset = mechanism.mimic_source(joint.name)
+                drive = Drive(prefix + source, multiplier, offset)
+            limits = self._limits(joint, drive)
+            index = self.model.addJoint(at.joint, _pin_joint(part), at.placement, name, *limits)
+            self.drives.append(drive)
+            at = FramePlacement(index, pin.SE3.Identity())
+        return at
+
+    def _limits(self, joint: Joint, drive: Drive) -> tuple[Array, Array, Array, Array]:
+        """Limits of effort, velocity and position as Pinocchio takes them; not known: infinite."""
+        known = joint.limits
+        effort = np.inf if known.effort is None else known.effort
+        velocity = np.inf if known.velocity is None else known.velocity
+        ends = (known.lower, known.upper)
+        if joint.mimic is not None:
+            # The ends of the range that its variable allows; a mimicking joint has no limits of its own.
+            limits = self.variables[drive.variable].limits
+            values = [drive.multiplier * end + drive.offset for end in (limits.lower, limits.upper)]
+            ends = (min(values), max(values)) if drive.multiplier else (drive.offset, drive.offset)
+        return tuple(np.array([value]) for value in (effort, velocity, *ends))  # type: ignore[return-value]
+
+
+def append_inertial(model: pin.Model, at: FramePlacement, inertial: Inertial) -> None:
+    """Add the mass of a thing that is fixed at a placement in a joint of the model."""
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    tensor = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    own = pin.Inertia.Zero()  # whose constructor with numbers refuses moments that rounding left just below zero
+    own.mass, own.inertia = inertial.mass, tensor
+    model.appendBodyToJoint(at.joint, own, at.placement * pin.SE3(inertial.pose.matrix))
+
+
+def _elementary(joint: Joint) -> Iterator[Elementary]:
+    """The joints of one degree of freedom that a joint counts as, in the order of its variables."""
+    if joint.kind is JointKind.FLOATING:
+        for suffix, turns, axis in zip(("x", "y", "z"), (False,) * 3, AXES, strict=True):
+            yield Elementary(f"/{suffix}", turns, axis)
+        for suffix, axis in zip(("yaw", "pitch", "roll"), reversed(AXES), strict=True):
+            yield Elementary(f"/{suffix}", True, axis)
+    elif joint.kind is JointKind.PLANAR:
+        first, second = plane_axes(joint.axis)
+        yield Elementary("/x", False, first)
+        yield Elementary("/y", False, second)
+        yield Elementary("/theta", True, joint.axis)
+    else:
+        yield Elementary("", joint.kind is not JointKind.PRISMATIC, joint.axis)
+
+
+def _pin_joint(part: Elementary) -> pin.JointModel:
+    """A joint along an axis; along x, y or z Pinocchio has faster ones."""
+    if part.axis in AXES:
+        kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
+        if not part.turns:
+            kinds = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
+        return kinds[AXES.index(part.axis)]()
+    axis = np.array(part.axis)
+    return pin.JointModelRevoluteUnaligned(axis) if part.turns else pin.JointModelPrismaticUnaligned(axis)

@@ -1,0 +1,5 @@
+"""The robot cell as immutable values: models that change rarely, states, poses, geometry and frames."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,239 @@
+"""The robot cell: the models of robots, tools, bodies and frames, under names that are unique in the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NoReturn
+
+import msgspec
+from frozendict import frozendict
+
+from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
+from .arguments import check_fields
+from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
+from .digest import digest_of
+from .frames import FrameTree
+from .mechanism import JointKind, Variable
+from .name_suggestions import unknown_name
+from .pose import IDENTITY, Pose
+from .robot import PlanningGroup, Robot
+from .state import BodyState, RobotCellState, ToolState
+from .value import WORLD, check_keys
+
+
+class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
+    """The models of a cell. Robot links, tools, tool links ("tool/link"), bodies and named frames share one namespace.
+
+    Raises:
+        DuplicateNameError: a name is used twice.
+    """
+
+    name: str = "cell"
+    robots: frozendict[str, Robot] = frozendict()
+    tools: frozendict[str, Tool] = frozendict()
+    bodies: frozendict[str, RigidBody] = frozendict()
+    frames: frozendict[str, NamedFrame] = frozendict()
+    collision: CollisionSettings = CollisionSettings()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_keys(self.robots, "robot")
+        check_keys(self.tools, "tool")
+        check_keys(self.bodies, "body")
+        check_keys(self.frames, "frame")
+        count = len(self.mechanism_frames) + len(self.tools) + len(self.bodies) + len(self.frames)
+        links = sum(len(robot.mechanism.links) for robot in self.robots.values())
+        inner = sum(len(tool.mechanism.links) + 1 for tool in self.tools.values())
+        together = {WORLD, *self.mechanism_frames, *self.tools, *self.bodies, *self.frames}
+        if len(self.mechanism_frames) < links + inner or len(together) <= count:
+            self._refuse_double_names()
+
+    def _refuse_double_names(self) -> None:
+        owners: dict[str, str] = {WORLD: "the world frame"}
+        for name, kind in self._names():
+            if name in owners:
+                raise DuplicateNameError(f"{name!r} names {owners[name]} and {kind}", subjects=(name,))
+            owners[name] = kind
+
+    def _names(self) -> list[tuple[str, str]]:
+        names = [(link, f"a link of {r.name}") for r in self.robots.values() for link in r.mechanism.links]
+        for tool in self.tools.values():
+            names.append((tool.name, "a tool"))
+            names.append((tool.tcp_frame, f"the tool centre point of {tool.name}"))
+            names.extend((tool.frame_of(link), f"a link of tool {tool.name}") for link in tool.mechanism.links)
+        names.extend((name, "a body") for name in self.bodies)
+        names.extend((name, "a frame") for name in self.frames)
+        return names
+
+    @property
+    def robot(self) -> Robot:
+        """The only robot.
+
+        Raises:
+            NotSupportedError: there is none, or there are several.
+        """
+        if len(self.robots) != 1:
+            raise NotSupportedError(f"cell {self.name} has {len(self.robots)} robots, expected one")
+        return next(iter(self.robots.values()))
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell cells apart in any process."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest_of(self)
+
+    @cached_property
+    def mechanism_frames(self) -> frozendict[str, str]:
+        """The frame that carries each link of a robot, and each link and the centre point of a tool."""
+        parents: dict[str, str] = {}
+        for robot in self.robots.values():
+            parents[robot.mechanism.root] = WORLD
+            parents.update((joint.child, joint.parent) for joint in robot.mechanism.tree_order)
+        for tool in self.tools.values():
+            mechanism = tool.mechanism
+            parents[tool.frame_of(mechanism.root)] = tool.name
+            parents.update((tool.frame_of(j.child), tool.frame_of(j.parent)) for j in mechanism.tree_order)
+            parents[tool.tcp_frame] = tool.frame_of(tool.tcp_link or mechanism.root)
+        return frozendict(parents)
+
+    @cached_property
+    def tool_links(self) -> frozenset[str]:
+        """Frames of the links of tools."""
+        return frozenset(tool.frame_of(link) for tool in self.tools.values() for link in tool.mechanism.links)
+
+    @cached_property
+    def tool_centre_points(self) -> frozenset[str]:
+        """Frames of the centre points of tools."""
+        return frozenset(tool.tcp_frame for tool in self.tools.values())
+
+    @cached_property
+    def moved_frames(self) -> frozenset[str]:
+        """Links of robots and tools that a joint moves itself."""
+        mechanisms = [("", robot.mechanism) for robot in self.robots.values()]
+        mechanisms += [(f"{tool.name}/", tool.mechanism) for tool in self.tools.values()]
+        return frozenset(
+            prefix + joint.child
+            for prefix, mechanism in mechanisms
+            for joint in mechanism.joints.values()
+            if joint.kind is not JointKind.FIXED
+        )
+
+    @cached_property
+    def variables(self) -> frozendict[str, Variable]:
+        """Every variable of every robot."""
+        return frozendict({name: v for robot in self.robots.values() for name, v in robot.variables.items()})
+
+    def group(self, name: str = "") -> PlanningGroup:
+        """The planning group of that name ("": the main group of the only robot).
+
+        Raises:
+            UnknownNameError: no such group.
+        """
+        return self.robot_of_group(name).group(name)
+
+    def robot_of_group(self, name: str = "") -> Robot:
+        """The robot that a planning group belongs to.
+
+        Raises:
+            UnknownNameError: no such group.
+        """
+        if not name:
+            return self.robot
+        groups = {group: robot for robot in self.robots.values() for group in robot.groups}
+        if name not in groups:
+            raise UnknownNameError(unknown_name(f"group {name!r}", name, groups), subjects=(name,))
+        return groups[name]
+
+    def default_state(self) -> RobotCellState:
+        """Everything at the origin of the world, every joint at zero or as near as its limits allow."""
+        return RobotCellState(
+            base_poses=frozendict(dict.fromkeys(self.robots, IDENTITY)),
+            configuration=frozendict(
+                {k: v for robot in self.robots.values() for k, v in robot.mechanism.neutral().items()}
+            ),
+            tools=frozendict(
+                {name: ToolState(configuration=tool.mechanism.neutral()) for name, tool in self.tools.items()}
+            ),
+            bodies=frozendict(dict.fromkeys(self.bodies, BodyState())),
+        )
+
+    def check_state(self, state: RobotCellState) -> None:
+        """Refuse a state that does not fit this cell. Joint limits are not its business, nor collisions.
+
+        Raises:
+            StateError: something is missing, or two tools share a tip link.
+            UnknownNameError: something in the state is not in the cell.
+            FrameCycleError: attachments close a loop.
+        """
+        for what, have, want in (
+            ("base pose of robot", state.base_poses, self.robots),
+            ("joint", state.configuration, self.variables),
+            ("tool", state.tools, self.tools),
+            ("body", state.bodies, self.bodies),
+        ):
+            if have.keys() != want.keys():
+                _refuse_other_names(what, have, want)
+        for name, tool in state.tools.items():
+            self._check_tool_configuration(name, tool)
+        self._check_one_tool_a_tip(state)
+        FrameTree(self, state)
+
+    def _check_tool_configuration(self, name: str, tool: ToolState) -> None:
+        mechanism = self.tools[name].mechanism
+        mechanism.check_configuration(tool.configuration, f"tool {name}")
+        missing = [v.name for v in mechanism.variables if v.name not in tool.configuration]
+        if missing:
+            raise StateError(f"the state of tool {name} lacks joint {', '.join(missing)}", subjects=(name, *missing))
+
+    def _check_one_tool_a_tip(self, state: RobotCellState) -> None:
+        carriers: dict[str, str] = {}
+        for name, tool in state.tools.items():
+            if not tool.attached_to:
+                continue
+            tip = self.tip_link(tool.attached_to)
+            if tip in carriers:
+                text = f"tools {carriers[tip]} and {name} are both attached at link {tip}"
+                raise StateError(text, subjects=(carriers[tip], name, tip))
+            carriers[tip] = name
+
+    def tip_link(self, group: str = "") -> str:
+        """The link at the end of a planning group's chain.
+
+        Raises:
+            ModelError: the group is not a chain.
+        """
+        found = self.group(group)
+        if not found.tip_link:
+            raise ModelError(f"group {found.name} is not a chain, so it has no tip link", subjects=(found.name,))
+        return found.tip_link
+
+    def tool_of_group(self, state: RobotCellState, group: str = "") -> str:
+        """Name of the tool attached at the tip of a group, or "" if none is."""
+        tip = self.tip_link(group)
+        for name, tool in state.tools.items():
+            if tool.attached_to and self.tip_link(tool.attached_to) == tip:
+                return name
+        return ""
+
+    def workpieces_of_tool(self, state: RobotCellState, tool: str) -> tuple[str, ...]:
+        """Names of the bodies attached to a tool or one of its links."""
+        return tuple(
+            name
+            for name, body in state.bodies.items()
+            if body.attached_to == tool or body.attached_to.startswith(f"{tool}/")
+        )
+
+    def base_pose(self, state: RobotCellState, robot: str) -> Pose:
+        return state.base_poses[robot]
+
+
+def _refuse_other_names(what: str, have: Mapping[str, object], want: Mapping[str, object]) -> NoReturn:
+    """Tell of a name that is not wanted, or of those that are missing."""
+    for name in have:
+        if name not in want:
+            raise UnknownNameError(unknown_name(f"{what} {name!r}", name, want), subjects=(name,))
+    missing = tuple(sorted(set(want) - set(have)))
+    raise StateError(f"the state lacks {len(missing)} of the cell: {what} {', '.join(missing[:6])}", subjects=missing)

@@ -1,0 +1,163 @@
+"""The tree of frames that a cell and a state span: who is carried by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from typing import Protocol
+
+from ..errors import FrameCycleError, UnknownNameError
+from .bodies import NamedFrame, Tool
+from .name_suggestions import unknown_name
+from .state import RobotCellState
+from .value import WORLD
+
+
+class FrameKind(str, Enum):
+    WORLD = "world"
+    LINK = "link"  # of a robot
+    TOOL = "tool"
+    TOOL_LINK = "tool link"
+    TOOL_CENTRE_POINT = "tool centre point"
+    BODY = "body"
+    FRAME = "frame"  # a named one
+
+
+class Framed(Protocol):
+    """What the tree asks of a cell; see `cell.RobotCell`."""
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    @property
+    def frames(self) -> Mapping[str, NamedFrame]: ...
+
+    @property
+    def mechanism_frames(self) -> Mapping[str, str]: ...
+
+    @property
+    def tool_links(self) -> Collection[str]: ...
+
+    @property
+    def tool_centre_points(self) -> Collection[str]: ...
+
+    @property
+    def moved_frames(self) -> Collection[str]: ...
+
+    def tip_link(self, group: str = "") -> str: ...
+
+
+class FrameTree:
+    """Parents and kinds of all frames of a cell in a state.
+
+    Raises:
+        UnknownNameError: something is attached to a frame that is not there.
+        FrameCycleError: attachments close a loop.
+    """
+
+    def __init__(self, cell: Framed, state: RobotCellState) -> None:
+        self._cell = cell
+        self._state = state
+        # What stands free, and what a mechanism holds, leads to the world in any case.
+        safe = {WORLD}
+        for name, body in state.bodies.items():
+            if body.attached_to:
+                self._check_way_up(name, safe)
+        for name in cell.frames:
+            self._check_way_up(name, safe)
+
+    def _check_way_up(self, name: str, safe: set[str]) -> None:
+        trail: dict[str, None] = {}
+        frame = name
+        while frame not in safe and frame not in self._cell.mechanism_frames:
+            if frame in trail:
+                loop = [*list(trail)[list(trail).index(frame) :], frame]
+                raise FrameCycleError(f"attachments form a loop: {' -> '.join(loop)}", subjects=tuple(loop))
+            trail[frame] = None
+            parent = self.parent(frame)
+            if parent not in self:
+                text = unknown_name(f"frame {parent!r}, to which {frame} is attached,", parent, self)
+                raise UnknownNameError(text, subjects=(parent, frame))
+            frame = parent
+        safe.update(trail)
+
+    def __contains__(self, name: str) -> bool:
+        state, cell = self._state, self._cell
+        return (
+            name in state.bodies
+            or name in cell.mechanism_frames
+            or name in cell.frames
+            or name in cell.tools
+            or name == WORLD
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        yield WORLD
+        yield from self._cell.mechanism_frames
+        yield from self._cell.tools
+        yield from self._state.bodies
+        yield from self._cell.frames
+
+    def parent(self, name: str) -> str:
+        """The frame that carries a frame other than the world, which must exist."""
+        state, cell = self._state, self._cell
+        if name in state.bodies:
+            return state.bodies[name].attached_to or WORLD
+        if name in cell.frames:
+            return cell.frames[name].attached_to or WORLD
+        if name in cell.tools:
+            group = state.tools[name].attached_to
+            return cell.tip_link(group) if group else WORLD
+        return cell.mechanism_frames[name]
+
+    @cached_property
+    def parents(self) -> dict[str, str]:
+        """The carriers of all frames but the world."""
+        return {name: self.parent(name) for name in self if name != WORLD}
+
+    def kind(self, name: str) -> FrameKind:
+        """What a frame belongs to.
+
+        Raises:
+            UnknownNameError: there is no such frame.
+        """
+        if self.check(name) == WORLD:
+            return FrameKind.WORLD
+        for things, kind in (
+            (self._state.bodies, FrameKind.BODY),
+            (self._cell.frames, FrameKind.FRAME),
+            (self._cell.tools, FrameKind.TOOL),
+            (self._cell.tool_links, FrameKind.TOOL_LINK),
+            (self._cell.tool_centre_points, FrameKind.TOOL_CENTRE_POINT),
+        ):
+            if name in things:
+                return kind
+        return FrameKind.LINK
+
+    def check(self, name: str) -> str:
+        """The name.
+
+        Raises:
+            UnknownNameError: there is no such frame.
+        """
+        if name not in self:
+            raise UnknownNameError(unknown_name(f"frame {name!r}", name, self), subjects=(name,))
+        return name
+
+    def ancestors(self, name: str) -> Iterator[str]:
+        """The frames that carry `name`, nearest first, the world last."""
+        frame = self.check(name)
+        while frame != WORLD:
+            frame = self.parent(frame)
+            yield frame
+
+    def is_moving(self, name: str) -> bool:
+        """Whether joint values move the frame in the world; a joint that is fixed does not."""
+        moved = self._cell.moved_frames
+        return name in moved or any(frame in moved for frame in self.ancestors(name))
+
+    def carried_by(self, name: str) -> tuple[str, ...]:
+        """All frames below `name`."""
+        self.check(name)
+        return tuple(frame for frame in self if frame != WORLD and name in self.ancestors(frame))

@@ -1,0 +1,184 @@
+"""The command `robot_cell`: the nodes of a cell, and a client if one is named after `--`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+
+from ..common.domain import Domain, NoFreeDomainError, reserve_domain
+from ..common.localhost import RANGE, keep_to_localhost
+from .processes import Program
+from .respawn import NODE_RULE
+from .session import Session
+
+PACKAGE = "robot_cell_planner"
+NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
+DOMAINS = range(0, 233)
+JOURNAL = "scene.journal"  # of a session, where the parameters name none
+WRONG_USE = 2
+
+EPILOG = """\
+example:
+  robot_cell --cell config/demo/cell.yaml -- python3 examples/pick_and_place.py
+      starts the nodes and the client, ends the nodes when the client ends, and has the client's exit status
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status is that of `Session.run`, or 2 for a command line that is wrong."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own, _, client = _partition(words)
+    options = _parser().parse_args(own)
+    with TemporaryDirectory(prefix="robot_cell_") as folder:
+        try:
+            domain = _domain(options.domain_id)
+            programs = _programs(options, Path(folder, JOURNAL))
+        except (ValueError, NoFreeDomainError) as error:
+            print(f"robot_cell: {error}", file=sys.stderr)
+            return WRONG_USE
+        try:
+            return _run(programs, client, domain)
+        finally:
+            domain.close()
+
+
+def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> int:
+    environment = {
+        **os.environ,
+        "ROS_DOMAIN_ID": str(domain.number),
+        RANGE: os.environ.get(RANGE, "LOCALHOST"),
+        "RCUTILS_COLORIZED_OUTPUT": os.environ.get("RCUTILS_COLORIZED_OUTPUT", str(int(sys.stderr.isatty()))),
+    }
+    keep_to_localhost(environment)
+    print(f"ROS_DOMAIN_ID={domain.number} {RANGE}={environment[RANGE]}", file=sys.stderr, flush=True)
+    return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
+
+
+def node_command(
+    node: str, cell: Path | None, parameters: Path, namespace: str, use_sim_time: bool, journal: Path
+) -> list[str]:
+    """The command that starts one of NODES. journal: of the scene, where the parameters name none; a scene node that is
+    started again goes on from it."""
+    command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
+    if node == "scene":
+        command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # the file that follows may name another
+    command += ["--params-file", str(parameters)]
+    if cell is not None:
+        command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
+    if use_sim_time:
+        command += ["-p", "use_sim_time:=true"]
+    if namespace:
+        command += ["-r", f"__ns:={namespace}"]
+    return command
+
+
+def _partition(words: list[str]) -> tuple[list[str], str, list[str]]:
+    if "--" not in words:
+        return words, "", []
+    at = words.index("--")
+    return words[:at], "--", words[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    share = Path(get_package_share_directory(PACKAGE))
+    parser = argparse.ArgumentParser(
+        prog="robot_cell",
+        description="Start the nodes of a robot cell, and end them together.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="robot_cell [options] [-- client [argument ...]]",
+    )
+    parser.add_argument(
+        "--cell",
+        type=Path,
+        metavar="FILE",
+        default=share / "config" / "demo" / "cell.yaml",
+        help='cell file (default: the demo cell); "" starts without one',
+    )
+    parser.add_argument(
+        "--params",
+        type=Path,
+        metavar="FILE",
+        default=share / "config" / "parameters.yaml",
+        help="parameters of the nodes, in ROS's YAML format (default: config/parameters.yaml)",
+    )
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--only",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=NODES,
+        help=f"start these nodes alone, of: {', '.join(NODES)}",
+    )
+    chosen.add_argument(
+        "--without",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=(),
+        help="start all nodes but these; simulated_robot, say, where there is a real one",
+    )
+    respawned = parser.add_mutually_exclusive_group()
+    respawned.add_argument(
+        "--respawn",
+        nargs="+",
+        choices=NODES,
+        metavar="NODE",
+        default=NODES,
+        help="start these nodes alone again when they end (default: all)",
+    )
+    respawned.add_argument(
+        "--no-respawn", action="store_const", const=(), dest="respawn", help="the end of any node ends all"
+    )
+    parser.add_argument("--namespace", default="", help="namespace of all nodes")
+    parser.add_argument(
+        "--domain-id",
+        type=int,
+        metavar="N",
+        help="ROS_DOMAIN_ID (default: the variable's value, else one that is free on this machine)",
+    )
+    parser.add_argument("--use-sim-time", action="store_true", help="nodes take their time from /clock")
+    return parser
+
+
+def _domain(number: int | None) -> Domain:
+    if number is None and not os.environ.get("ROS_DOMAIN_ID"):
+        return reserve_domain()
+    text = os.environ["ROS_DOMAIN_ID"] if number is None else str(number)
+    if not text.isdecimal() or int(text) not in DOMAINS:
+        raise ValueError(f"ROS_DOMAIN_ID is {text!r}, expected a whole number from {DOMAINS[0]} to {DOMAINS[-1]}")
+    return Domain(int(text))
+
+
+def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
+    cell = options.cell.resolve() if str(options.cell) != "." else None
+    parameters = options.params.resolve()
+    for what, path in (("cell file", cell), ("parameters file", parameters)):
+        if path is not None and not path.is_file():
+            raise ValueError(f"there is no {what} {path}")
+    if options.namespace and not re.fullmatch(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", options.namespace):
+        raise ValueError(f"{options.namespace!r} is no ROS namespace")
+    namespace = "/" + options.namespace.lstrip("/") if options.namespace else ""
+    return [
+        Program(
+            node,
+            node_command(node, cell, parameters, namespace, options.use_sim_time, journal),
+            respawn=NODE_RULE if node in options.respawn else None,
+            holds_interrupt=True,
+        )
+        for node in NODES
+        if node in options.only and node not in options.without
+    ]
+
+
+def _yaml_string(text: str) -> str:
+    """A YAML string, whatever is in the text."""
+    return "'" + text.replace("'", "''") + "'"

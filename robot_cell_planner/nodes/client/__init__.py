@@ -1,0 +1,5 @@
+"""The client for scripts, and records of runs."""
+
+from ...system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,231 @@
+"""The record of a run: a live table, the plans, what the robot did, and a page that replays it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from robot_cell_planner.msg import JointPath
+
+from ...io.common.resources import NO_ROOTS
+from ...planning.problem.plan import percent
+from ...system.private_files import write_private_text
+from ...viewer import Recorder, write_html
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.basic import duration_from_message
+from ..conversions.models import ModelReader
+from ..conversions.plans import proven_from_message
+from .client import CellClient
+
+COLUMNS = (
+    ("segment", 24, "<"),
+    ("answer [ms]", 11, ">"),
+    ("plan [ms]", 9, ">"),
+    ("states", 8, ">"),
+    ("path [rad]", 11, ">"),
+    ("time [s]", 9, ">"),
+    ("proven", 7, ">"),
+    ("clearance [mm]", 15, ">"),
+    ("closest pair", 34, "<"),
+)
+# What the page shows of it beside its own times, and under which heading.
+ON_PAGE = {
+    "plan [ms]": "plan ms",
+    "states": "states",
+    "path [rad]": "path rad",
+    "proven": "proven %",
+    "clearance [mm]": "clear mm",
+}
+RECORD_RATE = 60.0  # [Hz]
+LEAD = 0.5  # [s] that the page shows before anything moves
+
+
+@dataclass
+class SegmentRecord:
+    """One line of the table. answer_ms: from the request until its plan was there; the first one waits for nodes and
+    workers to start. planning_ms: of that the stages of planning. proven: fraction of the path proven free; None
+    where there was nothing to prove it with. plan_digest: of path and trajectory, the same whenever the plan is."""
+
+    name: str
+    start: float
+    end: float = 0.0
+    answer_ms: float = 0.0
+    planning_ms: float = 0.0
+    states_checked: int = 0
+    path_length: float = 0.0
+    duration: float = 0.0
+    proven: float | None = None
+    clearance_mm: float = float("nan")
+    closest_pair: str = ""
+    plan_digest: str = ""
+    execution: dict[str, float] = field(default_factory=dict)
+
+
+class RunRecord:
+    """Follows the scene and the joints while a script runs, and prints what happens.
+
+    folder: where record.json, plans.json and replay.html go. Times are seconds since the record began.
+    """
+
+    def __init__(self, client: CellClient, folder: Path, seed: int, out: TextIO = sys.stdout) -> None:
+        self._client = client
+        self._folder = folder
+        self._seed = seed
+        self._out = out
+        self._began = time.monotonic()
+        self._recorder = Recorder()
+        self._segments: list[SegmentRecord] = []
+        self._plans: list[dict[str, Any]] = []
+        self._verdict: dict[str, Any] = {}
+        self._replica = SceneMonitor(client.node, ModelReader(NO_ROOTS), joints_rate=RECORD_RATE)
+        self._replica.on_joints(self._on_joints)
+        self._print_row([name for name, _, _ in COLUMNS])
+
+    def now(self) -> float:
+        """Seconds since the record began."""
+        return time.monotonic() - self._began
+
+    def _on_joints(self, stamp: int) -> None:
+        self._recorder.add(self.now(), self._replica.current_state())
+
+    def _print_row(self, cells: list[str]) -> None:
+        line = "  ".join(f"{cell:{align}{width}}" for cell, (_, width, align) in zip(cells, COLUMNS, strict=True))
+        print(line.rstrip(), file=self._out, flush=True)
+
+    def begin(self, name: str, plan: Any, waited: float) -> SegmentRecord:
+        """A planned motion is about to be carried out. waited: for its plan [s]."""
+        record, clearance = plan.record, plan.record.clearance
+        proven = proven_from_message(record.certificate)
+        segment = SegmentRecord(
+            name=name,
+            start=self.now(),
+            answer_ms=1e3 * waited,
+            planning_ms=1e3 * sum(stage.seconds for stage in record.times),
+            states_checked=record.states_checked,
+            path_length=record.path_length,
+            duration=duration_from_message(plan.trajectory.points[-1].time_from_start),
+            proven=None if math.isnan(proven) else proven,
+            clearance_mm=1e3 * clearance.distance,
+            closest_pair=f"{clearance.name_a} - {clearance.name_b}",
+            plan_digest=plan_digest(plan),
+        )
+        self._segments.append(segment)
+        self._plans.append(_plain_plan(name, plan))
+        return segment
+
+    def end(self, segment: SegmentRecord, execution: Any) -> None:
+        """The motion was carried out."""
+        segment.end = self.now()
+        segment.execution = {
+            "commands": execution.commands,
+            "late_commands": execution.late_commands,
+            "longest_interval_ms": 1e3 * execution.longest_interval,
+            "max_tracking_error": execution.max_tracking_error,
+            "goal_error": execution.goal_error,
+        }
+        cells = [
+            segment.name,
+            f"{segment.answer_ms:.0f}",
+            f"{segment.planning_ms:.0f}",
+            f"{segment.states_checked}",
+            f"{segment.path_length:.2f}",
+            f"{segment.duration:.2f}",
+            f"{percent(math.nan if segment.proven is None else segment.proven)} %",
+            f"{segment.clearance_mm:.1f}",
+            segment.closest_pair,
+        ]
+        self._print_row(cells)
+        shown = dict(zip((name for name, _, _ in COLUMNS), cells, strict=True))
+        facts = {shorter: shown[name].removesuffix(" %") for name, shorter in ON_PAGE.items()}
+        self._recorder.segment(segment.name, segment.start, segment.end, facts)
+
+    def step(self, name: str, began: float) -> None:
+        """Something other than a planned motion happened since `began`."""
+        self._segments.append(SegmentRecord(name, began, self.now()))
+        self._recorder.segment(name, began, self.now())
+        self._print_row([name, *[""] * (len(COLUMNS) - 1)])
+
+    def verdict(self, position: float, angle: float, contacts: Any, unwanted: Any, good: bool) -> None:
+        """How the run ended: distance [m] and angle [rad] from the goal, and what touched."""
+        self._verdict = {
+            "position_error_mm": 1e3 * position,
+            "angle_error_deg": float(np.degrees(angle)),
+            "contacts": [f"{c.name_a} - {c.name_b}" for c in contacts],
+            "unwanted_contacts": [f"{c.name_a} - {c.name_b}" for c in unwanted],
+            "success": good,
+        }
+        touched = ", ".join(self._verdict["unwanted_contacts"]) or "none but the grip"
+        print(
+            f"\nworkpiece: {1e3 * position:.2f} mm and {np.degrees(angle):.2f} degrees from its goal"
+            f"\ncontacts:  {touched}"
+            f"\nplans:     {self.digest()} (seed {self._seed})"
+            f"\nverdict:   {'success' if good else 'FAILED'}",
+            file=self._out,
+            flush=True,
+        )
+
+    def digest(self) -> str:
+        """One name for all plans of the run."""
+        text = "".join(segment.plan_digest for segment in self._segments)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def write(self) -> None:
+        """Write record.json, plans.json and replay.html."""
+        content = {
+            "seed": self._seed,
+            "plans_digest": self.digest(),
+            "segments": [asdict(segment) for segment in self._segments],
+            "verdict": self._verdict,
+        }
+        write_private_text(self._folder / "record.json", json.dumps(content, indent=1))
+        write_private_text(self._folder / "plans.json", json.dumps(self._plans))
+        cell = self._replica.scene.cell
+        position, angle = self._verdict["position_error_mm"], self._verdict["angle_error_deg"]
+        summary = {
+            "workpiece": f"{position:.2f} mm, {angle:.2f} degrees off",
+            "contacts": ", ".join(self._verdict["unwanted_contacts"]) or "none but the grip",
+            "plans": self.digest(),
+            "verdict": "success" if self._verdict["success"] else "failed",
+        }
+        recording = self._recorder.recording(summary).from_first_segment(LEAD)
+        page = write_html(self._folder / "replay.html", cell, recording, cell.name)
+        print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
+
+
+def plan_digest(plan: Any) -> str:
+    """A name for path and trajectory of a plan, to the last bit of every number."""
+    points = plan.trajectory.points
+    digest = hashlib.sha256("\n".join((*plan.path.joint_names, *plan.trajectory.joint_names)).encode())
+    for values in (
+        plan.path.positions,
+        [duration_from_message(point.time_from_start) for point in points],
+        [point.positions for point in points],
+        [point.velocities for point in points],
+        [point.accelerations for point in points],
+    ):
+        digest.update(np.asarray(values, dtype=np.float64).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _plain_plan(name: str, plan: Any) -> dict[str, Any]:
+    path: JointPath = plan.path
+    return {
+        "name": name,
+        "joint_names": list(path.joint_names),
+        "path": np.reshape(path.positions, (-1, len(path.joint_names))).tolist(),
+        "planner": plan.record.planner,
+        "seed": plan.record.seed,
+        "states_checked": plan.record.states_checked,
+        "motions_checked": plan.record.motions_checked,
+        "times": [duration_from_message(point.time_from_start) for point in plan.trajectory.points],
+        "positions": [list(point.positions) for point in plan.trajectory.points],
+        "velocities": [list(point.velocities) for point in plan.trajectory.points],
+    }

@@ -1,0 +1,201 @@
+"""How a client waits for replies, goals and results: never longer than it was told, and not for who has ended."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action import get_action_names_and_types
+from rclpy.node import Node
+
+from ...errors import InvalidRequestError, ServiceUnavailableError, Value
+from ..common.server_watch import (
+    ASK_AGAIN,
+    GOAL_AGAIN,
+    LOOK,
+    ServerWatch,
+    is_idempotent,
+    may_be_sent_again,
+    outcome_unknown,
+    server_lost,
+)
+from ..conversions.basic import MOST_TIMEOUT
+
+ACCEPTED_WITHIN = 30.0  # [s] that a server may take to say whether it accepts a goal
+APPEAR_LOOK = 0.02  # [s] between two looks whether somebody serves
+ENDED = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
+
+
+def check_timeout(timeout: float) -> None:
+    """Refuse times that are none, or longer than a day.
+
+    Raises:
+        InvalidRequestError: not within 0 to MOST_TIMEOUT [s].
+    """
+    if not 0.0 < timeout <= MOST_TIMEOUT:
+        numbers = (Value("timeout", timeout, MOST_TIMEOUT, "s"),)
+        text = f"a timeout of {timeout:g} s, expected more than 0 and at most {MOST_TIMEOUT:g} s"
+        raise InvalidRequestError(text, stage="client", subjects=("timeout",), values=numbers)
+
+
+def wait_until_served(name: str, is_ready: Callable[[], bool], watch: ServerWatch, patience: float) -> None:
+    """Wait until somebody serves, who is the one to be watched from then on.
+
+    Raises:
+        ServiceUnavailableError: nobody does within `patience` [s].
+    """
+    until = time.monotonic() + patience
+    while not (is_ready() and watch.begin()):
+        if time.monotonic() >= until:
+            text = f"{name} did not appear within {patience:g} s; does its node run, in this domain?"
+            raise ServiceUnavailableError(text, subjects=(name,))
+        time.sleep(APPEAR_LOOK)
+
+
+def first_offered(node: Node, actions: Sequence[str], patience: float) -> str:
+    """The first of some actions that anybody offers; the first of all if nobody does within `patience` [s]."""
+    until, space = time.monotonic() + patience, node.get_namespace().rstrip("/") + "/"
+    while time.monotonic() < until:
+        offered = {name.removeprefix(space) for name, _ in get_action_names_and_types(node)}
+        for action in actions:
+            if action in offered:
+                return action
+        time.sleep(APPEAR_LOOK)
+    return actions[0]
+
+
+class Futures:
+    """Futures of equal requests, of which the first answer counts."""
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._futures: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def add(self, future: Any) -> None:
+        self._futures.append(future)
+        future.add_done_callback(lambda _: self._done.set())
+
+    def wait(self, seconds: float) -> bool:
+        """Whether one of them has come within some time."""
+        return self._done.wait(seconds)
+
+    def first(self) -> Any:
+        """What came."""
+        return next(future for future in self._futures if future.done()).result()
+
+    def cancel(self) -> None:
+        """Wait for none of those any more that have not come."""
+        for future in self._futures:
+            if not future.done():
+                future.cancel()
+
+    def drop(self, client: Any) -> None:
+        """Let a service's client forget those that have not come."""
+        for future in self._futures:
+            client.remove_pending_request(future)
+
+
+def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: float) -> Any:
+    """The reply to a request, which is sent again while none comes if it is idempotent.
+
+    Raises:
+        ServiceUnavailableError: none came to an idempotent request.
+        ServerLostError: the server of an idempotent request has ended.
+        OutcomeUnknownError: either of these, for any other request.
+    """
+    repeats = is_idempotent(name)
+    until, again = time.monotonic() + timeout, ASK_AGAIN if repeats else math.inf
+    futures = Futures()
+    ask_at = -math.inf
+    try:
+        while True:
+            now = time.monotonic()
+            if now >= ask_at:
+                futures.add(client.call_async(request))
+                ask_at, again = now + again, 2.0 * again
+            if futures.wait(min(LOOK, timeout)):
+                return futures.first()
+            if watch.lost(client.service_is_ready()):
+                if repeats:
+                    raise server_lost(f"service {name}", watch.node, "request", watch.replaced)
+                raise outcome_unknown(name, f"its server {watch.node} ended before it replied")
+            if time.monotonic() >= until:
+                if repeats:
+                    text = f"service {name} did not answer within {timeout:g} s, asked {len(futures)} times"
+                    raise ServiceUnavailableError(text, subjects=(name,))
+                raise outcome_unknown(name, f"no reply came within {timeout:g} s")
+    finally:
+        futures.drop(client)
+
+
+def accepted_goal(
+    send: Callable[[], Any], name: str, watch: ServerWatch, is_ready: Callable[[], bool], until: float
+) -> Any:
+    """The handle of a goal. send: sends it, and returns the future of its handle. An action of this suite
+    is sent the goal again while there is no answer.
+
+    Raises:
+        ServerLostError: the server has ended.
+        OutcomeUnknownError: nobody has said whether it is accepted.
+    """
+    until = min(until, time.monotonic() + ACCEPTED_WITHIN)
+    again = GOAL_AGAIN if may_be_sent_again(name) else math.inf
+    futures = Futures()
+    ask_at = -math.inf
+    try:
+        while True:
+            now = time.monotonic()
+            if now >= ask_at:
+                futures.add(send())
+                ask_at, again = now + again, 2.0 * again
+            if futures.wait(LOOK):
+                return futures.first()
+            if watch.lost(is_ready()):
+                raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
+            if time.monotonic() >= until:
+                raise outcome_unknown(name, "nobody has said whether the goal is accepted; it is cancelled")
+    finally:
+        futures.cancel()
+
+
+def result_of_goal(
+    ask: Callable[[], Any],
+    status: Callable[[], int],
+    name: str,
+    watch: ServerWatch,
+    is_ready: Callable[[], bool],
+    until: float,
+) -> Any:
+    """The result of an accepted goal. It is asked for again when the goal has ended by its status and none has come.
+
+    ask: asks for the result; returns the future. status: of the goal, as far as it is known.
+
+    Raises:
+        ServerLostError: the server has ended, or knows nothing of the goal, since it has taken another's place.
+        ServiceUnavailableError: the goal has not ended in time.
+    """
+    futures = Futures()
+    futures.add(ask())
+    ask_at = math.inf
+    while not futures.wait(LOOK):
+        now = time.monotonic()
+        if watch.lost(is_ready()):
+            raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
+        if now >= until:
+            raise ServiceUnavailableError(f"action {name} has not ended in time; it is cancelled", subjects=(name,))
+        if now >= ask_at:
+            futures.add(ask())
+            ask_at = now + ASK_AGAIN
+        elif ask_at == math.inf and status() in ENDED:
+            ask_at = now + ASK_AGAIN
+    found = futures.first()
+    if found.status == GoalStatus.STATUS_UNKNOWN:
+        raise server_lost(f"action {name}", watch.node, "goal", replaced=True)
+    return found.result

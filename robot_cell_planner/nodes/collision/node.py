@@ -1,0 +1,273 @@
+"""The collision node: who collides with whom, how far things are apart, and what collides along a motion."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from visualization_msgs.msg import Marker, MarkerArray
+
+from robot_cell_planner import msg, srv
+
+from ...collision.certification.certifier import FINE, certifier_of
+from ...collision.certification.paths import certify_path, certify_trajectory
+from ...collision.checker import CollisionChecker
+from ...collision.pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
+from ...collision.paths import check_path, path_at
+from ...collision.report import CollisionPair, CollisionReport
+from ...collision.targets import TargetChecker
+from ...errors import InvalidRequestError, LimitExceededError, Value
+from ...model.value import WORLD
+from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.monitored_scene import ResolvedState
+from ..common.node import LATCHED, CellNode, end, run
+from ..common.parameters import Parameter
+from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.scene_monitor import SceneMonitor
+from ..common.sphere_preparation import SpherePreparation
+from ..conversions.basic import (
+    configuration_to_message,
+    duration_from_message,
+    duration_to_message,
+    path_from_message,
+    point_to_message,
+)
+from ..conversions.certificates import VERDICTS, path_certificate_to_message
+from ..conversions.collisions import (
+    clearance_to_message,
+    options_from_message,
+    path_collision_to_message,
+    report_to_message,
+)
+from ..conversions.models import ModelReader
+from ..conversions.targets import target_from_message
+from ..conversions.trajectories import rows_from_points, trajectory_from_message
+
+PARAMETERS = (
+    Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
+    Parameter("most_configurations", 10_000, "Largest number of configurations in a request.", 1, 10_000_000),
+    Parameter("most_pairs", 1000, "Most pairs in a report.", 1, 1_000_000, running=True),
+    Parameter(
+        "contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0
+    ),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class CollisionNode(CellNode):
+    """Answers for the scene's state or one that the request brings; shows the present state to those who look."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("collision_node")
+        models = ModelReader(resource_roots(self.parameters))
+        self._replica = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        self._covers = SpherePreparation(self, self._replica)
+        self._present: CollisionReport | None = None
+        self._looked_at: tuple[object, ...] = ()
+        self._has_contacts = False
+        self._contacts = self.create_publisher(MarkerArray, "collision/contacts", LATCHED)
+        self.serve(srv.CheckStates, "collision/check_states", self._check_states)
+        self.serve(srv.CheckTrajectory, "collision/check_trajectory", self._check_trajectory)
+        self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
+        self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
+        self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(self.parameters["contacts_period"], self._look, clock=steady)
+        self._diagnostics = Diagnostics(self, "collision", self._check)
+
+    def _checker(
+        self, state: ResolvedState, names: tuple[str, ...], options: CollisionOptions = DEFAULT_OPTIONS
+    ) -> CollisionChecker:
+        cell, values = state.scene.cell, state.scene.state
+        return CollisionChecker(cell, values, names or None, engine=self.parameters["engine"], options=options)
+
+    def _wanted(self, options: msg.CollisionOptions) -> int:
+        """The most pairs that a report is to list."""
+        most = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or most, most) if options.full_report or options.verbose else 1
+
+    async def _check_states(self, request: Any, response: Any) -> None:
+        options = request.options
+        covered = options_from_message(options, "options")
+        names, rows = self._configurations(request)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        checker = self._checker(state, names, covered)
+        if not names:
+            rows = checker.default[None, :]
+        if request.verdicts_only:
+            response.in_collision = checker.in_collision_batch(rows).tolist()
+            return
+        checker.require_configurations(rows)
+        wanted = self._wanted(options)
+        for row in rows:
+            report = checker.report(row, max_pairs=_and_one_more(wanted), verbose=options.verbose)
+            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            response.reports.append(message)
+        response.in_collision = [report.in_collision for report in response.reports]
+
+    def _configurations(self, request: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        return path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+
+    async def _check_trajectory(self, request: Any, response: Any) -> None:
+        options = request.options
+        covered = options_from_message(options, "options")
+        names, rows, times = self._path(request.trajectory)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        checker = self._checker(state, names, covered)
+        most = int(self.parameters["most_pairs"])
+        found = check_path(
+            checker,
+            rows,
+            times,
+            find_all=request.find_all,
+            resolution=request.resolution,
+            clearance=request.clearance,
+            max_collisions=min(options.max_pairs or most, most),
+            max_states=self.parameters["most_configurations"],
+        )
+        response.valid, response.truncated, response.states_checked = found.valid, found.truncated, found.states_checked
+        response.collisions = [
+            path_collision_to_message(collision, contacts=options.contacts) for collision in found.collisions
+        ]
+        if found.smallest is not None:
+            closest = clearance_to_message(found.smallest.clearance)
+            closest.place, closest.time = found.smallest.place, duration_to_message(found.smallest.time)
+            values = dict(zip(names, path_at(rows, found.smallest.place).tolist(), strict=True))
+            closest.configuration = configuration_to_message(values)
+            response.smallest_clearance = closest
+
+    def _path(self, trajectory: Any) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
+        """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
+        points, most = trajectory.points, self.parameters["most_configurations"]
+        if len(points) > most:
+            numbers = (Value("points", len(points), most),)
+            raise LimitExceededError("trajectory has too many points", subjects=("trajectory",), values=numbers)
+        rows = rows_from_points(trajectory, "positions", "trajectory")
+        if rows is None:
+            raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
+        return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
+
+    async def _certify_motion(self, request: Any, response: Any) -> None:
+        """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
+        most = int(self.parameters["most_configurations"])
+        margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
+        trajectory = None
+        names, rows = path_from_message(request.path, "path", most)
+        if len(rows) == 0:
+            trajectory = trajectory_from_message(request.trajectory, "trajectory", most)
+            names = trajectory.variables
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        while not await self._covers.wait():
+            self.get_logger().debug("a certificate waits for the balls around new geometry")
+        checker = CollisionChecker(state.scene.cell, state.scene.state, names)
+        certifier = certifier_of(checker)
+        if trajectory is None:
+            found, times = certify_path(certifier, rows, margin, resolution), None
+        else:
+            curve, times = trajectory.curve, trajectory.times.tolist()
+            found = certify_trajectory(certifier, curve.breaks, curve.coefficients, margin, resolution)
+        response.certificate = path_certificate_to_message(found, checker, times)
+        response.segments = bytes(VERDICTS[verdict] for verdict in found.segments)
+
+    async def _check_targets(self, request: Any, response: Any) -> None:
+        options = request.options
+        covered = options_from_message(options, "options")
+        most = self.parameters["most_configurations"]
+        if not request.targets:
+            raise InvalidRequestError("no target is given", subjects=("targets",))
+        if len(request.targets) > most:
+            numbers = (Value("targets", len(request.targets), most),)
+            raise LimitExceededError("too many targets", subjects=("targets",), values=numbers)
+        targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        cell, values = state.scene.cell, state.scene.state
+        checker = TargetChecker(cell, values, request.group, engine=self.parameters["engine"], options=covered)
+        wanted = self._wanted(options)
+        for target in targets:
+            report = checker.report_target(target, _and_one_more(wanted), verbose=options.verbose)
+            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            response.reports.append(message)
+
+    async def _compute_clearance(self, request: Any, response: Any) -> None:
+        names, rows = self._configurations(request)
+        if not (math.isfinite(request.max_distance) and request.max_distance >= 0.0):
+            text = f"max_distance is {request.max_distance} m, expected a finite number of at least 0"
+            raise InvalidRequestError(text, subjects=("max_distance",))
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        checker = self._checker(state, names)
+        if not names:
+            rows = checker.default[None, :]
+        furthest = request.max_distance or math.inf
+        for index, row in enumerate(rows):
+            found = checker.clearances(row, request.pairs or 1, names=request.names, max_distance=furthest)
+            for clearance in found:
+                message = clearance_to_message(clearance)
+                message.place = float(index)
+                message.configuration = configuration_to_message(dict(zip(checker.variables, row, strict=True)))
+                response.clearances.append(message)
+
+    def _look(self) -> None:
+        """The present state, for people who look; checked again only when something has moved or changed."""
+        if not self._replica.revision:
+            return
+        state = self._replica.current_state()
+        fingers = tuple(tool.configuration for tool in state.tools.values())
+        seen = (self._replica.revision, self.parameters["engine"], state.configuration, fingers)
+        if seen == self._looked_at:
+            return
+        self._looked_at = seen
+        checker = CollisionChecker(self._replica.scene.cell, state, engine=self.parameters["engine"])
+        self._present = checker.report(max_pairs=self.parameters["most_pairs"])
+        markers = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
+        for pair in self._present.pairs:
+            markers.markers.extend(_contact_markers(pair, len(markers.markers)))
+        if len(markers.markers) > 1 or self._has_contacts:
+            self._contacts.publish(markers)
+        self._has_contacts = len(markers.markers) > 1
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        if self._present is None:
+            return WARN, "no cell has come from the scene node yet", self._replica.diagnostics
+        values = {**self._replica.diagnostics, "pairs checked": self._present.pairs_checked}
+        if self._present.in_collision:
+            return ERROR, str(self._present), values
+        return OK, "the present state is free of collision", values
+
+
+def _and_one_more(wanted: int) -> int:
+    """How many pairs to look for, so as to know whether there are more than are wanted; the first is enough alone."""
+    return wanted + 1 if wanted > 1 else 1
+
+
+def _contact_markers(pair: CollisionPair, first_id: int) -> list[Marker]:
+    """A red arrow along the normal at each contact."""
+    markers = []
+    for offset, contact in enumerate(pair.contacts):
+        marker = Marker(type=Marker.ARROW, action=Marker.ADD, id=first_id + offset, ns="contacts")
+        marker.header.frame_id = WORLD
+        tip = np.asarray(contact.point_first) + 0.1 * np.asarray(contact.normal)
+        marker.points = [point_to_message(contact.point_first), point_to_message(tip)]
+        marker.scale.x, marker.scale.y, marker.scale.z = 0.008, 0.016, 0.02
+        marker.color.r, marker.color.a = 1.0, 1.0
+        marker.text = str(pair)
+        markers.append(marker)
+    return markers
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    end(run(CollisionNode, "collision_node"))

@@ -1,0 +1,125 @@
+"""The barrier around everything that a node's executor runs: what a callback raises is reported, and the node goes on.
+
+All callbacks pass it, whoever registered them: timers, subscriptions, guard conditions, services (those for parameters
+too), the parts of action servers and clients, the sending of replies, done callbacks of futures, and tasks.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from typing import Any
+
+import rclpy
+from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy.executors import SingleThreadedExecutor, TimeoutObject
+from rclpy.node import Node
+
+from ...errors import RobotCellError, bounded
+
+ENDING = 1.0  # [s] that a context may take to end
+QUIET = 5.0  # [s] between reports of the same fault
+MAX_REPORT = 10_000  # [characters] of a report with its traceback
+MAX_KEPT = 1_000  # faults that are told apart
+
+
+class NodeEndsError(Exception):
+    """Ends the node with one line on the standard error stream; the only error that passes the barrier."""
+
+    def __init__(self, error: RobotCellError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def context_ends(patience: float = ENDING) -> bool:
+    """Whether the context has ended, or does so within `patience` [s].
+
+    A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy cannot
+    convert that, another RuntimeError; that is no fault. What the context is made of ends before itself.
+    """
+    until = time.monotonic() + patience
+    while rclpy.ok() and time.monotonic() < until:
+        time.sleep(0.01)
+    return not rclpy.ok()
+
+
+class Faults:
+    """Counts what callbacks raise, and logs each kind of it at most every few seconds."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}
+        self.count = 0
+        self.latest = ""
+
+    def report(self, where: str, error: Exception) -> None:
+        """Tell of what `where` has raised: named errors in a line, others with their traceback."""
+        frames = traceback.extract_tb(error.__traceback__)
+        key = (where, type(error), frames[-1].lineno if frames else 0)
+        now, (told, kept_back) = time.monotonic(), self._last.get(key, (-QUIET, 0))
+        if now - told < QUIET:
+            self._count(f"{where}: {type(error).__name__}")
+            self._last[key] = told, kept_back + 1
+            return
+        if isinstance(error, RuntimeError) and context_ends():
+            return
+        self._count(f"{where}: {type(error).__name__}")
+        if len(self._last) >= MAX_KEPT:
+            self._last.clear()
+        self._last[key] = now, 0
+        is_named = isinstance(error, RobotCellError)
+        text = str(error) if is_named else "".join(traceback.format_exception(error)).rstrip()
+        again = f" ({kept_back} times more in the last {now - told:.0f} s)" if kept_back else ""
+        self._node.get_logger().error(bounded(f"{where} failed{again}: {text}", MAX_REPORT))
+
+    def _count(self, latest: str) -> None:
+        self.count += 1
+        self.latest = latest
+
+
+class GuardedExecutor(SingleThreadedExecutor):
+    """A single-threaded executor for one node, whose callbacks may raise."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+        self._running: Any = None
+        self._is_waiting = True
+
+    def wait_for_ready_callbacks(self, *arguments: Any, **keywords: Any) -> Any:
+        """As rclpy's; notes what is about to run. That another thread destroys an entity meanwhile ends nothing."""
+        self._is_waiting = True
+        while True:
+            try:
+                found = super().wait_for_ready_callbacks(*arguments, **keywords)
+            except InvalidHandle:
+                if not self.context.ok():
+                    raise
+            else:
+                self._is_waiting, self._running = False, found[1]
+                return found
+
+    def spin_once(self, timeout_sec: float | TimeoutObject | None = None) -> None:
+        """Run one callback; what it raises is reported."""
+        try:
+            super().spin_once(timeout_sec)
+        except NodeEndsError:
+            raise
+        except Exception as error:
+            # Without a context, or where waiting itself fails, there is nothing left to go on with.
+            if self._is_waiting or not self.context.ok():
+                raise
+            self._faults.report(_name(self._running), error)
+
+
+def _name(entity: Any) -> str:
+    """What people know an entity of an executor by."""
+    if entity is None:
+        return "a task"
+    kind = type(entity).__name__
+    for attribute in ("topic_name", "service_name", "srv_name"):
+        name = getattr(entity, attribute, None)
+        if name:
+            return f"{kind} {name}"
+    callback = getattr(entity, "callback", None)
+    return kind if callback is None else f"{kind} {getattr(callback, '__qualname__', repr(callback))}"

@@ -1,0 +1,60 @@
+"""How an executable starts: a library that is missing is told in one line, with the command that installs it."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from pathlib import Path
+
+# Packages of the Python index whose module has another name.
+DISTRIBUTIONS = {"collada": "pycollada", "pinocchio": "pin", "yaml": "PyYAML"}
+ROS_PACKAGES = ("ament_index_python", "rclpy", "tf2_ros")
+MISSING = 3
+
+
+def start(name: str, entry_point: str) -> int:
+    """Import and call an entry point such as `robot_cell_planner.nodes.scene.node:main`.
+
+    Args:
+        name: what the executable is called, for messages.
+
+    Returns:
+        What the entry point returns, or 3 after one line on the standard error stream if a library is missing.
+    """
+    module, _, function = entry_point.partition(":")
+    # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up. The
+    # supervisor holds it back until here, as it would end Python's own start with a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    try:
+        main = getattr(importlib.import_module(module), function)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing == __name__.partition(".")[0] and not (error.name or "").endswith((".msg", ".srv", ".action")):
+            raise
+        print(f"{name}: {remedy(missing)}", file=sys.stderr, flush=True)
+        return MISSING
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main() or 0
+
+
+def remedy(module: str) -> str:
+    """One line that says what is missing and how to install it."""
+    if module == __name__.partition(".")[0]:
+        return "the interfaces of robot_cell_planner are missing: build it with colcon, and source the workspace"
+    if module in ROS_PACKAGES or module.endswith("_msgs"):
+        return f"the ROS 2 package {module} is missing: rosdep install --from-paths <this package> installs it"
+    distribution = DISTRIBUTIONS.get(module, module)
+    folder = _requirements()
+    return (
+        f"the Python library {distribution} (module {module}) is missing for {sys.executable}; all are installed by: "
+        f"{sys.executable} -m pip install -r {folder / 'library.txt'} -c {folder / 'constraints.txt'}"
+    )
+
+
+def _requirements() -> Path:
+    """The folder of the pinned requirements: of the installed package, else of the sources."""
+    package = Path(__file__).resolve().parents[2]
+    installed = [parent / "share" / package.name / "requirements" for parent in package.parents]
+    return next((folder for folder in installed if folder.is_dir()), package.parent / "requirements")

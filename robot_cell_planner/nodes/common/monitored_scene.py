@@ -1,0 +1,270 @@
+"""The scene as a node knows it: always some whole revision of it, with measured joints, and waits for newer ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner.msg import StateRef, StateUsed
+
+from ...errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, Value
+from ...kinematics.transforms import world_pose
+from ...model.state import RobotCellState
+from ...scene.changes import Change, apply_changes
+from ...scene.scene import Scene
+from ...scene.state_changes import SetJoints
+from ..conversions.basic import configuration_from_message, time_from_message, time_to_message, timeout_from_message
+from ..conversions.changes import changes_from_message
+from ..conversions.models import ModelReader
+from ..conversions.states import state_from_message
+from .joint_state_monitor import JointStateMonitor
+from .node import CellNode, sensor
+from .polled_subscription import PolledSubscription
+from .waiting import Deadline, delay
+
+MOST_CHANGES = 10_000
+JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
+JOINTS_RATE = 20.0  # [Hz]
+JOINT_STATES = "joint_states"
+FIRST_JOINTS_LOOK = 0.02  # [s] between two looks whether joints were measured, for requests that wait for the first
+PUBLISHERS_FOUND = 1.0  # [s] after the first scene, by which time DDS has found who publishes joint_states, too
+WAITING_PERIOD = 0.004  # [s]
+REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are passed over
+
+
+@dataclass(frozen=True)
+class ResolvedState:
+    """The state that a request is answered for.
+
+    revision: of the scene. joint_stamp: oldest stamp of the measured joints in it [ns], 0 without any.
+    """
+
+    scene: Scene
+    revision: int
+    joint_stamp: int
+
+    @property
+    def used(self) -> StateUsed:
+        """What the reply says of it."""
+        return StateUsed(
+            revision=self.revision,
+            joint_stamp=time_to_message(self.joint_stamp),
+            cell_digest=self.scene.cell.digest(),
+            state_digest=self.scene.state.digest(),
+        )
+
+
+class MonitoredScene:
+    """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`.
+
+    Messages of `joint_states` wake nobody: they are read when somebody wants to know, and at joints_rate [Hz], more
+    often while somebody waits for newer ones.
+    """
+
+    def __init__(
+        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+    ) -> None:
+        self._node = node
+        self._models = models
+        self._default_timeout = default_timeout
+        self._scene: Scene | None = None
+        self._measured: JointStateMonitor | None = None
+        self._heard_since = math.inf  # the first scene came [s]
+        self._waiting: list[Future] = []
+        self._scene_listeners: list[Callable[[], None]] = []
+        self._joint_listeners: list[Callable[[int], None]] = []
+        self.revision = 0
+        self._reading = False
+        self._joint_states = PolledSubscription(node, JointState, JOINT_STATES, sensor(JOINT_STATES_DEPTH))
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(1.0 / joints_rate, self.read_joints, clock=self._steady)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener()` whenever there is a new revision."""
+        self._scene_listeners.append(listener)
+
+    def on_joints(self, listener: Callable[[int], None]) -> None:
+        """Call `listener(stamp)` whenever newer joints were read; stamp of the newest in nanoseconds."""
+        self._joint_listeners.append(listener)
+
+    @property
+    def scene(self) -> Scene:
+        """The latest scene, without measured joints.
+
+        Raises:
+            NoCellError: there is none yet.
+        """
+        if self._scene is None:
+            raise NoCellError("no cell has come from the scene node yet; does it run, in this namespace, with a cell?")
+        return self._scene
+
+    @property
+    def measured(self) -> JointStateMonitor:
+        """What `joint_states` says by now.
+
+        Raises:
+            NoCellError: there is no cell yet.
+        """
+        self.read_joints()
+        if self._measured is None:
+            raise NoCellError("joints cannot be followed before a cell has come")
+        return self._measured
+
+    @property
+    def diagnostics(self) -> dict[str, object]:
+        """What diagnostics say of it."""
+        passed_over = 0 if self._measured is None else self._measured.passed_over
+        return {"revision": self.revision, "joint values passed over": passed_over}
+
+    def current_state(self) -> RobotCellState:
+        """The latest state with measured joints in it."""
+        return self.measured.applied_to(self.scene.state)
+
+    def take(self, scene: Scene, revision: int) -> None:
+        """Go to another revision."""
+        if self._measured is None:
+            self._measured = JointStateMonitor(scene.cell)
+            self._heard_since = time.monotonic()
+        elif self._scene is None or self._scene.cell is not scene.cell:
+            self._measured.set_cell(scene.cell)
+        self._scene, self.revision = scene, revision
+        for listener in self._scene_listeners:
+            listener()
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            future.set_result(None)
+
+    def read_joints(self) -> None:
+        """Read what has come on `joint_states` since the last time."""
+        if self._reading:
+            return  # a listener asks for what is being read
+        self._reading = True
+        try:
+            self._read_joints()
+        finally:
+            self._reading = False
+
+    def _read_joints(self) -> None:
+        newest = 0
+        for message in self._joint_states.take():
+            stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
+            if self._measured is not None and self._measured.update(message.name, message.position, stamp):
+                newest = stamp
+        if self._measured is not None and (problem := self._measured.take_problem()):
+            text = f"joint_states: {problem}; {self._measured.passed_over} values were passed over so far"
+            self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
+        if not newest:
+            return
+        for listener in self._joint_listeners:
+            listener(newest)
+        if self._waiting:
+            self._wake()
+
+    async def wait_for(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
+        """Wait until the scene has at least a revision and the joints at least a stamp [ns]; 0 for no wait.
+
+        joints: "()" for all of the robots. timeout [s]: 0 for the default.
+
+        Raises:
+            StaleStateError, NoCellError: it took longer than that.
+        """
+        if self._is_new_enough(revision, joint_stamp, joints):
+            return
+        deadline = Deadline(self._node, timeout or self._default_timeout)
+        looks = self._node.create_timer(WAITING_PERIOD, self.read_joints, clock=self._steady) if joint_stamp else None
+        try:
+            while not self._is_new_enough(revision, joint_stamp, joints):
+                if deadline.passed:
+                    raise self._stale(revision, joint_stamp, joints, deadline.seconds)
+                future: Future = Future()
+                self._waiting.append(future)
+                deadline.wakes(future)
+                await future
+        finally:
+            deadline.end()
+            if looks is not None:
+                self._node.destroy_timer(looks)
+
+    async def _wait_for_joints(self, given: Container[str], timeout: float) -> None:
+        """Wait until a joint of the robots was measured, if somebody measures them: a node that has just started does
+        not know yet where they are. given: joints that need not be measured.
+
+        Raises:
+            StaleStateError: none was in time.
+        """
+        timeout = timeout or self._default_timeout
+        until = time.monotonic() + timeout
+        while not self._knows_joints(given):
+            if time.monotonic() >= until:
+                text = f"{JOINT_STATES} has a publisher, but told of no joint of the robots within {timeout:g} s"
+                raise StaleStateError(text, subjects=(JOINT_STATES,))
+            await delay(self._node, FIRST_JOINTS_LOOK)
+
+    def _knows_joints(self, given: Container[str]) -> bool:
+        """Whether joints were measured, are given, or are measured by nobody."""
+        needed = [name for name in self.scene.cell.variables if name not in given]
+        if not needed or any(name in self.measured.values for name in needed):
+            return True
+        heard_for = time.monotonic() - self._heard_since
+        return heard_for >= PUBLISHERS_FOUND and not self._node.count_publishers(JOINT_STATES)
+
+    def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
+        return joints or tuple(self.scene.cell.variables)
+
+    def _is_new_enough(self, revision: int, joint_stamp: int, joints: tuple[str, ...]) -> bool:
+        if self._scene is None or self.revision < revision:
+            return False
+        return not joint_stamp or not self.measured.behind(self._followed(joints), joint_stamp)
+
+    def _stale(self, revision: int, joint_stamp: int, joints: tuple[str, ...], waited: float) -> RobotCellError:
+        if self._scene is None:
+            return NoCellError(f"no cell came from the scene node within {waited:g} s; does it run, with a cell?")
+        if self.revision < revision:
+            numbers = (Value("revision", self.revision, revision),)
+            return StaleStateError(f"the scene is not that new after {waited:g} s", values=numbers)
+        behind = self.measured.behind(self._followed(joints), joint_stamp)
+        age = (joint_stamp - self.measured.oldest(behind)) * 1e-9
+        numbers = (Value("behind by", age, unit="s"),)
+        text = f"measured joints {', '.join(behind[:6])} are not that new after {waited:g} s"
+        return StaleStateError(text, subjects=behind, values=numbers)
+
+    async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:
+        """The state that a request means.
+
+        Raises:
+            StaleStateError, NoCellError: the scene did not get new enough in time, or no joint was measured although
+                somebody measures them.
+            RobotCellError: its own state, configuration or changes are malformed or do not fit the cell.
+        """
+        stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
+        timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
+        values = configuration_from_message(reference.configuration, f"{field}.configuration")
+        await self.wait_for(reference.min_revision, stamp, (), timeout)
+        if not reference.own_state and not stamp:
+            await self._wait_for_joints(values, timeout)
+        scene, joint_stamp, revision = self.scene, self.measured.oldest(), self.revision
+        if len(reference.own_state) > 1:
+            raise InvalidRequestError(f"{field}.own_state has {len(reference.own_state)} states, expected 0 or 1")
+        if reference.own_state:
+            state = state_from_message(reference.own_state[0], f"{field}.own_state")
+            scene.cell.check_state(state)
+            joint_stamp = 0
+        else:
+            state = self.measured.applied_to(scene.state)
+        changes: list[Change] = []
+        if values:
+            changes.append(SetJoints(values))
+        changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MOST_CHANGES)
+        scene = Scene(scene.cell, state)
+        if changes:
+            scene = apply_changes(scene, changes, world_pose)
+        return ResolvedState(scene, revision, joint_stamp)

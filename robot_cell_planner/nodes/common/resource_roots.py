@@ -1,0 +1,44 @@
+"""Where nodes may read files: parameters, and the roots that follow from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from frozendict import frozendict
+
+from ...errors import InvalidRequestError
+from ...io.common.resources import MAX_MESH_BYTES, MAX_TEXT_BYTES, ResourceRoots, enclosing_folder
+from .parameters import Parameter, Parameters
+
+RESOURCE_PARAMETERS = (
+    Parameter("resource_folders", [""], "Folders, besides those of packages, that files may be read from."),
+    Parameter("most_text_bytes", MAX_TEXT_BYTES, "Size of the largest description that is read.", 1, MAX_TEXT_BYTES),
+    Parameter("most_mesh_bytes", MAX_MESH_BYTES, "Size of the largest mesh file that is read.", 1, MAX_MESH_BYTES),
+    Parameter("resource_packages", [""], 'Packages besides the installed ones, as "name=folder", for package:// URIs.'),
+)
+
+
+def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots:
+    """The roots that the parameters name, and the folder that encloses the cell file.
+
+    Raises:
+        InvalidRequestError: an entry that is no folder, or no "name=folder".
+    """
+    folders = [str(Path(folder).resolve()) for folder in parameters["resource_folders"] if folder]
+    packages: dict[str, str] = {}
+    for entry in parameters["resource_packages"]:
+        if not entry:
+            continue
+        name, separator, folder = entry.partition("=")
+        if not (name and separator and folder):
+            text = f'parameter resource_packages has {entry!r}, expected "name=folder"'
+            raise InvalidRequestError(text, stage="parameters")
+        packages[name] = str(Path(folder).resolve())
+    for folder in (*folders, *packages.values()):
+        if not Path(folder).is_dir():
+            raise InvalidRequestError(f"resource folder {folder} does not exist", stage="parameters")
+    if cell_file:
+        folders.append(str(enclosing_folder(cell_file)))
+    return ResourceRoots(
+        frozendict(packages), tuple(folders), parameters["most_text_bytes"], parameters["most_mesh_bytes"]
+    )

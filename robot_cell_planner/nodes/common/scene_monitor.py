@@ -1,0 +1,92 @@
+"""A copy of the scene in another node than its owner."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rclpy.task import Future
+
+from robot_cell_planner.msg import ErrorReport, SceneSnapshot, SceneUpdate
+from robot_cell_planner.srv import GetCell
+
+from ...errors import RobotCellError
+from ...scene.diff import apply_difference
+from ...scene.scene import Scene
+from ..conversions.basic import time_from_message
+from ..conversions.changes import update_from_message
+from ..conversions.models import ModelReader
+from ..conversions.states import state_from_message
+from .monitored_scene import JOINTS_RATE, MonitoredScene
+from .node import LATCHED, CellNode, reliable
+
+UPDATES_KEPT = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
+
+
+class SceneMonitor(MonitoredScene):
+    """Follows the scene node's snapshots and updates.
+
+    A gap in the revisions, or an update that cannot be applied, makes it ask for the whole scene; until that has come
+    it stays at the last revision it is sure of. An owner that starts over at lower revisions is told by the time of its
+    snapshot.
+    """
+
+    def __init__(
+        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+    ) -> None:
+        super().__init__(node, models, default_timeout, joints_rate)
+        self._owner_models = models.trusting()
+        self._fetching = False
+        self._snapshot_stamp = 0
+        self._early: deque[SceneUpdate] = deque(maxlen=UPDATES_KEPT)
+        node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
+        node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(UPDATES_KEPT, latched=True))
+        self._client = node.create_client(GetCell, "scene/get_cell", callback_group=node.concurrent)
+
+    def _on_snapshot(self, message: SceneSnapshot) -> None:
+        revision, stamp = message.state.revision, time_from_message(message.stamp)
+        if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
+            return
+        try:
+            cell = self._owner_models.cell(message.cell, "cell")
+            state = state_from_message(message.state.state, "state")
+            cell.check_state(state)
+        except RobotCellError as error:
+            self._node.get_logger().error(f"revision {revision} of the scene cannot be followed: {error}")
+            return
+        self._snapshot_stamp = stamp
+        self.take(Scene(cell, state), revision)
+        early, self._early = list(self._early), deque(maxlen=UPDATES_KEPT)
+        for update in early:
+            self._on_update(update)
+
+    def _on_update(self, message: SceneUpdate) -> None:
+        stamp = time_from_message(message.stamp)
+        if self._scene is None:
+            self._early.append(message)
+            return
+        if message.revision <= self.revision and stamp <= self._snapshot_stamp:
+            return
+        if message.previous_revision != self.revision:
+            self._fetch(f"revision {self.revision} is followed by {message.revision}")
+            return
+        try:
+            scene = apply_difference(self._scene, update_from_message(message, self._owner_models))
+            if scene.state.digest() != message.digest:
+                raise RobotCellError("the state has another digest than the owner's", stage="replica")
+        except RobotCellError as error:
+            self._fetch(f"update {message.revision} cannot be applied: {error}")
+            return
+        self.take(scene, message.revision)
+
+    def _fetch(self, reason: str) -> None:
+        if self._fetching or not self._client.service_is_ready():
+            return
+        self._fetching = True
+        self._node.get_logger().info(f"asking for the whole scene: {reason}")
+        self._client.call_async(GetCell.Request()).add_done_callback(self._on_fetched)
+
+    def _on_fetched(self, future: Future) -> None:
+        self._fetching = False
+        reply = future.result()
+        if reply is not None and reply.error.code == ErrorReport.NONE:
+            self._on_snapshot(reply.scene)

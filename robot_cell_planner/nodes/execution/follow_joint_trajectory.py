@@ -1,0 +1,119 @@
+"""The FollowJointTrajectory action, as ros2_control's joint_trajectory_controller offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory
+
+from robot_cell_planner.msg import StateRef
+
+from ...errors import CancelledError, FeedbackLostError, RobotCellError, StoppedError, TrackingError, UnknownNameError
+from ...trajectory.splicing import STAGE as PASSED
+from ..common.action_server import GoalServer
+from ..common.cancellation import CancellationToken, pause
+from ..common.node import CellNode
+from ..motion.channels import REPLACED
+from ..motion.motion import AT_GOAL, Motion
+from ..motion.reports import follow_feedback
+from ..motion.runner import ExclusiveAccess, MotionRunner, Outcome, Tell
+from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
+from .parameters import tolerance_defaults
+
+Result = FollowJointTrajectory.Result
+AHEAD = 0.5  # [s] before its time that a goal is made ready to take another's place
+
+
+class FollowJointTrajectoryServer:
+    """Takes goals as joint_trajectory_controller does, and like it tells reasons by its error codes; `error_string`
+    says in words what was wrong.
+
+    expected: joints that a goal has to move, unless parameter allow_partial_joints_goal is true.
+    """
+
+    def __init__(
+        self,
+        node: CellNode,
+        name: str,
+        runner: MotionRunner,
+        ownership: ExclusiveAccess,
+        expected: Sequence[str],
+    ) -> None:
+        self._node = node
+        self._runner = runner
+        self._ownership = ownership
+        self._expected = tuple(expected)
+        self._newest = CancellationToken()
+        GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
+
+    async def _follow(self, goal: Any, send: Callable[[Any], None], interrupt: CancellationToken, result: Any) -> None:
+        parameters = self._node.parameters
+        arrived, now = self._runner.now(), self._node.get_clock().now().nanoseconds
+        asked = from_follow(
+            goal,
+            await self._runner.ready(interrupt),
+            tolerance_defaults(parameters),
+            parameters["most_points"],
+            partial=parameters["allow_partial_joints_goal"],
+            expected=self._expected,
+        )
+        check_begin(asked.begin, now)
+        late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
+        asked.after(late)  # all of it must not have passed
+
+        def tell(motion: Motion) -> None:
+            send(follow_feedback(motion, self._node.get_clock().now().nanoseconds))
+
+        state = StateRef() if parameters["validate"] else None
+        outcome = await self._replace(asked, arrived - late, interrupt, tell, state)
+        if outcome is None:
+            with self._ownership.taken_by(asked.owner, interrupt):
+                outcome = await self._runner.run(asked.after(late), interrupt, tell, state)
+        outcome.check()
+        result.error_code = Result.SUCCESSFUL
+
+    async def _replace(
+        self, asked: MotionGoal, begins: float, interrupt: CancellationToken, tell: Tell, state: StateRef | None
+    ) -> Outcome | None:
+        """Let a goal take the place of the one that runs, once it is found valid; None if none of this action's runs.
+
+        begins: when the goal's time begins [s], on the clock of motions. A goal that is still being prepared when a
+        newer one comes gives way to it.
+        """
+        if self._ownership.owner != asked.owner:
+            return None
+        self._newest.set(StoppedError("a newer goal has come", stage=REPLACED))
+        newest = self._newest = CancellationToken()
+        interrupt.on_set(newest.set)
+        wait = begins - self._runner.now() - AHEAD
+        if wait > 0.0:
+            await pause(self._node, wait, newest)
+        running = self._runner.streamed(asked.owner)
+        if running is None:
+            if self._ownership.interrupt is not None:  # one that has not begun yet
+                self._ownership.interrupt.set(StoppedError("a newer goal has taken its place", stage=REPLACED))
+            await self._ownership.released(self._node, newest)
+            return None
+        found = await self._runner.replacement(running, asked, begins, newest, state)
+        if found is None:
+            await self._ownership.released(self._node, newest)
+            return None
+        with self._ownership.handed_over_to(asked.owner, interrupt):
+            return await self._runner.follow(found, interrupt, tell, state)
+
+
+def _fail(result: Any, error: RobotCellError) -> None:
+    result.error_string = f"{error.name}: {error}"
+    if isinstance(error, CancelledError):
+        result.error_code = Result.SUCCESSFUL
+    elif error.stage == PASSED:
+        result.error_code = Result.OLD_HEADER_TIMESTAMP
+    elif isinstance(error, UnknownNameError):
+        result.error_code = Result.INVALID_JOINTS
+    elif isinstance(error, TrackingError):
+        result.error_code = Result.GOAL_TOLERANCE_VIOLATED if error.stage == AT_GOAL else Result.PATH_TOLERANCE_VIOLATED
+    elif isinstance(error, FeedbackLostError):
+        result.error_code = Result.PATH_TOLERANCE_VIOLATED
+    else:
+        result.error_code = Result.INVALID_GOAL

@@ -1,0 +1,226 @@
+"""The gripper: a joint that is moved until it is where it was told to be, or until something holds it up."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from control_msgs.action import GripperCommand
+
+from robot_cell_planner.action import MoveGripper
+
+from ...errors import InvalidRequestError, RobotCellError, StoppedError, TrackingError, Value
+from ...trajectory.limits import MotionLimits
+from ...trajectory.timing import TimingOptions, stop_at_waypoints
+from ..common.action_server import GoalServer
+from ..common.cancellation import CancellationToken
+from ..common.node import CellNode
+from ..conversions.basic import error_to_message
+from ..motion.joint_feedback import JointFeedback, lost
+from ..motion.motion import AT_GOAL, Motion
+from ..motion.runner import ExclusiveAccess, MotionRunner
+from ..motion.streamed_motion import StreamedMotion
+from ..motion.trajectory_goals import MotionGoal, Tolerances
+
+MOVE_GRIPPER = "execution/move_gripper"
+
+
+@dataclass(frozen=True)
+class GripperOptions:
+    """The gripper's joint, how it moves, and when it counts as stalled.
+
+    lower, upper: bounds of its position [rad or m]. velocity, acceleration, jerk: of its commands. goal_tolerance: how
+    near is there [rad or m]. stall_velocity, stall_timeout: it has stalled once it was slower than this [per s] on
+    average for this long [s], after all of the motion was commanded. goal_time: how long it may take to be there, or to
+    stall [s]. allow_stalling: whether stalling is success.
+    """
+
+    joint: str
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    jerk: float
+    goal_tolerance: float
+    stall_velocity: float
+    stall_timeout: float
+    goal_time: float
+    allow_stalling: bool
+
+    @property
+    def longest_motion(self) -> float:
+        """Time from one end of its range to the other at most [s]."""
+        way = (self.upper - self.lower) / self.velocity
+        return way + self.velocity / self.acceleration + self.acceleration / self.jerk
+
+    def motion(self, start: float, position: float, max_effort: float, period: float) -> MotionGoal:
+        """The goal of a GripperCommand.
+
+        Raises:
+            InvalidRequestError: a position beyond the gripper's bounds, or a number that is not finite.
+        """
+        if not self.lower <= position <= self.upper:
+            text = f"the gripper cannot go to {position:g}; its range is {self.lower:g} to {self.upper:g}"
+            raise InvalidRequestError(text, stage="gripper", values=(Value("position", position),))
+        if not (math.isfinite(max_effort) and max_effort >= 0.0):
+            raise InvalidRequestError(f"max_effort is {max_effort:g}, expected 0 or more", stage="gripper")
+        endless = np.array([math.inf])
+        limits = MotionLimits(
+            (self.joint,),
+            -endless,  # it may start a little beyond its range
+            endless,
+            np.array([self.velocity]),
+            np.array([self.acceleration]),
+            np.array([self.jerk]),
+        )
+        path = np.array([[start], [position]]) if position != start else np.array([[position]])
+        timed = stop_at_waypoints(path, limits, TimingOptions(period=period))
+        tolerances = Tolerances(
+            start=math.inf,
+            path=endless,
+            path_velocity=endless,
+            goal=np.array([self.goal_tolerance]),
+            goal_velocity=endless,
+            goal_time=self.goal_time,
+        )
+        efforts = np.array([max_effort])
+        bounded = replace(limits, lower=np.array([self.lower]), upper=np.array([self.upper]))
+        return MotionGoal("gripper", (self.joint,), timed.trajectory, tolerances, efforts=efforts, limits=bounded)
+
+
+class GripperMotion(StreamedMotion):
+    """A motion of the gripper. After its end has been commanded it reaches its goal, or stalls; either ends it."""
+
+    passive = True
+
+    def __init__(self, options: GripperOptions, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._options = options
+        self._resting_at = math.nan
+        self._resting_since = math.inf
+        self.reached_goal = False
+        self.stalled = False
+
+    def _watch(self) -> None:
+        now = time.monotonic()
+        measured = self._feedback.get(self._options.joint)
+        age = self._feedback.age(self.goal.joints, now)
+        if measured is None or age > self._patience.lost_after:
+            self.stop(lost(age, self._patience.silence))
+            return
+        if not self.channel.ended and (age > self._patience.silence or self.channel.stands):
+            self._hold()
+            return
+        if self._is_held:
+            self._go_on()
+        away = abs(measured.position - float(self.goal.trajectory.positions[-1, 0]))
+        self._rest(measured.position, now)
+        if not self.channel.ended or measured.arrival < self.channel.ended_at:
+            return
+        self.account.goal_error = away
+        self.reached_goal = away <= self._options.goal_tolerance
+        self.stalled = not self.reached_goal and now - self._resting_since >= self._options.stall_timeout
+        if self.reached_goal or self.stalled or now - self.channel.ended_at > self.goal.tolerances.goal_time:
+            self._finish()
+
+    def _rest(self, position: float, now: float) -> None:
+        """Keep since when the joint has moved less than the stall velocity allows within the stall timeout."""
+        most = self._options.stall_velocity * self._options.stall_timeout
+        if not abs(position - self._resting_at) <= most:
+            self._resting_at, self._resting_since = position, now
+
+
+class GripperServer:
+    """The GripperCommand action, as ros2_control's gripper controllers offer it, and `execution/move_gripper`, whose
+    result says why a goal was refused or has failed; of the other's, the status of the node says it.
+
+    A new goal takes the place of the one that runs: that one is stopped and aborted first. The fingers are not held
+    against the cell: to touch something is what they are for.
+    """
+
+    def __init__(
+        self,
+        node: CellNode,
+        name: str,
+        options: GripperOptions,
+        runner: MotionRunner,
+        feedback: JointFeedback,
+        ownership: ExclusiveAccess,
+        period: float,
+    ) -> None:
+        self._node = node
+        self._options = options
+        self._runner = runner
+        self._feedback = feedback
+        self._ownership = ownership
+        self._period = period
+        self._waiting: CancellationToken | None = None
+        GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
+        GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, _fail_with_reason)
+
+    async def _carry_out_command(self, goal: Any, send: Any, interrupt: CancellationToken, result: Any) -> None:
+        await self._move(
+            goal.command, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), interrupt, result
+        )
+
+    async def _carry_out(self, goal: Any, send: Any, interrupt: CancellationToken, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(self._told(MoveGripper.Feedback(), motion))
+
+        await self._move(goal, tell, interrupt, result)
+
+    async def _move(self, command: Any, tell: Any, interrupt: CancellationToken, result: Any) -> None:
+        await self._take_over(interrupt)
+        with self._ownership.taken_by("gripper_command", interrupt):
+            await self._runner.ready(interrupt)
+            start = self._runner.start_positions((self._options.joint,))[self._options.joint]
+            asked = self._options.motion(start, command.position, command.max_effort, self._period)
+
+            def make(*arguments: Any, **keywords: Any) -> GripperMotion:
+                return GripperMotion(self._options, *arguments, **keywords)
+
+            outcome = await self._runner.run(asked, interrupt, tell, None, make)
+        self._told(result, outcome.motion)
+        outcome.check()
+        if not result.reached_goal and not (result.stalled and self._options.allow_stalling):
+            raise self._missed(outcome.motion, result.stalled)
+
+    async def _take_over(self, interrupt: CancellationToken) -> None:
+        """Stop the goal that has the gripper, and any other that waits for it."""
+        newer = StoppedError("a newer goal for the gripper has come", stage="gripper")
+        if self._waiting is not None:
+            self._waiting.set(newer)
+        self._waiting = interrupt
+        try:
+            if self._ownership.interrupt is not None:
+                self._ownership.interrupt.set(newer)
+                await self._ownership.released(self._node, interrupt)
+        finally:
+            if self._waiting is interrupt:
+                self._waiting = None
+
+    def _told(self, message: Any, motion: Motion) -> Any:
+        """Result and feedback have the same fields."""
+        measured = self._feedback.get(self._options.joint)
+        if measured is not None:
+            message.position = measured.position
+            message.effort = 0.0 if math.isnan(measured.effort) else measured.effort
+        if isinstance(motion, GripperMotion):
+            message.stalled, message.reached_goal = motion.stalled, motion.reached_goal
+        return message
+
+    def _missed(self, motion: Motion, stalled: bool) -> TrackingError:
+        value = Value("distance", motion.account.goal_error, self._options.goal_tolerance)
+        text = "the gripper has stalled" if stalled else "the gripper did not come to its goal in time"
+        return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
+
+    def _fail(self, _: Any, error: RobotCellError) -> None:
+        """The result has no field for a reason; the node's status tells it."""
+        self._runner.report(error)
+
+
+def _fail_with_reason(result: Any, error: RobotCellError) -> None:
+    result.error = error_to_message(error)

@@ -1,0 +1,326 @@
+"""The execution node: carries trajectories out, watches them, and moves the gripper."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.signals import uninstall_signal_handlers
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner import srv
+from robot_cell_planner.msg import ExecutionStatus
+
+from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
+from ..common.clock_watch import ClockWatch
+from ..common.diagnostics import OK, WARN, Diagnostics
+from ..common.node import LATCHED, CellNode, end, reliable, run, sensor
+from ..common.polled_subscription import PolledSubscription
+from ..common.realtime_priority import precede_in_process
+from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
+from ..motion.command_stream import CommandStream, StreamStatistics
+from ..motion.controller_motion import ControllerDrive
+from ..motion.joint_feedback import JointFeedback
+from ..motion.motion import Phase
+from ..motion.path_return import patience
+from ..motion.permission import MotionPermission
+from ..motion.planning_calls import PlanningCalls
+from ..motion.runner import Drive, ExclusiveAccess, MotionRunner, RunnerOptions
+from ..motion.streamed_motion import StreamDrive
+from ..motion.trajectory_goals import LOWEST_SCALE
+from ..motion.watch import MotionWatch
+from ..servo.servo import ServoServer
+from .follow_joint_trajectory import FollowJointTrajectoryServer
+from .gripper import GripperServer
+from .parameters import PARAMETERS, STREAM, command_fields, gripper_options, names, playback_options
+from .trajectory_actions import TrajectoryActions
+
+Send = Callable[[Any], None]
+JOINT_STATES_DEPTH = 100
+WATCH_PERIOD = 0.02  # [s]
+SWITCH_INTERVAL = 5e-5  # [s]
+STATUS_PERIOD = 1.0  # [s]
+LOOKS_FOR_OTHERS = 10  # looks at what was measured to one for others who give commands
+STATES = {
+    Phase.MOVING: ExecutionStatus.MOVING,
+    Phase.PAUSED: ExecutionStatus.PAUSED,
+    Phase.STOPPING: ExecutionStatus.STOPPING,
+    Phase.SETTLING: ExecutionStatus.MOVING,
+    Phase.DONE: ExecutionStatus.IDLE,
+}
+
+
+class ExecutionNode(CellNode):
+    """Streams joint commands; no trajectory is streamed that the planning node has not found valid."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("execution_node")
+        parameters = self.parameters
+        self._joints = names(parameters, "joints")
+        self._gripper = gripper_options(parameters) if parameters["gripper_joint"] else None
+        fields, modes = command_fields(parameters), names(parameters, "motion_modes")
+        self._feedback = JointFeedback(parameters["joint_jump"])
+        self._planning = PlanningCalls(self)
+        self._moving = ExclusiveAccess("the motion", self._publish_status)
+        self._gripping = ExclusiveAccess("the gripper", self._publish_status)
+        self._permission = MotionPermission(self, modes, self._on_permission)
+        self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED)
+        self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
+        passive = (self._gripper.joint,) if self._gripper else ()
+        tolerance = parameters["start_tolerance"]
+        drive: Drive = ControllerDrive(self, parameters["controller_action"])
+        streamed = None
+        if self._stream is not None:
+            playback = playback_options(parameters)
+            drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
+        options = RunnerOptions(tolerance, patience(parameters), self._joints, passive)
+        self._runner = MotionRunner(
+            self,
+            drive,
+            self._feedback,
+            self._permission,
+            self._planning,
+            options,
+            MotionWatch(self),
+            self._publish_status,
+        )
+        self._servo = self._make_servo(streamed)
+        self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
+        self._feedback_period = 1.0 / parameters["feedback_rate"]
+        self._told_at = 0.0
+        self._ends_at = math.inf
+        self._looks = 0
+        self._clock_watch = ClockWatch()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
+        self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
+        self._offer()
+        self._diagnostics = Diagnostics(self, "execution", self._check)
+        self._publish_status()
+
+    def _make_stream(self, fields: tuple[str, ...]) -> CommandStream:
+        parameters = self.parameters
+        return CommandStream(
+            self,
+            self.create_publisher(JointState, "joint_commands", reliable(10)),
+            rate=parameters["command_rate"],
+            clock=time.monotonic,
+            fields=fields,
+            joints=self._joints,
+            late_after=parameters["late_after"],
+            longest_gap=parameters["longest_gap"],
+            hold=parameters["hold_when_idle"],
+            priority=parameters["realtime_priority"],
+            forbidden=self._permission.forbidden,
+        )
+
+    def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
+        """Servo, which needs a stream of this node's own."""
+        if drive is None or self._stream is None:
+            return None
+        return ServoServer(self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving)
+
+    def precede(self) -> None:
+        """Let the calling thread, which shares the interpreter with the stream, run soon after it; the threads of the
+        middleware keep their priority."""
+        priority = self.parameters["realtime_priority"]
+        if priority > 1:
+            with suppress(NotSupportedError):  # the stream says so
+                precede_in_process(priority - 1)
+
+    def _offer(self) -> None:
+        """Offer actions and services. What existing controllers offer themselves is left to them."""
+        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._moving)
+        self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
+        self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
+        if self._stream is None:
+            return
+        passive = (self._gripper.joint,) if self._gripper else ()
+        expected = [name for name in self._joints if name not in passive]
+        name = self.parameters["follow_joint_trajectory"]
+        FollowJointTrajectoryServer(self, name, self._runner, self._moving, expected)
+        if self._gripper is not None:
+            name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
+            GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripping, period)
+
+    # What comes in.
+
+    def _on_watch(self) -> None:
+        """Read what was measured, and let the motions look at it."""
+        self._feedback.look(time.monotonic())
+        self._permission.tell()
+        self._look_at_clock()
+        for message in self._joint_states.take():
+            stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
+            values = message.position, message.velocity, message.effort
+            now = time.monotonic()
+            self._feedback.look(now)  # a pause may fall between any two messages
+            self._feedback.update(message.name, *values, stamp, now)
+            for fault in self._feedback.take_faults():
+                self._runner.stop_joints(fault.subjects, fault)
+                if self._servo is not None:
+                    self._servo.on_fault(fault)
+            self._runner.poll()
+        self._runner.poll()
+        if self._servo is not None:
+            self._servo.poll()
+        if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
+            self._stream.hold_at(self._feedback.positions())
+        self._look_for_others()
+        now = time.monotonic()
+        if now - self._told_at >= self._feedback_period:
+            self._told_at = now
+            self._runner.tell()
+        if now >= self._ends_at and not (self._moving.owner or self._gripping.owner):
+            rclpy.try_shutdown()
+
+    def _look_at_clock(self) -> None:
+        """End motions if simulated time was set while they run."""
+        clock = self.get_clock()
+        if not clock.ros_time_is_active:
+            return
+        error = self._clock_watch.look(clock.now().nanoseconds, time.monotonic())
+        if error is not None:
+            self._stop_all(error)
+
+    def _stop_all(self, error: RobotCellError) -> None:
+        """Stop whatever moves, on its path."""
+        self.get_logger().warning(str(error))
+        for motion in self._runner.motions:
+            motion.stop(error)
+        if self._servo is not None:
+            self._servo.stop(error)
+
+    def _look_for_others(self) -> None:
+        """End motions if somebody else has begun to give commands."""
+        self._looks += 1
+        if self._stream is None or not self._runner.motions or self._looks % LOOKS_FOR_OTHERS:
+            return
+        try:
+            self._stream.check_alone()
+        except ExecutionError as error:
+            for motion in self._runner.motions:
+                motion.stop(error)
+
+    def _on_permission(self, reason: StoppedError | None) -> None:
+        if reason is not None:
+            self.get_logger().warning(str(reason))
+            self._runner.abort(reason)
+            for owned in (self._moving, self._gripping):
+                if owned.interrupt is not None:
+                    owned.interrupt.set(reason)
+        self._publish_status()
+
+    # Actions and services.
+
+    async def _control_motion(self, request: Any, response: Any) -> None:
+        owned = self._moving if self._moving.interrupt is not None else self._gripping
+        if owned.interrupt is None:
+            raise NotSupportedError("nothing is moving", stage="control motion")
+        response.owner = owned.owner
+        kinds = srv.ControlMotion.Request
+        if request.command == kinds.STOP:
+            owned.interrupt.set(StoppedError("stopped through execution/control_motion", stage="control motion"))
+        elif request.command in (kinds.PAUSE, kinds.RESUME):
+            motions = [motion for motion in self._runner.motions if not motion.passive]
+            if not motions:
+                raise NotSupportedError(f"the motion of {owned.owner} has not begun yet", stage="control motion")
+            for motion in motions:
+                (motion.pause if request.command == kinds.PAUSE else motion.resume)()
+        else:
+            raise InvalidRequestError(f"command {request.command} is none of 0 to 2", subjects=("command",))
+        self._publish_status()
+
+    async def _set_speed_scale(self, request: Any, response: Any) -> None:
+        response.previous_scale = self._runner.override
+        if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
+            values = (Value("scale", request.scale, 1.0),)
+            text = f"the speed scale is neither 0 nor within {LOWEST_SCALE:g} to 1"
+            raise InvalidRequestError(text, subjects=("scale",), values=values)
+        self._runner.set_override(request.scale)
+        self._publish_status()
+
+    def end(self) -> None:
+        """Bring the robot to rest on its path, then end the node; at once when called again."""
+        if math.isfinite(self._ends_at):
+            rclpy.try_shutdown()
+        self._ends_at = time.monotonic()
+        for owned in (self._moving, self._gripping):
+            if owned.interrupt is not None:
+                owned.interrupt.set(StoppedError("the execution node was told to end", stage="shutdown"))
+
+    # What is told.
+
+    def _publish_status(self) -> None:
+        motions = self._runner.motions
+        motion = next((each for each in motions if not each.passive), motions[0] if motions else None)
+        blocked, error = self._permission.reason, self._runner.last_error
+        sent = self._statistics()
+        tracking = None if motion is None else motion.tracking()
+        idle = ExecutionStatus.SERVOING if self._servo is not None and self._servo.active else ExecutionStatus.IDLE
+        state = idle if motion is None else STATES[motion.phase]
+        message = ExecutionStatus(
+            stamp=time_to_message(self.get_clock().now().nanoseconds),
+            state=ExecutionStatus.BLOCKED if blocked else state,
+            owner=self._moving.owner or self._gripping.owner,
+            speed_scale=self._runner.override if motion is None else motion.scale,
+            joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
+            tracking_error=0.0 if tracking is None else float(tracking.error.max()),
+            command_rate=sent.rate,
+            longest_interval=sent.longest_interval,
+        )
+        if blocked or error:
+            message.error = error_to_message(blocked or error)
+        if motion is not None:
+            message.reached = duration_to_message(motion.reached)
+            message.remaining = duration_to_message(motion.remaining)
+        self._statuses.publish(message)
+
+    def _statistics(self) -> StreamStatistics:
+        return StreamStatistics(0.0, 0.0) if self._stream is None else self._stream.statistics()
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        sent = self._statistics()
+        age = self._feedback.age(self._feedback.names, time.monotonic())
+        values = {
+            "commands in the last second": f"{sent.rate:.0f}",
+            "longest interval in the last second [s]": f"{sent.longest_interval:.4f}",
+            "age of the oldest joint value [s]": f"{age:.3f}",
+            "joint values passed over": self._feedback.passed_over,
+        }
+        reason = self._permission.reason
+        if reason is not None:
+            return WARN, str(reason), values
+        if not math.isfinite(age):
+            return WARN, "no joint was measured yet", values
+        return OK, f"moved by {self._moving.owner}" if self._moving.owner else "idle", values
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    # The stream is to have the interpreter soon when it needs it.
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    end(run(_node_that_stops_first, "execution_node"))
+
+
+def _node_that_stops_first() -> ExecutionNode:
+    """The node, in whose process a signal to end stops the robot before it ends anything else."""
+    node = ExecutionNode()
+    node.precede()
+    uninstall_signal_handlers()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: node.end())
+    return node

@@ -1,0 +1,132 @@
+"""The actions that carry out trajectories of ours: given ones, and those that are planned first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from robot_cell_planner import srv
+from robot_cell_planner.action import ExecuteTrajectory, Move
+from robot_cell_planner.msg import StateRef, TimingOptions
+
+from ...errors import RobotCellError, StoppedError
+from ..common.action_server import GoalServer
+from ..common.cancellation import CancellationToken
+from ..common.exclusive_access import ExclusiveAccess
+from ..common.node import CellNode
+from ..conversions.basic import configuration_to_message, error_to_message
+from ..motion.joint_feedback import JointFeedback, robot_names
+from ..motion.motion import Motion
+from ..motion.permission import MotionPermission
+from ..motion.planning_calls import PlanningCalls
+from ..motion.reports import feedback_message
+from ..motion.runner import MotionRunner, Tell
+from ..motion.trajectory_goals import checked_options, from_execute
+from ..motion.watch import STAGE
+from .parameters import tolerance_defaults
+
+Send = Callable[[Any], None]
+
+
+class TrajectoryActions:
+    """Offers `execution/execute_trajectory` and `execution/move`; whoever sends a goal has the motion to its end."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        runner: MotionRunner,
+        feedback: JointFeedback,
+        permission: MotionPermission,
+        planning: PlanningCalls,
+        ownership: ExclusiveAccess,
+    ) -> None:
+        self._node = node
+        self._parameters = node.parameters
+        self._runner = runner
+        self._feedback = feedback
+        self._permission = permission
+        self._planning = planning
+        self._ownership = ownership
+        GoalServer(node, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, _fail)
+        GoalServer(node, Move, "execution/move", self._move, _fail)
+
+    async def _execute_trajectory(self, goal: Any, send: Send, interrupt: CancellationToken, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
+
+        with self._ownership.taken_by(goal.options.owner or "anonymous", interrupt):
+            await self._execute(goal, interrupt, tell, result)
+
+    async def _execute(
+        self, goal: ExecuteTrajectory.Goal, interrupt: CancellationToken, tell: Tell, result: Any
+    ) -> None:
+        """Carry a trajectory out; fills `validation` and `record` of the result."""
+        joints = await self._runner.ready(interrupt)
+        asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["most_points"])
+        state = goal.options.state if self._parameters["validate"] else None
+        try:
+            outcome = await self._runner.run(asked, interrupt, tell, state)
+        except RobotCellError as error:
+            if isinstance(error.partial, srv.ValidateTrajectory.Response):
+                result.validation = error.partial.report
+            raise
+        if outcome.reply is not None:
+            result.validation = outcome.reply.report
+        result.record = outcome.record
+        outcome.check()
+
+    async def _move(self, goal: Any, send: Send, interrupt: CancellationToken, result: Any) -> None:
+        def tell(motion: Motion) -> None:
+            send(Move.Feedback(execution=feedback_message(motion)))
+
+        request, options = goal.request, checked_options(goal.options)
+        if request.timing.method == TimingOptions.NONE:
+            request.timing.method = TimingOptions.SMOOTH
+        may_replan, options.replan = options.replan, False
+        replans = 0
+        with self._ownership.taken_by(options.owner or "anonymous", interrupt):
+            while True:
+                request.start = self._runner.up_to_date(request.start)
+                plan = await self._plan(request, send, interrupt, result)
+                options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
+                planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
+                try:
+                    await self._execute(planned, interrupt, tell, result)
+                    return
+                except StoppedError as error:
+                    if error.stage != STAGE or not may_replan or replans >= self._parameters["most_replans"]:
+                        raise
+                    self._node.get_logger().info(f"a way around is planned: {error}")
+                    request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
+                finally:
+                    result.record.replans = replans
+                replans += 1
+
+    async def _plan(self, request: Any, send: Send, interrupt: CancellationToken, result: Any) -> Any:
+        """A plan; fills `plan` and `failure` of the result."""
+        self._permission.check()
+        try:
+            found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
+        except RobotCellError as error:
+            if error.partial is not None:
+                result.plan, result.failure = error.partial.plan, error.partial.failure
+            raise
+        result.plan = found.plan
+        return found.plan
+
+    def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
+        """The state to plan from after the watch has stopped a motion: where the commands ended, in the scene that it
+        was stopped for."""
+        positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))
+        revision = max(int(value.value) for value in error.values if value.name == "revision")
+        values = dict(zip(names, positions.values(), strict=True))
+        return StateRef(
+            min_revision=revision,
+            timeout=start.timeout,
+            configuration=configuration_to_message(values),
+            changes=start.changes,
+        )
+
+
+def _fail(result: Any, error: RobotCellError) -> None:
+    result.error = error_to_message(error)

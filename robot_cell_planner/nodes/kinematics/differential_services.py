@@ -1,0 +1,161 @@
+"""Services about velocities and efforts: Jacobians, velocities for a twist, inverse and forward dynamics, masses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner import srv
+
+from ...errors import InvalidRequestError
+from ...kinematics.differential import Axes, Jacobians, jacobians
+from ...kinematics.dynamics import DOWN, Dynamics
+from ...kinematics.model import cell_model
+from ...kinematics.velocity import DEFAULT_DAMPING, velocities_for_twist
+from ..common.monitored_scene import ResolvedState
+from ..common.node import CellNode
+from ..common.parameters import Parameter
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.arrays import (
+    batches,
+    rates_from_message,
+    spread_over,
+    table_from_message,
+    twist_from_message,
+    twist_to_message,
+    wrenches_from_message,
+)
+from ..conversions.basic import configuration_to_message, path_from_message, position_from_message
+
+RATE_PARAMETERS = (
+    Parameter(
+        "velocity_damping",
+        DEFAULT_DAMPING,
+        "Damping near singularities of velocities for a twist, for requests that name none.",
+        0.0,
+        10.0,
+        running=True,
+    ),
+)
+AXES = {
+    srv.ComputeJacobian.Request.WORLD: Axes.WORLD,
+    srv.ComputeJacobian.Request.BASE: Axes.BASE,
+    srv.ComputeJacobian.Request.TOOL: Axes.TOOL,
+}
+
+Rows = NDArray[np.float64]
+
+
+class KinematicRates:
+    """Registers its services with a node, which declares RATE_PARAMETERS and `most_configurations`."""
+
+    def __init__(self, node: CellNode, replica: SceneMonitor) -> None:
+        self._parameters = node.parameters
+        self._replica = replica
+        node.serve(srv.ComputeJacobian, "kinematics/compute_jacobian", self._jacobian)
+        node.serve(srv.SolveVelocity, "kinematics/solve_velocity", self._velocity)
+        node.serve(srv.InverseDynamics, "kinematics/inverse_dynamics", self._inverse_dynamics)
+        node.serve(srv.ForwardDynamics, "kinematics/forward_dynamics", self._forward_dynamics)
+        node.serve(srv.MassMatrix, "kinematics/mass_matrix", self._mass_matrix)
+
+    @property
+    def _most(self) -> int:
+        return int(self._parameters["most_configurations"])
+
+    async def _jacobian(self, request: Any, response: Any) -> None:
+        if request.axes not in AXES:
+            raise InvalidRequestError(f"axes {request.axes} are none of 0 to 2", subjects=("axes",))
+        names, rows = path_from_message(request.configurations, "configurations", self._most)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        cell = state.scene.cell
+        columns = cell.group(request.group).variables
+        velocities = rates_from_message(request.velocities, columns, "velocities")
+        point, axes = position_from_message(request.point), AXES[request.axes]
+        found = [
+            jacobians(cell, values, request.group, request.frame, point, axes, configurations, velocities)
+            for values, configurations in batches(cell, state.scene.state, names, rows, columns)
+        ]
+        response.joint_names = list(columns)
+        response.jacobian = _numbers([part.jacobian for part in found])
+        response.manipulability = _numbers([part.manipulabilities() for part in found])
+        response.singular_values = _numbers([part.singular_values() for part in found])
+        if velocities is not None:
+            _add_rates(response, found)
+
+    async def _velocity(self, request: Any, response: Any) -> None:
+        twist = twist_from_message(request.twist, "twist")
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        cell = state.scene.cell
+        columns = cell.group(request.group).variables
+        found = velocities_for_twist(
+            cell,
+            state.scene.state,
+            twist,
+            request.group,
+            request.frame,
+            request.reference_frame or "world",
+            rates_from_message(request.preferred_velocities, columns, "preferred_velocities"),
+            request.time_step,
+            request.damping or self._parameters["velocity_damping"],
+        )
+        response.velocities = configuration_to_message(dict(zip(columns, found.velocities.tolist(), strict=True)))
+        response.twist = twist_to_message(found.twist)
+        response.scale = found.scale
+        response.smallest_singular_value = found.smallest_singular_value
+
+    async def _inverse_dynamics(self, request: Any, response: Any) -> None:
+        state, dynamics, configurations = await self._dynamics(request, response, request.gravity)
+        velocities, accelerations = (
+            self._table(state, dynamics, request, field) for field in ("velocities", "accelerations")
+        )
+        wrenches = wrenches_from_message(request.external_wrenches, "external_wrenches")
+        response.efforts = _numbers([dynamics.inverse(configurations, velocities, accelerations, wrenches)])
+        response.gravity_efforts = _numbers([dynamics.gravity(configurations)])
+
+    async def _forward_dynamics(self, request: Any, response: Any) -> None:
+        state, dynamics, configurations = await self._dynamics(request, response, request.gravity)
+        velocities, efforts = (self._table(state, dynamics, request, field) for field in ("velocities", "efforts"))
+        wrenches = wrenches_from_message(request.external_wrenches, "external_wrenches")
+        response.accelerations = _numbers([dynamics.forward(configurations, velocities, efforts, wrenches)])
+
+    async def _mass_matrix(self, request: Any, response: Any) -> None:
+        _, dynamics, configurations = await self._dynamics(request, response)
+        response.mass_matrix = _numbers([dynamics.mass_matrix(configurations)])
+
+    async def _dynamics(
+        self, request: Any, response: Any, gravity: Any = None
+    ) -> tuple[ResolvedState, Dynamics, Rows | None]:
+        """The state, its dynamics, and configurations (k, n) of all that moves; None for those of the state."""
+        names, rows = path_from_message(request.configurations, "configurations", self._most)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        pull = DOWN if gravity is None else position_from_message(gravity)
+        dynamics = Dynamics(state.scene.cell, state.scene.state, pull if any(pull) else DOWN)
+        response.joint_names = list(dynamics.variables)
+        if not names:
+            return state, dynamics, None
+        values = state.scene.state
+        default = cell_model(state.scene.cell, values).configuration(values)
+        return state, dynamics, spread_over(rows, names, dynamics.variables, default)
+
+    def _table(self, state: ResolvedState, dynamics: Dynamics, request: Any, field: str) -> Rows | None:
+        """Rows (k, n) of all that moves, from a block in the joint order of the request; zero for the others."""
+        names = tuple(request.configurations.joint_names) or tuple(state.scene.cell.variables)
+        rows = table_from_message(getattr(request, field), names, field, self._most)
+        if rows is None:
+            return None
+        return spread_over(rows, names, dynamics.variables, np.zeros(len(dynamics.variables)))
+
+
+def _add_rates(response: Any, found: list[Jacobians]) -> None:
+    response.derivative = _numbers([part.derivative for part in found])
+    response.twists = [twist_to_message(twist) for part in found for twist in part.twists()]
+
+
+def _numbers(blocks: list[Rows]) -> list[float]:
+    """All numbers of some arrays, row by row."""
+    return [number for block in blocks for number in block.ravel().tolist()]

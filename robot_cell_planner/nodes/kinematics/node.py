@@ -1,0 +1,224 @@
+"""The kinematics node: where frames are, which joint values bring them somewhere, how fast, and with what efforts."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner import msg, srv
+
+from ...collision.checker import CollisionChecker
+from ...collision.report import CollisionPair
+from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
+from ...kinematics.forward import all_link_poses, forward_batch, frame_matrix, scaled
+from ...kinematics.ik.options import IkOptions
+from ...kinematics.ik.solver import inverse_kinematics
+from ...kinematics.ik.warm_up import warm_up
+from ...kinematics.targets import TargetMode, target_frame
+from ...kinematics.transforms import WorldTransforms
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...model.value import WORLD
+from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.monitored_scene import ResolvedState
+from ..common.node import CellNode, end, run
+from ..common.parameters import Parameter
+from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.arrays import check_scale, poses_to_messages
+from ..conversions.basic import path_from_message, pose_to_message, timeout_from_message
+from ..conversions.collisions import options_from_message
+from ..conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
+from ..conversions.models import ModelReader
+from ..conversions.targets import MODES, target_from_message
+from .differential_services import RATE_PARAMETERS, KinematicRates
+
+PARAMETERS = (
+    Parameter(
+        "ik_restarts", 100, "Restarts of a numeric search for requests that name none.", 0, 100_000, running=True
+    ),
+    Parameter("ik_solutions", 256, "Most solutions for a target.", 1, 100_000, running=True),
+    Parameter(
+        "ik_timeout",
+        5.0,
+        "Time limit of inverse kinematics for requests that name none [s].",
+        0.001,
+        600.0,
+        running=True,
+    ),
+    Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
+    Parameter("most_pairs", 100, "Most colliding pairs that a failure names.", 1, 1_000_000, running=True),
+    Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
+    Parameter("most_targets", 10_000, "Largest number of targets in a request.", 1, 1_000_000),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
+    *RATE_PARAMETERS,
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class KinematicsNode(CellNode):
+    """Forward, inverse and differential kinematics and dynamics, for the scene's state or one that a request brings."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("kinematics_node")
+        # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
+        threading.Thread(target=warm_up, name="warm up", daemon=True).start()
+        models = ModelReader(resource_roots(self.parameters))
+        self._replica = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)
+        self.serve(srv.InverseKinematics, "kinematics/inverse_kinematics", self._inverse)
+        self.serve(srv.LookupTransforms, "kinematics/lookup_transforms", self._lookup)
+        self._rates = KinematicRates(self, self._replica)
+        self._diagnostics = Diagnostics(self, "kinematics", self._check)
+
+    async def _forward(self, request: Any, response: Any) -> None:
+        names, rows = path_from_message(
+            request.configurations, "configurations", self.parameters["most_configurations"]
+        )
+        if request.mode not in MODES:
+            raise InvalidRequestError(f"mode {request.mode} is none of 0 to 3", subjects=("mode",))
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        response.frames = self._frames(request, state)
+        reference = request.reference_frame or WORLD
+        cell, values = state.scene.cell, state.scene.state
+        if names:
+            blocks = [forward_batch(cell, values, frame, names, rows, reference) for frame in response.frames]
+        else:
+            blocks = [frame_matrix(cell, values, frame, reference)[None] for frame in response.frames]
+        response.poses = poses_to_messages(np.stack(blocks, axis=1).reshape(-1, 4, 4), request.native_scale)
+
+    def _frames(self, request: Any, state: ResolvedState) -> list[str]:
+        cell, values = state.scene.cell, state.scene.state
+        mode = MODES[request.mode]
+        frames = [] if mode is TargetMode.FRAME else [target_frame(cell, values, request.group, mode)]
+        frames.extend(request.frames)
+        if request.all_links:
+            frames.extend(all_link_poses(cell, values))
+        if not frames:
+            raise InvalidRequestError("no frame is asked for", subjects=("frames",))
+        return list(dict.fromkeys(frames))
+
+    async def _inverse(self, request: Any, response: Any) -> None:
+        options = self._ik_options(request.options)
+        covered = options_from_message(request.collision, "collision")
+        most = self.parameters["most_targets"]
+        if not request.targets:
+            raise InvalidRequestError("no target is given", subjects=("targets",))
+        if len(request.targets) > most:
+            numbers = (Value("targets", len(request.targets), most),)
+            raise LimitExceededError("too many targets", subjects=("targets",), values=numbers)
+        seed_names, seeds = path_from_message(request.seeds, "seeds", most)
+        if len(seeds) not in (0, 1, len(request.targets)):
+            text = f"{len(seeds)} seeds for {len(request.targets)} targets, expected one for each or one for all"
+            raise InvalidRequestError(text, subjects=("seeds",))
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        cell, values = state.scene.cell, state.scene.state
+        variables = tuple(request.joints) or cell.group(request.group).variables
+        response.joint_names = list(variables)
+        for index, message in enumerate(request.targets):
+            target = target_from_message(message, f"targets[{index}]")
+            if len(seeds):
+                row = seeds[min(index, len(seeds) - 1)].tolist()
+                values = state.scene.state.with_configuration(dict(zip(seed_names, row, strict=True)))
+                cell.check_state(values)
+            collisions = None
+            if request.options.avoid_collisions:
+                checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
+                collisions = _Collisions(checker, self._most_pairs(request.collision))
+            result = _solve(cell, values, target, request, options, collisions)
+            response.results.append(result)
+            if result.error.code and not response.error.code:
+                response.error = result.error
+
+    def _most_pairs(self, options: msg.CollisionOptions) -> int:
+        """How many colliding pairs a failure is to name."""
+        most = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or most, most) if options.full_report else 1
+
+    def _ik_options(self, message: Any) -> IkOptions:
+        if message.order not in ORDERS or message.solver not in SOLVERS:
+            text = f'order {message.order} or solver "{message.solver}" is unknown'
+            raise InvalidRequestError(text, subjects=("options",))
+        limit = self.parameters["ik_solutions"]
+        try:
+            return IkOptions(
+                max_solutions=min(message.max_solutions or limit, limit) if message.return_all else 1,
+                order=ORDERS[message.order],
+                solver=SOLVERS[message.solver],
+                seed=message.seed,
+                max_restarts=message.max_restarts or self.parameters["ik_restarts"],
+                all_turns=message.all_turns,
+                timeout=timeout_from_message(message.timeout, "options.timeout") or self.parameters["ik_timeout"],
+            )
+        except ValueError as error:
+            raise InvalidRequestError(f"options: {error}", subjects=("options",)) from error
+
+    async def _lookup(self, request: Any, response: Any) -> None:
+        references = list(request.reference_frames) or [WORLD]
+        if len(references) not in (1, len(request.frames)):
+            text = f"{len(references)} reference frames for {len(request.frames)} frames, expected one or as many"
+            raise InvalidRequestError(text, subjects=("reference_frames",))
+        if len(request.frames) > self.parameters["most_targets"]:
+            raise LimitExceededError(f"{len(request.frames)} frames are asked for", subjects=("frames",))
+        check_scale(request.native_scale)
+        if len(references) == 1:
+            references *= len(request.frames)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        transforms = WorldTransforms(state.scene.cell, state.scene.state)
+        for frame, reference in zip(request.frames, references, strict=True):
+            pose = transforms.pose(frame, reference or WORLD)
+            response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        values = self._replica.diagnostics
+        return (OK, "ready", values) if self._replica.revision else (WARN, "no cell has come yet", values)
+
+
+@dataclass
+class _Collisions:
+    """Which solutions are allowed; pairs: what collides in the one that an error tells of, at most `most`."""
+
+    checker: CollisionChecker
+    most: int
+    pairs: tuple[CollisionPair, ...] = field(default=())
+
+    def allow(self, q: NDArray[np.float64]) -> bool:
+        return not self.checker.in_collision(q)
+
+    def explain(self, q: NDArray[np.float64]) -> tuple[str, ...]:
+        self.pairs = self.checker.report(q, max_pairs=self.most).pairs
+        return tuple(f"{pair.first} - {pair.second}" for pair in self.pairs)
+
+
+def _solve(
+    cell: RobotCell,
+    values: RobotCellState,
+    target: Any,
+    request: Any,
+    options: IkOptions,
+    collisions: _Collisions | None,
+) -> msg.IkResult:
+    allow, explain = (None, None) if collisions is None else (collisions.allow, collisions.explain)
+    joints = tuple(request.joints)
+    try:
+        found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
+    except RobotCellError as error:
+        return failed_to_message(error, () if collisions is None else collisions.pairs)
+    return solved_to_message(found)
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    end(run(KinematicsNode, "kinematics_node"))

@@ -1,0 +1,1 @@
+"""Motions under way: streaming, supervision, and their outcome."""

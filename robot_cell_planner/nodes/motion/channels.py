@@ -1,0 +1,209 @@
+"""Channels of the command stream: joints that move together, and what they play back."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InternalError, RobotCellError, StoppedError
+from ...trajectory.command_guard import STAGE, CommandGuard, held_at
+from ...trajectory.limits import MotionLimits
+from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
+from ...trajectory.time_scaling import TimeScaling
+from ...trajectory.trajectory import Trajectory
+from .motion import Sent
+
+CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
+SENT_KEPT = 2048  # commands that are remembered, to hold late measurements against
+REPLACED = "replaced"  # stage of the errors of motions that another has taken the place of, or was to
+
+
+@dataclass(eq=False)
+class Channel:
+    """Joints that move together, and what they play back, from the moment of the first command on.
+
+    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]; the last
+    ones are kept afterwards. limits: of the joints, for changes of the speed; None: not known. begins: when, on the
+    clock of trajectories [s]; NaN: with the next command.
+
+    on_end: called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has
+    been commanded, or another channel has taken its place; the last command is repeated until the channel is dropped.
+    ended_at: when that was, on the steady clock [s]. failure: why it ended without that. successor: the channel that
+    takes its place when that begins, and the law by which it is to get there. stands: it stands where it was when a gap
+    of the stream began, and waits to be told to go on. breach: why a command was refused; it then stops along its path,
+    or where it is if that cannot be. halted: that stop is over.
+    """
+
+    joints: tuple[str, ...]
+    owner: str
+    trajectory: Trajectory
+    scale: float
+    options: SamplerOptions
+    on_end: Callable[[], None]
+    efforts: NDArray[np.float64] | None = None
+    limits: MotionLimits | None = None
+    begins: float = math.nan
+    successor: tuple[Channel, TimeScaling] | None = None
+    sent: Sent = field(default_factory=Sent)
+    last: TrajectorySample = field(init=False)
+    stopping: bool = False
+    ended_at: float = math.inf
+    failure: Exception | None = None
+    stands: bool = False
+    breach: RobotCellError | None = None
+    halted: bool = False
+    playback: TrajectorySampler | None = None
+    played_at: float = math.nan
+    history: deque[tuple[int, TrajectorySample]] = field(default_factory=lambda: deque(maxlen=SENT_KEPT))
+
+    def __post_init__(self) -> None:
+        self._path = TrajectorySampler(self.trajectory, 0.0, 0.0, self.options)
+        self.last = self._path.sample(0.0)
+        self.barrier = CommandGuard(self.joints, self.limits, self.last.positions)
+
+    @property
+    def ended(self) -> bool:
+        return math.isfinite(self.ended_at)
+
+    def play(self, now: float, stamp: int, longest_gap: float) -> None:
+        """Go on to what is to be commanded now, stamp [ns] in the time of messages.
+
+        After a longer gap the robot stands; it waits there to be told to go on, from rest. A command that would break a
+        limit is not made: it stops instead.
+        """
+        sample = self._allowed(now, longest_gap) if self.breach is None else None
+        if sample is None:
+            self.stopping = True
+            sample = self._stopped(now, longest_gap)
+        self._keep(sample, now, stamp)
+
+    def _allowed(self, now: float, longest_gap: float) -> TrajectorySample | None:
+        """What is to be commanded now; None if that must not be."""
+        try:
+            sample = self._next(now, longest_gap)
+        except Exception as error:
+            # Whatever is wrong with what is played back, the stream goes on, and the robot is brought to rest.
+            self.breach = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
+            return None
+        self.breach = self.barrier.breach(sample, now)
+        return sample if self.breach is None else None
+
+    def _next(self, now: float, longest_gap: float) -> TrajectorySample:
+        """What is to be commanded now, before it is held against limits."""
+        if self.playback is None:
+            begins = self.begins if math.isfinite(self.begins) else now
+            self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
+        elif now - self.played_at > longest_gap and not self.playback.is_still(self.played_at):
+            self.playback.stand_at(self.last.place, now)
+            self.barrier.rest()
+            self.stands = True
+        return self.playback.sample(now)
+
+    def _stopped(self, now: float, longest_gap: float) -> TrajectorySample:
+        """The next command of a stop after a breach."""
+        if not self.halted and not now - self.played_at > longest_gap:
+            sample = self._stop_step(now)
+            if sample is not None:
+                self.halted = not sample.velocities.any()
+                return sample
+        self.halted = True
+        return held_at(self.last)
+
+    def _stop_step(self, now: float) -> TrajectorySample | None:
+        """The next command of a stop along the path; None if it would break a limit."""
+        return self.barrier.stop_step(self._path.point, self.last.place, now)
+
+    def _keep(self, sample: TrajectorySample, now: float, stamp: int) -> None:
+        """Take note of what is commanded now, stamp [ns] in the time of messages."""
+        self.last, self.played_at = sample, now
+        self.barrier.passed(sample, now)
+        if self.history and stamp < self.history[-1][0]:
+            self.history.clear()  # the time of messages was set back: what was sent before is not found by it any more
+        self.history.append((stamp, sample))
+
+    def remember(self, predecessor: Channel) -> None:
+        """Take over what was commanded before of its joints; those that stood still are where it begins."""
+        columns = {joint: index for index, joint in enumerate(predecessor.joints)}
+        for stamp, sample in predecessor.history:
+            rows = [sample.positions, sample.velocities, sample.accelerations]
+            defaults = [self.last.positions, np.zeros(len(self.joints)), np.zeros(len(self.joints))]
+            order = [columns.get(joint, -1) for joint in self.joints]
+            merged = [
+                np.where(np.array(order) >= 0, row[order], default) for row, default in zip(rows, defaults, strict=True)
+            ]
+            self.history.append((stamp, TrajectorySample(0.0, *merged)))
+        if self.history:
+            self.last = self.history[-1][1]
+            self.barrier.passed(self.last, predecessor.played_at)
+
+    def at(self, stamp: int) -> TrajectorySample:
+        """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
+        what is commanded now, if its clock is far off."""
+        if not self.history or abs(self.history[-1][0] - stamp) > CLOCK_SKEW:
+            return self.last
+        index = bisect_right(self.history, stamp, key=itemgetter(0))
+        if index in (0, len(self.history)):
+            return self.history[max(index - 1, 0)][1]
+        (begin, before), (end, after) = self.history[index - 1], self.history[index]
+        return _between(before, after, (stamp - begin) / (end - begin))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still to take another's place."""
+        return self.playback is None and math.isfinite(self.begins)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another channel has taken its place."""
+        return self.successor is not None and self.ended
+
+    def hands_over(self, now: float, longest_gap: float) -> bool:
+        """Whether its successor's time has come, and it is where that begins; after a longer gap it is not."""
+        if self.successor is None or now - self.played_at > longest_gap:
+            return False
+        return self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
+
+    def has_kept_to(self, law: TimeScaling) -> bool:
+        """Whether it still moves as it was expected to."""
+        return self.playback is not None and self.playback.law is law
+
+    def withdraw_successor(self, now: float) -> Channel | None:
+        """Let nothing take its place, as it does not get there as expected; returns what was to, which has failed."""
+        if self.successor is None or self.ended:
+            return None
+        successor, self.successor = self.successor[0], None
+        text = "the motion whose place it was to take did not go on as expected"
+        successor.failure, successor.ended_at = StoppedError(text, stage=REPLACED), now
+        return successor
+
+    def has_come_to_its_end(self, now: float) -> bool:
+        """Whether its end, or rest after a stop, is what was last played."""
+        if self.breach is not None:
+            return self.halted
+        playback = self.playback
+        return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
+
+    def effort_at(self, place: float) -> NDArray[np.float64]:
+        """Efforts to command at a place of the trajectory (dof,)."""
+        if self.efforts is None:
+            return np.zeros(len(self.joints))
+        if self.efforts.ndim == 1:
+            return self.efforts
+        times = self.trajectory.times
+        return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
+
+
+def _between(before: TrajectorySample, after: TrajectorySample, share: float) -> TrajectorySample:
+    return TrajectorySample(
+        before.place + share * (after.place - before.place),
+        before.positions + share * (after.positions - before.positions),
+        before.velocities + share * (after.velocities - before.velocities),
+        before.accelerations + share * (after.accelerations - before.accelerations),
+    )

@@ -1,0 +1,380 @@
+"""The stream of joint commands: one thread that samples what is being played back, and publishes it on time.
+
+It shares its process with no planning, checking or physics: what holds the interpreter for long would tear gaps into
+the stream. Gaps are counted and told.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.time import Time
+
+from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
+from ...trajectory.sampler import TrajectorySample
+from ...trajectory.time_scaling import TimeScaling
+from ..common.realtime_priority import precede_in_process
+from .channels import Channel
+from .command_message import CommandMessage
+from .command_topic import check_alone, moment
+from .joint_feedback import LONGEST_PAUSE
+
+Clock = Callable[[], float]
+# How far ahead a change of speed is made, so that the stream need not wait for it [s]; the next if one came too late.
+LEADS = (0.02, 0.06, 0.2)
+Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
+
+
+@dataclass(frozen=True)
+class StreamStatistics:
+    """Of the last second: commands sent, and the longest time between two of them [s]."""
+
+    rate: float
+    longest_interval: float
+
+
+class CommandStream:
+    """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
+
+    rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
+    commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
+    longer than this many periods counts as late. longest_gap: after a longer one the robot is taken to have stopped
+    [s], and goes on from rest. hold: keep publishing the last command between motions. priority: of real time, 0 for
+    none. forbidden(seen): asked before each command; how often commands were forbidden, and why they are now, or were
+    if that is more often than was seen.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        publisher: Publisher,
+        *,
+        rate: float,
+        clock: Clock,
+        fields: Sequence[str] = ("position",),
+        joints: Sequence[str] = (),
+        late_after: float = 2.0,
+        longest_gap: float = 0.1,
+        hold: bool = False,
+        priority: int = 0,
+        forbidden: Forbidden = lambda _: (0, None),
+    ) -> None:
+        self._priority = priority
+        self._node = node
+        self._publisher = publisher
+        self._period = 1.0 / rate
+        self._clock = clock
+        self._command = CommandMessage(fields)
+        self._forbidden = forbidden
+        self._times_forbidden = 0
+        self._joints = tuple(joints)
+        self._late = late_after * self._period
+        self._longest_gap = longest_gap
+        self._hold = hold
+        self._lock = threading.Condition()
+        self._channels: list[Channel] = []
+        self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
+        self._efforts: dict[str, float] = {}
+        self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
+        self._running = True
+        self._thread = threading.Thread(target=self._run, name="command stream", daemon=True)
+        self._thread.start()
+
+    def now(self) -> float:
+        """The time that trajectories run on [s]."""
+        return self._clock()
+
+    @property
+    def commanded(self) -> dict[str, float]:
+        """Last commanded position of every joint that was commanded since it was last forgotten [rad or m]."""
+        with self._lock:
+            return {name: value for name, value in self._commanded.items() if math.isfinite(value)}
+
+    @property
+    def wants_positions(self) -> bool:
+        """Whether it is to hold the robot, but does not know where."""
+        if not self._hold:
+            return False
+        with self._lock:
+            return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
+
+    @property
+    def topic(self) -> str:
+        return self._publisher.topic_name
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens to the commands."""
+        return self._publisher.get_subscription_count() > 0
+
+    def check_alone(self) -> None:
+        """Raise ExecutionError if somebody else gives commands, too."""
+        check_alone(self._node, self.topic)
+
+    def start(self, channel: Channel, others: Mapping[str, float]) -> None:
+        """Begin to play a channel back.
+
+        others: where other joints are to be held, in place of what was commanded before. Those that move, and those
+        that no message has, are left as they are.
+
+        Raises:
+            MotionBusyError: one of its joints is moving already.
+            ExecutionError: a joint that every message must have is in neither.
+            StoppedError: no command may be sent.
+        """
+        with self._lock:
+            self._check_free(channel)
+            if not self._channels:  # what was forbidden while nothing moved, and is no more, does not matter
+                self._times_forbidden, _ = self._forbidden(self._times_forbidden)
+            _, reason = self._forbidden(self._times_forbidden)
+            if reason is not None:
+                raise reason
+            moving = {name for other in self._channels for name in other.joints}
+            known = set(self._commanded) - moving
+            held = {name: value for name, value in others.items() if name in known}
+            commanded = {**self._commanded, **held}
+            commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
+            unknown = tuple(name for name, value in commanded.items() if not math.isfinite(value))
+            if unknown:
+                text = f"no command can be made without the positions of {', '.join(unknown)}"
+                raise ExecutionError(text, subjects=unknown)
+            self._commanded = commanded
+            self._channels.append(channel)
+            self._lock.notify()
+
+    def _check_free(self, channel: Channel, besides: Channel | None = None) -> None:
+        for other in self._channels:
+            if other is besides:
+                continue
+            shared = sorted(set(other.joints) & set(channel.joints))
+            if shared:
+                raise MotionBusyError(f"{other.owner} is moving {', '.join(shared)}", subjects=(other.owner, *shared))
+
+    def hold_at(self, positions: Mapping[str, float]) -> None:
+        """Positions to command between motions, where none were commanded yet."""
+        with self._lock:
+            for name in self._joints or tuple(positions):
+                if not math.isfinite(self._commanded.get(name, math.nan)) and name in positions:
+                    self._commanded[name] = positions[name]
+            self._lock.notify()
+
+    def commanded_at(self, channel: Channel, stamp: int) -> TrajectorySample:
+        """What had last been commanded of a channel at a time of messages [ns]."""
+        with self._lock:
+            return channel.at(stamp)
+
+    def set_scale(self, channel: Channel, scale: float) -> None:
+        """Change the speed of a channel; 0 brings it to rest on its path, and keeps it. One that stands after a gap of
+        the stream goes on with that."""
+        if not channel.stopping:
+            self._change_speed(channel, scale)
+
+    def stop(self, channel: Channel) -> None:
+        """Bring a channel to rest on its path, and end it there."""
+        if not channel.stopping:
+            self._change_speed(channel, 0.0)
+            with self._lock:
+                channel.stopping = True
+
+    def _change_speed(self, channel: Channel, scale: float) -> None:
+        """Make the change while the stream goes on, for a moment that is still to come when it is made."""
+        with self._lock:
+            withdrawn = channel.withdraw_successor(time.monotonic())
+        if withdrawn is not None:
+            withdrawn.on_end()
+        for lead in LEADS:
+            with self._lock:
+                channel.scale, playback = scale, channel.playback
+                if playback is None:
+                    return
+                law, start = playback.law, self._clock() + lead
+            changed = playback.changed(scale, start)
+            with self._lock:
+                if playback.law is law and self._clock() <= start:
+                    playback.follow(changed, scale)
+                    channel.stands = False
+                    return
+        with self._lock:
+            playback.set_scale(scale, self._clock())
+            channel.stands = False
+
+    def replace(self, old: Channel, new: Channel, law: TimeScaling) -> bool:
+        """Let a channel take another's place at the moment when it begins; it must move the same joints or more.
+
+        law: by which the old one was expected to get there. False: it is too late, or the old one's speed has changed.
+
+        Raises:
+            MotionBusyError: one of the other joints of the new one is moving already.
+        """
+        with self._lock:
+            if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(law):
+                return False
+            if old.successor is not None or not self._clock() < new.begins:
+                return False
+            self._check_free(new, besides=old)
+            old.successor = new, law
+        return True
+
+    def _hand_over(self, now: float) -> list[Channel]:
+        """Put successors whose time has come in the places of their channels; returns all that have ended by that."""
+        ended = []
+        for index, channel in enumerate(self._channels):
+            if channel.successor is None:
+                continue
+            if channel.hands_over(now, self._longest_gap):
+                self._channels[index] = channel.successor[0]
+                self._channels[index].remember(channel)
+                channel.ended_at = time.monotonic()
+                ended.append(channel)
+            elif now >= channel.successor[0].begins:
+                withdrawn = channel.withdraw_successor(time.monotonic())
+                ended += [withdrawn] if withdrawn is not None else []
+        return ended
+
+    def drop(self, channel: Channel) -> None:
+        """Command a channel's joints no more; at once, wherever they are."""
+        with self._lock:
+            if channel in self._channels:
+                self._channels.remove(channel)
+
+    def forget(self, joints: Sequence[str]) -> None:
+        """What was commanded of joints means nothing any more: the robot is moved, or held, by other means."""
+        with self._lock:
+            for name in joints:
+                self._efforts.pop(name, None)
+                if name in self._joints:
+                    self._commanded[name] = math.nan
+                else:
+                    self._commanded.pop(name, None)
+
+    def statistics(self) -> StreamStatistics:
+        """How the stream has run over the last second."""
+        now = time.monotonic()
+        with self._lock:
+            recent = [interval for at, interval in self._sent if now - at <= 1.0]
+        return StreamStatistics(float(len(recent)), max(recent, default=0.0))
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._lock:
+            self._running = False
+            self._lock.notify()
+        self._thread.join()
+
+    # The thread.
+
+    def _run(self) -> None:
+        self._precede()
+        due, before = 0.0, math.nan
+        while True:
+            with self._lock:
+                if not self._has_work():
+                    self._lock.wait_for(lambda: not self._running or self._has_work())
+                    due, before = time.monotonic(), math.nan
+                if not self._running:
+                    return
+                self._times_forbidden, reason = self._forbidden(self._times_forbidden)
+                ended = self._next(before) if reason is None else self._halt(reason)
+            if reason is None:
+                before = time.monotonic()
+                self._publish()
+            for channel in ended:
+                channel.on_end()
+            due = self._rest_until(due + self._period)
+
+    def _next(self, before: float) -> list[Channel]:
+        """Make the next command; before: when the last one was sent. Returns what has ended."""
+        now, stamp = moment(self._clock, self._node)
+        ended = self._hand_over(now)
+        self._fill(now, stamp)
+        ended += self._just_ended(now)
+        self._count(time.monotonic(), before)
+        return ended
+
+    def _halt(self, reason: RobotCellError) -> list[Channel]:
+        """Command nothing any more, at once; what was commanded means nothing from now on. Returns what has ended."""
+        halted = [channel for channel in self._channels if not channel.ended]
+        for channel in self._channels:
+            channel.failure = channel.failure or reason
+            channel.ended_at = min(channel.ended_at, time.monotonic())
+        self._channels = []
+        self._commanded = dict.fromkeys(self._joints, math.nan)
+        self._efforts = {}
+        return halted
+
+    def _precede(self) -> None:
+        """Take precedence over other threads, if that is wanted and granted."""
+        if not self._priority:
+            return
+        try:
+            precede_in_process(self._priority)
+        except NotSupportedError as error:
+            self._node.get_logger().info(f"commands are streamed with ordinary priority: {error}")
+
+    def _has_work(self) -> bool:
+        finite = all(map(math.isfinite, self._commanded.values()))
+        return bool(self._channels or (self._hold and self._commanded and finite))
+
+    def _rest_until(self, due: float) -> float:
+        """Sleep until a time; one that has long passed is given up, so that no burst of commands follows a gap."""
+        left = due - time.monotonic()
+        if left > 0.0:
+            time.sleep(left)
+            return due
+        return due if left > -2.0 * self._period else time.monotonic()
+
+    def _just_ended(self, now: float) -> list[Channel]:
+        ended = [channel for channel in self._channels if not channel.ended and channel.has_come_to_its_end(now)]
+        for channel in ended:
+            channel.ended_at = time.monotonic()
+        return ended
+
+    def _fill(self, now: float, stamp: Time) -> None:
+        """Put the command for this moment into the message."""
+        velocities: dict[str, float] = {}
+        for channel in self._channels:
+            faultless = channel.breach is None
+            channel.play(now, stamp.nanoseconds, self._longest_gap)
+            if faultless and channel.breach is not None:
+                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.breach}")
+            sample = channel.last
+            self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
+            velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
+            if self._command.has_efforts:
+                self._efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
+        self._command.fill(self._commanded, velocities, self._efforts, stamp.to_msg())
+
+    def _count(self, now: float, before: float) -> None:
+        interval = now - before
+        if math.isfinite(interval):
+            self._sent.append((now, interval))
+        for channel in self._channels:
+            record = channel.sent
+            if record.commands and math.isfinite(interval):
+                record.longest_interval = max(record.longest_interval, interval)
+                record.late += interval > self._late
+                if interval > LONGEST_PAUSE:
+                    record.paused_at = now
+            if not record.commands:
+                record.first = now
+            record.last = now
+            record.commands += 1
+
+    def _publish(self) -> None:
+        try:
+            self._publisher.publish(self._command.message)
+        except Exception as error:
+            # Whatever the middleware raises, whoever waits for these channels must be told; the thread goes on.
+            with self._lock:
+                failed, self._channels = self._channels, []
+                for channel in failed:
+                    channel.failure, channel.ended_at = error, time.monotonic()
+            for channel in failed:
+                channel.on_end()

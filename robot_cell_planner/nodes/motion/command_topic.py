@@ -1,0 +1,40 @@
+"""Who gives commands to the robot, and when: other publishers on the topic, and the moment of a command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rclpy.node import Node
+from rclpy.time import Time
+
+from ...errors import ExecutionError
+from ..common.other_publishers import other_publishers
+
+OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
+# [s] that may pass between reading the time of trajectories and that of messages; so often it is tried to do better.
+READING, READINGS = 2e-5, 5
+
+
+def check_alone(node: Node, topic: str) -> None:
+    """Raise ExecutionError if a node publishes on a topic besides another one."""
+    others = other_publishers(node, topic)
+    if others:
+        told = ", ".join(others)
+        text = f"{topic} has other publishers than this node, which the robot would obey, too: {told}"
+        raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(topic, *others))
+
+
+def moment(clock: Callable[[], float], node: Node) -> tuple[float, Time]:
+    """Now, on a clock [s] and as messages of a node have it, at the same moment as nearly as can be had: another thread
+    may run between the two readings."""
+    least, best = math.inf, (math.nan, Time())
+    for _ in range(READINGS):
+        before = clock()
+        stamp = node.get_clock().now()
+        after = clock()
+        if after - before < least:
+            least, best = after - before, (0.5 * (before + after), stamp)
+        if least <= READING:
+            break
+    return best

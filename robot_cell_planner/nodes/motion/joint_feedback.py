@@ -1,0 +1,212 @@
+"""What `joint_states` says of the robot, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
+
+CLOCK_STEP = 1_000_000_000  # [ns] by which stamps must be off to mean that a clock was set, not that messages overtook
+LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the whole computer, stood still
+# Joint states that come so many times later than the ones before them, and later than that, show that their publisher
+# stood still.
+LATE = 3.0
+MOST_JUMPS = 4.0  # times the largest step between messages, at most
+STILL = 1e-3  # [rad or m] that a joint which stands may move
+
+
+class Measurement(NamedTuple):
+    """A joint as it was measured.
+
+    position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
+    [ns]. arrival: when it came, on the steady clock [s]. paused: how long looking had paused until then, in all [s].
+    """
+
+    position: float
+    velocity: float
+    effort: float
+    stamp: int
+    arrival: float
+    paused: float
+
+
+class JointFeedback:
+    """The latest measurement of every joint, merged from any number of publishers.
+
+    A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
+    finite, jumped, a clock that was set back or ahead) is kept until it is taken. jump: the largest step of a joint
+    from one message to the next [rad or m]; some times that, in proportion, where they are far apart.
+
+    Age is silence while somebody listened: that of a computer which stood still as a whole is not the robot's.
+    paused_at: when the last pause ended, of this process or of a publisher's, on the steady clock [s].
+    """
+
+    def __init__(self, jump: float) -> None:
+        self._jump = jump
+        self._looked = math.inf
+        self._paused = 0.0
+        self._joints: dict[str, Measurement] = {}
+        self._held_up: dict[str, int] = {}  # [ns] for how long the latest measurements may have waited to be looked at
+        self.passed_over = 0
+        self._faults: list[FeedbackLostError] = []
+        self._intervals: dict[str, float] = {}
+        self._anchors: dict[str, tuple[float, float]] = {}
+        self.paused_at = -math.inf
+
+    def look(self, now: float) -> None:
+        """To be called before messages are looked for; now: steady clock [s]."""
+        if now - self._looked > LONGEST_PAUSE:
+            self._paused += now - self._looked
+            self.paused_at = now
+        self._looked = now
+
+    def listened(self, now: float) -> float:
+        """The steady clock [s] less all the time in which nobody looked."""
+        unlooked = now - self._looked
+        return now - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
+
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        velocities: Sequence[float],
+        efforts: Sequence[float],
+        stamp: int,
+        now: float,
+    ) -> None:
+        """Take over a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
+        if len(positions) != len(names):
+            self.passed_over += 1
+            return
+        nothing = [math.nan] * len(names)
+        velocities = velocities if len(velocities) == len(names) else nothing
+        efforts = efforts if len(efforts) == len(names) else nothing
+        for index, name in enumerate(names):
+            measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now, self._paused)
+            if self._is_usable(name, measurement):
+                self._note(name, measurement)
+                self._joints[name] = measurement
+            else:
+                self.passed_over += 1
+
+    def _note(self, name: str, new: Measurement) -> None:
+        """Take note of pauses of the publisher, and of when the joint last moved."""
+        last = self._joints.get(name)
+        if last is not None:
+            interval, usual = new.arrival - last.arrival, self._intervals.get(name, math.inf)
+            if interval > max(LONGEST_PAUSE, LATE * usual):
+                self.paused_at = new.arrival
+            self._intervals[name] = interval
+        anchor = self._anchors.get(name)
+        if anchor is None or abs(new.position - anchor[0]) > STILL:
+            self._anchors[name] = new.position, new.arrival
+
+    def stood_for(self, names: Sequence[str]) -> float:
+        """Time for which the latest measurements of joints show them standing [s]; of measured ones."""
+        return min((self._joints[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
+
+    def _is_usable(self, name: str, new: Measurement) -> bool:
+        if not math.isfinite(new.position):
+            text = f"joint_states says that {name} is at {new.position}"
+            self._faults.append(FeedbackLostError(text, subjects=(name,)))
+            return False
+        last = self._joints.get(name)
+        if last is None:
+            return True
+        if new.stamp <= last.stamp and last.stamp - new.stamp <= CLOCK_STEP:
+            return False
+        step = abs(new.position - last.position)
+        passed = new.stamp - last.stamp
+        ahead = passed - int((new.arrival - last.arrival) * 1e9)
+        if passed < 0 or ahead > CLOCK_STEP + self._waited(name, last, new, ahead):
+            way, by = ("back", -passed) if passed < 0 else ("ahead", ahead)
+            text = f"the clock of joint_states was set {way}, seen at {name}"
+            values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
+        elif step > (most := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MOST_JUMPS)):
+            text, values = f"joint_states says that {name} jumped", (Value("step", step, most),)
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
+        return True
+
+    def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
+        """For how long the measurement before this one may have waited to be sent, or to be looked at [ns]: what queued
+        up during a pause, of the publisher or of this process, comes at once after it, and then the stamps seem to leap
+        ahead."""
+        waited = self._held_up.get(name, 0)
+        paused = new.paused > last.paused or ahead < -round(LONGEST_PAUSE * 1e9)
+        if waited or paused:
+            self._held_up[name] = max(waited - (ahead if paused else max(ahead, 0)), 0)
+        return waited
+
+    def take_faults(self) -> list[FeedbackLostError]:
+        """What went wrong since this was last asked, joint by joint."""
+        faults, self._faults = self._faults, []
+        return faults
+
+    def get(self, name: str) -> Measurement | None:
+        """The latest measurement of a joint, if there is any."""
+        return self._joints.get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All joints that were measured so far."""
+        return tuple(self._joints)
+
+    def positions(self) -> dict[str, float]:
+        """The latest positions of all joints [rad or m]."""
+        return {name: found.position for name, found in self._joints.items()}
+
+    def age(self, names: Sequence[str], now: float) -> float:
+        """Time since the oldest among the latest measurements of joints came, less that in which nobody looked [s];
+        infinite if one never came."""
+        measured = [self._joints.get(name) for name in names]
+        since = [now - found.arrival + found.paused if found else math.inf for found in measured]
+        # A pause may have begun after the last look, and none have come since.
+        unlooked = now - self._looked
+        return max(since, default=math.inf) - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
+
+    def arrival(self, names: Sequence[str]) -> float:
+        """When the oldest among the latest measurements of joints came, on the steady clock [s]; of measured ones."""
+        return min(self._joints[name].arrival for name in names)
+
+    def fresh(self, names: Sequence[str], now: float, timeout: float) -> dict[str, Measurement]:
+        """The latest measurements of joints.
+
+        Raises:
+            FeedbackLostError: one never came, or is older than `timeout` [s].
+        """
+        missing = tuple(name for name in names if name not in self._joints)
+        if missing:
+            text = f"joint_states never told where {', '.join(missing[:6])} are"
+            raise FeedbackLostError(text, subjects=missing)
+        age = self.age(names, now)
+        if age > timeout:
+            raise lost(age, timeout)
+        return {name: self._joints[name] for name in names}
+
+
+def lost(age: float, timeout: float) -> FeedbackLostError:
+    """The error for joint states that have stopped."""
+    return FeedbackLostError("joint_states does not come any more", values=(Value("age", age, timeout, "s"),))
+
+
+def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
+    """What the robot calls the joints of a goal: by the same name, or without the tool that a cell puts before it.
+
+    Raises:
+        UnknownNameError: the robot has no such joint.
+        InvalidRequestError: two of the names mean the same joint.
+    """
+    found = []
+    for name in names:
+        own = name.rpartition("/")[2]
+        if name not in known and own not in known:
+            told = ", ".join(known) or "none"
+            text = f"{field} moves joint {name}, which joint_states does not tell of; it tells of {told}"
+            raise UnknownNameError(text, subjects=(name,))
+        found.append(name if name in known else own)
+    if len(set(found)) != len(found):
+        raise InvalidRequestError(f"{field} names a joint twice: {', '.join(names)}", subjects=(field,))
+    return tuple(found)

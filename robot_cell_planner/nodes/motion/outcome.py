@@ -1,0 +1,43 @@
+"""How motions end, and how one takes the place of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rclpy.task import Future
+
+from robot_cell_planner.msg import ExecutionRecord
+from robot_cell_planner.srv import ValidateTrajectory
+
+from .motion import Motion
+from .reports import record_message
+from .streamed_motion import StreamedMotion
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A motion that has ended, when it was started [ns], and what its validation replied."""
+
+    motion: Motion
+    started: int
+    reply: ValidateTrajectory.Response | None
+
+    @property
+    def record(self) -> ExecutionRecord:
+        return record_message(self.motion, self.started, None if self.reply is None else self.reply.state)
+
+    def check(self) -> None:
+        """Raise why it ended early, if it did."""
+        if self.motion.error is not None:
+            raise self.motion.error
+
+
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """A motion that is set to take the place of the one that is running; fields as of `Outcome`."""
+
+    running: StreamedMotion
+    motion: StreamedMotion
+    finished: Future
+    started: int
+    reply: ValidateTrajectory.Response | None

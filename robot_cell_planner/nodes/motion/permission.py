@@ -1,0 +1,87 @@
+"""Whether motion is allowed: the emergency stop, and the robot's mode."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from std_msgs.msg import Bool, String
+
+from ...errors import StoppedError
+from ..common.node import CellNode, reliable
+from ..common.polled_subscription import PolledSubscription
+
+DEPTH = 10  # messages kept between two looks
+
+
+class MotionPermission:
+    """Follows `emergency_stop` and `robot_mode`. Whoever gives commands looks before each of them, in its own thread,
+    so that none follows a message that forbids it, however busy the node is.
+
+    modes: those in which motion is allowed; without any, the mode does not matter. on_change(reason) is called by
+    `tell` whenever the permission was given (None) or taken away.
+    """
+
+    def __init__(self, node: CellNode, modes: Sequence[str], on_change: Callable[[StoppedError | None], None]) -> None:
+        self._modes = tuple(modes)
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._emergency = False
+        self._mode = ""
+        self._told: str | None = None
+        self._stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH))
+        self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH))
+        self._revoked = 0
+        self._last_reason: StoppedError | None = None
+
+    @property
+    def reason(self) -> StoppedError | None:
+        """Why motion is not allowed; None if it is."""
+        with self._lock:
+            self._look()
+            return self._reason()
+
+    def check(self) -> None:
+        """Raise the reason if motion is not allowed."""
+        reason = self.reason
+        if reason is not None:
+            raise reason
+
+    def forbidden(self, seen: int) -> tuple[int, StoppedError | None]:
+        """How often the permission was taken away, and why no command may be sent: the reason, or the last one if that
+        was more often than has been seen, as a stop that is released at once is one, too."""
+        with self._lock:
+            self._look()
+            reason = self._reason()
+            return self._revoked, reason or (self._last_reason if self._revoked != seen else None)
+
+    def tell(self) -> None:
+        """Call `on_change` if the permission has changed since."""
+        reason = self.reason
+        told = None if reason is None else str(reason)
+        if told != self._told:
+            self._told = told
+            self._on_change(reason)
+
+    def _reason(self) -> StoppedError | None:
+        if self._emergency:
+            return StoppedError("the emergency stop is pressed", stage="emergency stop")
+        if self._modes and self._mode not in self._modes:
+            mode = f"the robot's mode is {self._mode!r}" if self._mode else "the robot's mode is not known"
+            return StoppedError(f"{mode}; motion needs {' or '.join(self._modes)}", stage="robot mode")
+        return None
+
+    def _look(self) -> None:
+        """Read what has come."""
+        for stop in self._stops.take():
+            self._emergency = bool(stop.data)
+            self._note()
+        for mode in self._robot_modes.take():
+            self._mode = mode.data
+            self._note()
+
+    def _note(self) -> None:
+        reason = self._reason()
+        if reason is not None:
+            self._last_reason = reason
+            self._revoked += 1

@@ -1,0 +1,163 @@
+"""What the execution node asks of the planning node: to plan a motion, and to validate a trajectory."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory
+from unique_identifier_msgs.msg import UUID
+
+from robot_cell_planner.action import PlanMotion
+from robot_cell_planner.msg import MotionRequest, PlanningFeedback, StateRef
+from robot_cell_planner.srv import ValidateTrajectory
+
+from ...errors import CancelledError, RobotCellError, ServiceUnavailableError
+from ..common.cancellation import CancellationToken, available, outcome
+from ..common.goal_requests import RepeatableActionClient
+from ..common.node import CellNode
+from ..common.server_watch import GOAL_AGAIN, ServerWatch
+from ..conversions.basic import error_from_message, time_from_message, time_to_message
+from ..conversions.trajectories import report_error
+from .joint_feedback import Measurement
+
+VALIDATE = "planning/validate_trajectory"
+PLAN = "planning/plan_motion"
+FIRST_PATIENCE = 3.0  # [s]
+
+
+class PlanningCalls:
+    """Calls to the planning node, within the times that the node's parameters allow."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._node = node
+        self._parameters = node.parameters
+        self._validator = node.create_client(ValidateTrajectory, VALIDATE, callback_group=node.concurrent)
+        self._planner = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+        self._validating = ServerWatch(node, VALIDATE, is_action=False)
+        self._planning = ServerWatch(node, PLAN, is_action=True)
+
+    async def validate(
+        self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, interrupt: CancellationToken
+    ) -> Any:
+        """Hold a trajectory against the scene; returns the reply, with the state that was used and the report.
+
+        Raises:
+            ServiceUnavailableError: the planning node does not answer.
+            RobotCellError: what the planning node could not do, or what is wrong with the trajectory; the reply is in
+                `partial`.
+        """
+
+        def served() -> bool:
+            return self._validator.service_is_ready() and self._validating.begin()
+
+        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
+        request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
+
+        def lives() -> bool:
+            return not self._validating.lost(self._validator.service_is_ready())
+
+        send, drop = partial(self._validator.call_async, request), self._validator.remove_pending_request
+        reply = await self._repeated(send, drop, FIRST_PATIENCE, f"service {VALIDATE}", interrupt, lives)
+        error = error_from_message(reply.error) or report_error(reply.report)
+        if error is not None:
+            error.partial = reply
+            raise error
+        return reply
+
+    async def _repeated(
+        self,
+        send: Callable[[], Future],
+        drop: Callable[[Future], object],
+        patience: float,
+        what: str,
+        interrupt: CancellationToken,
+        lives: Callable[[], bool],
+    ) -> Any:
+        """The answer to what `send` sends. It can be lost while the two nodes are still finding each other, so it is
+        asked for again, twice as late each time. drop: lets go of an answer that is not waited for any more."""
+        left = self._parameters["validation_timeout"]
+        while True:
+            future = send()
+            try:
+                return await outcome(self._node, future, interrupt, min(patience, left), what, lives)
+            except ServiceUnavailableError:
+                left -= patience
+                patience *= 2.0
+                if left <= 0.0 or not lives():
+                    raise
+            finally:
+                drop(future)
+
+    async def plan(
+        self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: CancellationToken
+    ) -> Any:
+        """Plan a motion; returns the result with plan and failure. on_feedback: told how far it has come.
+
+        Raises:
+            ServiceUnavailableError: the planning node is not there, or does not take the goal.
+            RobotCellError: why there is no plan; the result is in `partial`.
+        """
+        ready = self._planner.server_is_ready
+
+        def served() -> bool:
+            return ready() and self._planning.begin()
+
+        def lives() -> bool:
+            return not self._planning.lost(ready())
+
+        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
+        identity = UUID(uuid=list(os.urandom(16)))
+        send = partial(
+            self._planner.send_goal_async,
+            PlanMotion.Goal(request=request),
+            feedback_callback=lambda message: on_feedback(message.feedback.progress),
+            goal_uuid=identity,
+        )
+        try:
+            handle = await self._repeated(send, Future.cancel, GOAL_AGAIN, f"action {PLAN}", interrupt, lives)
+            if not handle.accepted:
+                raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
+            result = handle.get_result_async()
+            found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", lives)
+        except RobotCellError:
+            # Also one of which nobody knows whether it was accepted.
+            unknown = PlanMotion.Impl.SendGoalService.Response()
+            ClientGoalHandle(self._planner, identity, unknown).cancel_goal_async()
+            raise
+        error = error_from_message(found.result.error)
+        if error is None and found.status != GoalStatus.STATUS_SUCCEEDED:
+            error = CancelledError("planning ended without a plan", stage="plan")
+        if error is not None:
+            error.partial = found.result
+            raise error
+        return found.result
+
+
+def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str, Measurement]) -> StateRef:
+    """The state to validate against: the one asked for, its joints where they were measured, and no older than that.
+
+    names: the joints as the cell calls them, in the order of `measured`.
+    """
+    found = list(measured.values())
+    state = StateRef(
+        own_state=reference.own_state,
+        min_revision=reference.min_revision,
+        min_joint_stamp=reference.min_joint_stamp,
+        timeout=reference.timeout,
+        configuration=reference.configuration,
+        changes=reference.changes,
+    )
+    oldest = min((measurement.stamp for measurement in found), default=0)
+    if oldest > time_from_message(reference.min_joint_stamp):
+        state.min_joint_stamp = time_to_message(oldest)
+    if reference.own_state:
+        state.configuration.joint_names = list(names)
+        state.configuration.positions = [measurement.position for measurement in found]
+    return state

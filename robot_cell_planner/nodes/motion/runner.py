@@ -1,0 +1,401 @@
+"""Carrying out goals: one trajectory at a time, the gripper beside it, each from its checks to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from rclpy.task import Future
+
+from robot_cell_planner.msg import Configuration, StateRef
+from robot_cell_planner.srv import ValidateTrajectory
+
+from ...errors import (
+    MotionBusyError,
+    RobotCellError,
+    StoppedError,
+    TrajectoryLimitError,
+    TrajectoryStartError,
+    Value,
+    told_apart,
+)
+from ..common.cancellation import CancellationToken, available, pause
+from ..common.exclusive_access import ExclusiveAccess as ExclusiveAccess
+from ..common.node import CellNode
+from ..conversions.trajectories import trajectory_to_message
+from ..conversions.trajectory_reports import limits_from_message
+from .controller_motion import ControllerDrive
+from .joint_feedback import JointFeedback, Measurement
+from .motion import Array, Motion
+from .outcome import Outcome as Outcome
+from .outcome import Replacement
+from .path_return import Patience
+from .permission import MotionPermission
+from .planning_calls import PlanningCalls, fresh_state
+from .streamed_motion import STOOD, MakeMotion, Predicted, StreamDrive, StreamedMotion
+from .trajectory_goals import MotionGoal, check_begin
+from .watch import WATCH, MotionWatch
+
+Tell = Callable[[Motion], None]
+Drive = StreamDrive | ControllerDrive
+LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
+LOOK_PERIOD = 0.02  # [s] between looks at joints that are waited for
+LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
+
+
+@dataclass(frozen=True)
+class RunnerOptions:
+    """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
+    patience: with joint states that are missing. joints: those that every command has, if that is
+    fixed. passive: joints whose measured position says nothing about where they are commanded to (those of a gripper
+    that holds something)."""
+
+    start_tolerance: float
+    patience: Patience
+    joints: tuple[str, ...] = ()
+    passive: tuple[str, ...] = ()
+
+
+class MotionRunner:
+    """Checks, starts and follows motions. on_change is called when one begins or ends."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        drive: Drive,
+        feedback: JointFeedback,
+        permission: MotionPermission,
+        planning: PlanningCalls,
+        options: RunnerOptions,
+        watch: MotionWatch,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._watch = watch
+        self._drive = drive
+        self._feedback = feedback
+        self._permission = permission
+        self._planning = planning
+        self._options = options
+        self._on_change = on_change
+        self._told: dict[Motion, Tell] = {}
+        self.override = 1.0
+        self.last_error: RobotCellError | None = None
+
+    @property
+    def motions(self) -> list[Motion]:
+        """The motions that are under way."""
+        return list(self._told)
+
+    def now(self) -> float:
+        """The clock that motions run on [s]."""
+        return self._drive.now()
+
+    def streamed(self, owner: str) -> StreamedMotion | None:
+        """The motion of an owner that this node streams, if there is one."""
+        for motion in self.motions:
+            if isinstance(motion, StreamedMotion) and not motion.passive and motion.goal.owner == owner:
+                return motion
+        return None
+
+    def report(self, error: RobotCellError) -> None:
+        """Have the status tell why a goal was refused, or has ended early."""
+        self.last_error = error
+        self._on_change()
+
+    async def ready(self, interrupt: CancellationToken) -> tuple[str, ...]:
+        """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
+
+        Raises:
+            ServiceUnavailableError: it did not appear in time.
+        """
+        within = self._node.parameters["appear_timeout"]
+        joints = self._options.joints
+
+        def is_known() -> bool:
+            known = self._feedback.names
+            return bool(known) and set(joints) <= set(known)
+
+        told = f"joint_states of {', '.join(joints)}" if joints else "joint_states"
+        await available(self._node, is_known, interrupt, within, told)
+        await self._drive.ready(interrupt)
+        return joints or self._feedback.names
+
+    def poll(self) -> None:
+        """Let every motion look at what was measured."""
+        for motion in self.motions:
+            motion.poll()
+
+    def tell(self) -> None:
+        """Tell those who asked for the motions how far they have come."""
+        for motion, tell in list(self._told.items()):
+            tell(motion)
+
+    def set_override(self, override: float) -> None:
+        """Another speed scale for all motions, those that run included."""
+        self.override = override
+        for motion in self.motions:
+            motion.set_override(override)
+
+    def abort(self, error: RobotCellError) -> None:
+        """End all motions at once."""
+        self.last_error = error
+        for motion in self.motions:
+            motion.abort(error)
+
+    def stop_joints(self, joints: Sequence[str], error: RobotCellError) -> None:
+        """Stop, on their paths, the motions of any of the joints."""
+        for motion in self.motions:
+            if set(joints) & set(motion.goal.joints):
+                motion.stop(error)
+
+    def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
+        """Where joints are now; raises FeedbackLostError if that is not known."""
+        return self._feedback.fresh(joints, time.monotonic(), self._options.patience.silence)
+
+    def up_to_date(self, state: StateRef) -> StateRef:
+        """A state to plan from, with joints no older than those that are measured here."""
+        found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
+        return state if state.own_state else fresh_state(state, tuple(found), found)
+
+    def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
+        """Where a motion of joints has to start: where the commands before it ended, if the robot is there; otherwise
+        where it is measured, since it was then moved, or held, by other means."""
+        commanded = self._drive.commanded
+        start = {}
+        for joint, measurement in self._measured(joints).items():
+            position = commanded.get(joint, measurement.position)
+            away = abs(position - measurement.position)
+            if joint not in self._options.passive and away > self._options.start_tolerance:
+                found, left = told_apart(measurement.position, position)
+                self._node.get_logger().warning(
+                    f"{joint} is at {found}, not at {left} where the last command left it; "
+                    "its next motion starts where it is"
+                )
+                position = measurement.position
+            start[joint] = position
+        return start
+
+    async def _settled(self, joints: Sequence[str], interrupt: CancellationToken) -> None:
+        """Wait, for a moment, until joints that were measured are so again, and those that are not where they were
+        commanded to stand: the motion before may have ended early."""
+        until = time.monotonic() + self._options.patience.lost_after
+        while time.monotonic() < until and not self._has_settled(joints):
+            await pause(self._node, LOOK_PERIOD, interrupt)
+
+    def _has_settled(self, joints: Sequence[str]) -> bool:
+        measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
+        if len(measured) < len(joints):
+            return True  # nothing that could be waited for
+        if self._feedback.age(joints, time.monotonic()) > self._options.patience.silence:
+            return False
+        commanded = self._drive.commanded
+        moved = [
+            name
+            for name, found in measured.items()
+            if name not in self._options.passive
+            and abs(commanded.get(name, found.position) - found.position) > self._options.start_tolerance
+        ]
+        return self._feedback.stood_for(moved) >= STOOD
+
+    async def _prepare(
+        self, goal: MotionGoal, interrupt: CancellationToken, state: StateRef | None
+    ) -> tuple[MotionGoal, ValidateTrajectory.Response | None]:
+        """A goal that begins where the robot is, validated, and due; and the reply of the validation.
+
+        Raises:
+            StoppedError: motion is not allowed.
+            FeedbackLostError, TrajectoryStartError: it is not known where the robot is, or it is elsewhere.
+            RobotCellError: what the validation found, or why it was called off.
+        """
+        self._permission.check()
+        self._drive.check()
+        check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
+        await self._settled(goal.joints, interrupt)
+        asked = goal
+        goal = goal.starting_at(self.start_positions(goal.joints))
+        reply = None
+        if state is not None:
+            try:
+                reply = await self._validated(goal, state, interrupt)
+            except TrajectoryLimitError as error:
+                slower = goal.slowed_for_start(asked, limits_from_message(error.partial.limits, goal.joints))
+                if slower is None:
+                    raise
+                goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
+                reply = await self._validated(goal, state, interrupt)
+                text = f"it takes {times:.4g} times as long, for the way from where the robot is to its start"
+                reply.report.warnings = [*reply.report.warnings, text]
+                self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
+            goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
+        while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
+            await pause(self._node, min(left, LONGEST_WAIT), interrupt)
+        await self._settled(goal.joints, interrupt)
+        self._permission.check()
+        self._check_still_there(goal)
+        return goal, reply
+
+    async def _validated(
+        self, goal: MotionGoal, state: StateRef, interrupt: CancellationToken
+    ) -> ValidateTrajectory.Response:
+        """The reply of the validation, if it finds nothing."""
+        message = trajectory_to_message(goal.trajectory)
+        message.joint_names = list(goal.names)
+        reference = fresh_state(state, goal.names, self._measured(goal.joints))
+        return await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
+
+    def _check_still_there(self, goal: MotionGoal) -> None:
+        """The robot must not have moved since the goal was made to begin where it was."""
+        for joint, first in zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True):
+            if joint in self._options.passive:
+                continue
+            away = abs(self._measured((joint,))[joint].position - first)
+            if away > max(goal.tolerances.start, self._options.start_tolerance):
+                raise TrajectoryStartError(
+                    f"{joint} has moved away from where the trajectory begins",
+                    stage="execution",
+                    subjects=(joint,),
+                    values=(Value(f"distance of {joint}", away, goal.tolerances.start),),
+                )
+
+    async def run(
+        self,
+        goal: MotionGoal,
+        interrupt: CancellationToken,
+        tell: Tell,
+        state: StateRef | None,
+        make: MakeMotion | None = None,
+    ) -> Outcome:
+        """Carry a goal out, from its checks to its end; the motion's own error says whether it ended well.
+
+        tell(motion): called at the rate of feedback while it runs. state: what to validate against; None leaves the
+        validation out. make: what makes the motion, if not the drive's own kind.
+
+        Raises:
+            RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
+        """
+        goal, reply = await self._prepare(goal, interrupt, state)
+        finished = Future()
+        started = self._node.get_clock().now().nanoseconds
+        motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
+        await self._follow(motion, finished, interrupt, tell, state, reply)
+        return Outcome(motion, started, reply)
+
+    async def replacement(
+        self,
+        running: StreamedMotion,
+        goal: MotionGoal,
+        arrived: float,
+        interrupt: CancellationToken,
+        state: StateRef | None,
+    ) -> Replacement | None:
+        """Prepare a goal to take the place of a motion that runs: joined to where that will be, validated, and set to
+        begin there; None if the motion has ended, or stands. arrived: when the goal's time began [s], on the drive's
+        clock. The running motion goes on meanwhile.
+
+        Raises:
+            RobotCellError: what the validation found, or why it was called off; the running motion goes on.
+        """
+        drive = self._drive
+        assert isinstance(drive, StreamDrive)
+        self._permission.check()
+        lead = LEADS[0]
+        while True:
+            foreseen = drive.foreseen(running, max(drive.now() + lead, arrived))
+            if foreseen is None:
+                return None
+            scale = goal.speed_scale * self.override
+            joining = goal.joining(self._present(running, foreseen, goal.joints), foreseen.time - arrived, scale)
+            reply = None
+            if state is not None:
+                message = trajectory_to_message(joining.trajectory)
+                message.joint_names = list(goal.names)
+                positions = joining.trajectory.positions[0].tolist()
+                begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
+                reply = await self._planning.validate(begins, message, goal.tolerances.start, interrupt)
+                joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
+            finished = Future()
+            motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
+            self._permission.check()
+            if drive.replace(running, foreseen, motion):
+                return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
+            lead = min(2.0 * lead, LEADS[1])
+
+    def _present(self, running: StreamedMotion, foreseen: Predicted, joints: Sequence[str]) -> list[Array]:
+        """Positions, velocities and accelerations of joints (dof,), where a motion is foreseen to be; joints that it
+        does not move stand."""
+        moved = running.goal.joints
+        missing = tuple(joint for joint in moved if joint not in joints)
+        if missing:
+            text = f"the motion that runs moves {', '.join(missing)}, too; a goal without them cannot replace it"
+            raise MotionBusyError(text, subjects=(running.goal.owner, *missing))
+        others = [joint for joint in joints if joint not in moved]
+        standing = self.start_positions(others) if others else {}
+        sample = foreseen.sample
+        columns = [moved.index(joint) if joint in moved else -1 for joint in joints]
+        positions = [
+            sample.positions[column] if column >= 0 else standing[joint]
+            for joint, column in zip(joints, columns, strict=True)
+        ]
+        moves = np.array(columns) >= 0
+        return [
+            np.array(positions),
+            np.where(moves, sample.velocities[columns], 0.0),
+            np.where(moves, sample.accelerations[columns], 0.0),
+        ]
+
+    async def follow(
+        self, replacement: Replacement, interrupt: CancellationToken, tell: Tell, state: StateRef | None
+    ) -> Outcome:
+        """Follow a motion that takes another's place, to its end. What calls it off stops the one before, if that is
+        still running."""
+        interrupt.on_set(replacement.running.stop)
+        await self._follow(replacement.motion, replacement.finished, interrupt, tell, state, replacement.reply)
+        return Outcome(replacement.motion, replacement.started, replacement.reply)
+
+    def _keywords(self, finished: Future) -> dict[str, Any]:
+        """What every motion is made with."""
+        return {
+            "override": self.override,
+            "patience": self._options.patience,
+            "on_done": lambda: finished.set_result(None),
+        }
+
+    async def _follow(
+        self,
+        motion: Motion,
+        finished: Future,
+        interrupt: CancellationToken,
+        tell: Tell,
+        state: StateRef | None,
+        reply: ValidateTrajectory.Response | None,
+    ) -> None:
+        self._told[motion] = tell
+        self._on_change()
+        over = self._watched(motion, state, reply)
+        interrupt.on_set(motion.stop)
+        try:
+            await finished
+        finally:
+            interrupt.remove(motion.stop)
+            over.set(StoppedError("the motion has ended", stage=WATCH))
+            del self._told[motion]
+            if motion.error is not None:
+                self.last_error = motion.error
+            self._on_change()
+
+    def _watched(
+        self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
+    ) -> CancellationToken:
+        """Have a motion watched, if it was validated in a scene; what ends the watch."""
+        if state is None or reply is None or not self._node.parameters["watch"]:
+            return CancellationToken()
+        return self._watch.begin(motion, state, reply.state.revision)
+
+    def _wake(self) -> None:
+        """Called from any thread: have the motions looked at in the node's own."""
+        if self._node.executor is not None:
+            self._node.executor.create_task(self.poll)

@@ -1,0 +1,360 @@
+"""A motion that this node streams: watched against what is measured, slowed, paused, stopped, and accounted for."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError, TrackingError, Value
+from ...trajectory.sampler import SamplerOptions, TrajectorySample
+from ...trajectory.time_scaling import TimeScaling
+from ..common.cancellation import CancellationToken, available
+from ..common.node import CellNode
+from .channels import REPLACED, Channel
+from .command_stream import CommandStream
+from .joint_feedback import JointFeedback, lost
+from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
+from .path_return import PathReturn
+
+STOOD = 0.1  # [s] for which a robot has been measured in one place that counts as standing
+MOST_RETURN = 5.0  # times the return time that the robot may take by this computer's clock
+MakeMotion = Callable[..., "StreamedMotion"]
+
+
+class StreamedMotion(Motion):
+    """A goal that is streamed. on_end: called by the stream's thread once the end has been commanded."""
+
+    def __init__(
+        self,
+        stream: CommandStream,
+        playback: SamplerOptions,
+        on_end: Callable[[], None],
+        *arguments: Any,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self._held = False
+        goal = self.goal
+        self._stream = stream
+        self.channel = Channel(
+            goal.joints, goal.owner, goal.trajectory, self.scale, playback, on_end, goal.efforts, goal.limits
+        )
+        self._held_at = self._settling_at = math.nan
+        self._stands_since: int | None = None
+        self._return = PathReturn(self._patience.return_time)
+
+    @property
+    def sent(self) -> Sent:
+        return self.channel.sent
+
+    @property
+    def last(self) -> TrajectorySample:
+        return self.channel.last
+
+    def _commanded_at(self, stamp: int) -> TrajectorySample:
+        return self._stream.commanded_at(self.channel, stamp)
+
+    @property
+    def _ended(self) -> bool:
+        return self.channel.ended
+
+    def set_override(self, override: float) -> None:
+        self._override = override
+        self._stream.set_scale(self.channel, self.scale)
+
+    def pause(self) -> None:
+        self._paused = True
+        self._stream.set_scale(self.channel, 0.0)
+
+    def resume(self) -> None:
+        self._paused = False
+        self._stream.set_scale(self.channel, self.scale)
+
+    def _stop(self) -> None:
+        self._stream.stop(self.channel)
+
+    def _drop(self) -> None:
+        self._stream.drop(self.channel)
+
+    def abort(self, error: RobotCellError) -> None:
+        """End at once. What was commanded of its joints counts no more: the robot stops by other means."""
+        super().abort(error)
+        self._stream.forget(self.channel.joints)
+
+    def poll(self) -> None:
+        """Look at what was measured since, and go on to the next phase where it is time."""
+        if self._done:
+            return
+        failure = self.channel.failure
+        if failure is not None or self.channel.replaced:
+            told = failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
+            replaced = StoppedError("a newer goal has taken its place", stage=REPLACED)
+            self.error = self.error or (replaced if failure is None else told)
+            self._finish()
+            return
+        if self.error is None:
+            self.error = self.channel.breach
+        if self.error is None:
+            self._watch()
+        elif self.channel.ended and self._has_come_to_rest():
+            self._finish()
+
+    def _watch(self) -> None:
+        if self.channel.waits:
+            return  # what it will take the place of is watched
+        now, patience = time.monotonic(), self._patience
+        age = self._feedback.age(self.goal.joints, now)
+        tracking = self.tracking()
+        if age > patience.lost_after or tracking is None:
+            self.stop(lost(age, patience.silence))
+        elif not self.channel.ended and (age > patience.silence or self.channel.stands):
+            self._hold()
+        elif self._is_held:
+            self._come_back(tracking, self._feedback.listened(now))
+        else:
+            self._judge(tracking, now)
+            if self.error is None and self.channel.ended:
+                self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
+
+    # Standing for a moment, because of a pause.
+
+    @property
+    def scale(self) -> float:
+        """The speed scale that is asked for; 0 while it is paused, or held."""
+        return 0.0 if self._held else super().scale
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether it stands, or comes to rest, until the robot is back on its path."""
+        return self._held and not self.channel.ended
+
+    def _hold(self) -> None:
+        """Come to rest on the path, or stay there, until the robot is measured on it again."""
+        if self._held and not self.channel.stands:
+            return
+        self.account.pauses += not self._held
+        self._held = True
+        self._stream.set_scale(self.channel, 0.0)
+
+    def _go_on(self) -> None:
+        self._held, self._held_at, self._stands_since = False, math.nan, None
+        self._return.is_back()
+        self._stream.set_scale(self.channel, self.scale)
+
+    def _come_back(self, tracking: Tracking, now: float) -> None:
+        """Go on once the robot has been measured standing on its path, where the commands are; now: time in which
+        somebody listened [s]."""
+        stands = not tracking.desired.velocities.any()
+        if math.isnan(self._held_at):
+            self._held_at = now
+        if stands and self._stands_since is None:
+            self._stands_since = tracking.stamp
+        # By the robot's own time: a simulation that is starved is late with all that it does.
+        stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
+        most, held = self._patience.return_time, now - self._held_at
+        late = min(stood, held) > most or held > MOST_RETURN * most
+        if (tracking.error > self.goal.tolerances.path).any():
+            if not late:
+                self._account_for_return(tracking)
+            else:
+                self._account(tracking)
+                self.stop(self._left(ON_PATH, tracking.error, self.goal.tolerances.path, "position"))
+            return
+        self._account(tracking)
+        if late or stands:
+            self._go_on()
+
+    def _account_for_return(self, tracking: Tracking) -> None:
+        self.account.max_returning_error = max(self.account.max_returning_error, float(tracking.error.max()))
+
+    # On the path, and at its end.
+
+    def _judge(self, tracking: Tracking, now: float) -> None:
+        """Hold what was measured on the way against the path's tolerances; what was measured after the end is held
+        against those of the goal, unless the robot is still to come back to its path."""
+        if self.channel.ended and tracking.desired.place >= self.last.place and not self._return.is_out:
+            return
+        error = self._off_path(tracking)
+        if error is None:
+            self._return.is_back()
+            self._account(tracking)
+        elif self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+            self._account_for_return(tracking)
+            if not self.channel.ended:
+                self._hold()
+        else:
+            self._account(tracking)
+            self.stop(error)
+
+    def _off_path(self, tracking: Tracking) -> TrackingError | None:
+        """Why the path's tolerances do not hold."""
+        tolerances = self.goal.tolerances
+        if (tracking.error > tolerances.path).any():
+            return self._left(ON_PATH, tracking.error, tolerances.path, "position")
+        speed = np.abs(tracking.actual_velocities - tracking.desired.velocities)
+        if (speed > tolerances.path_velocity).any():
+            return self._left(ON_PATH, speed, tolerances.path_velocity, "velocity")
+        return None
+
+    def _has_come_to_rest(self) -> bool:
+        """Whether the robot is at rest after a stop, so that what follows finds it where it stays."""
+        now, joints = time.monotonic(), self.goal.joints
+        if self._settled_for(now) > self.goal.tolerances.goal_time:
+            return True
+        age, tracking = self._feedback.age(joints, now), self.tracking()
+        if age > self._patience.silence or tracking is None:
+            return True
+        if isinstance(self.error, CancelledError | StoppedError):
+            return self._is_there(tracking, self._feedback.arrival(joints))
+        # It may be anywhere: it did not follow, or what was commanded must not be.
+        return self._feedback.arrival(joints) >= self.channel.ended_at and self._feedback.stood_for(joints) >= STOOD
+
+    def _settled_for(self, now: float) -> float:
+        """Time since the end was commanded, in which somebody listened [s]."""
+        listened = self._feedback.listened(now)
+        if math.isnan(self._settling_at):
+            self._settling_at = listened
+        return listened - self._settling_at
+
+    def _is_there(self, tracking: Tracking, measured_at: float) -> bool:
+        """Whether the last command was reached, by a measurement that came after it."""
+        tolerances = self.goal.tolerances
+        near = bool((self._distance(tracking) <= tolerances.goal).all())
+        # A velocity that is not measured is NaN, which is not above its limit.
+        still = not bool((np.abs(tracking.actual_velocities) > tolerances.goal_velocity).any())
+        return near and still and measured_at >= self.channel.ended_at
+
+    def _distance(self, tracking: Tracking) -> Array:
+        """From the last command (dof,)."""
+        return np.abs(tracking.actual - self.last.positions)
+
+    def _settle(self, tracking: Tracking, measured_at: float, now: float) -> None:
+        """The end has been commanded: done once a later measurement is within the goal's tolerances."""
+        self.account.goal_error = float(self._distance(tracking).max())
+        if self._is_there(tracking, measured_at):
+            self._finish()
+        elif self._settled_for(now) > self.goal.tolerances.goal_time:
+            self.stop(self._missed(tracking, now - measured_at))
+
+    def _missed(self, tracking: Tracking, age: float) -> RobotCellError:
+        """Why the goal's tolerances do not hold."""
+        tolerances, speed = self.goal.tolerances, np.abs(tracking.actual_velocities)
+        if (self._distance(tracking) > tolerances.goal).any():
+            return self._left(AT_GOAL, self._distance(tracking), tolerances.goal, "position")
+        if (speed > tolerances.goal_velocity).any():
+            return self._left(AT_GOAL, speed, tolerances.goal_velocity, "velocity")
+        return lost(age, self._patience.silence)
+
+    def _left(self, stage: str, values: Array, limits: Array, quantity: str) -> TrackingError:
+        """The error for the joint that is furthest beyond its tolerance."""
+        beyond = np.where(values > limits, values / np.maximum(limits, 1e-12), 0.0)
+        worst = int(np.argmax(beyond))
+        joint = self.goal.joints[worst]
+        where = "after the end" if stage == AT_GOAL else f"{self.reached:.3f} s after the start"
+        return TrackingError(
+            f"the {quantity} of {joint} is not as commanded, {where}",
+            stage=stage,
+            subjects=(joint,),
+            values=(Value(f"{quantity} error", float(values[worst]), float(limits[worst])),),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What will be commanded at a time [s] of the stream's clock, by the law of speed that is followed now."""
+
+    time: float
+    sample: TrajectorySample
+    law: TimeScaling
+
+
+class StreamDrive:
+    """Moves the robot by commands of this node's own.
+
+    start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m]. passive:
+    joints whose measured position says nothing about that (those of a gripper that holds something).
+    """
+
+    def __init__(
+        self,
+        node: CellNode,
+        stream: CommandStream,
+        feedback: JointFeedback,
+        playback: SamplerOptions,
+        start_tolerance: float,
+        passive: Sequence[str] = (),
+    ) -> None:
+        self._node = node
+        self._stream = stream
+        self._feedback = feedback
+        self._playback = playback
+        self._start_tolerance = start_tolerance
+        self._passive = frozenset(passive)
+
+    @property
+    def commanded(self) -> dict[str, float]:
+        """Where the last commands have left the joints [rad or m]."""
+        return self._stream.commanded
+
+    async def ready(self, interrupt: CancellationToken) -> None:
+        """Wait until the robot listens."""
+        within = self._node.parameters["appear_timeout"]
+        heard = f"who listens to {self._stream.topic}"
+        await available(self._node, lambda: self._stream.is_heard, interrupt, within, heard)
+
+    def check(self) -> None:
+        """Raise what forbids to give commands."""
+        self._stream.check_alone()
+
+    def foreseen(self, running: StreamedMotion, at: float) -> Predicted | None:
+        """Where a motion will be at a moment [s] of the stream's clock; None if it will have ended, or stand."""
+        channel = running.channel
+        playback = channel.playback
+        if playback is None or channel.ended or channel.stopping or playback.at_end(at) or playback.scale <= 0.0:
+            return None
+        return Predicted(at, playback.sample(at), playback.law)
+
+    def now(self) -> float:
+        """The clock that motions run on [s]."""
+        return self._stream.now()
+
+    def replace(self, running: StreamedMotion, foreseen: Predicted, motion: StreamedMotion) -> bool:
+        """Let a motion take another's place where that was foreseen to be; False if it will not be there."""
+        motion.channel.begins = foreseen.time
+        return self._stream.replace(running.channel, motion.channel, foreseen.law)
+
+    def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:
+        """A motion that has not begun."""
+        return StreamedMotion(self._stream, self._playback, on_end, *arguments, **keywords)
+
+    def start(
+        self, make: MakeMotion | None, on_end: Callable[[], None], *arguments: Any, **keywords: Any
+    ) -> StreamedMotion:
+        """Begin a motion. make: what makes it, in place of StreamedMotion; the arguments are those of Motion."""
+        motion = (make or StreamedMotion)(self._stream, self._playback, on_end, *arguments, **keywords)
+        self._stream.start(motion.channel, self._held())
+        return motion
+
+    def begin(self, channel: Channel) -> None:
+        """Play a channel that is no trajectory's.
+
+        Raises:
+            MotionBusyError, ExecutionError: as of `CommandStream.start`.
+        """
+        self._stream.start(channel, self._held())
+
+    def _held(self) -> dict[str, float]:
+        """Where joints that do not move are to be held: where they are, if that is not where they were commanded to."""
+        commanded = self._stream.commanded
+        held = {}
+        for joint, position in self._feedback.positions().items():
+            last = commanded.get(joint)
+            moved = last is None or (abs(last - position) > self._start_tolerance and joint not in self._passive)
+            if moved:
+                held[joint] = position
+        return held

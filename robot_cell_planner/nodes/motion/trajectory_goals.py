@@ -1,0 +1,306 @@
+"""Goals of motion: what the actions ask for, read from their messages and made ready to be carried out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from numpy.typing import NDArray
+
+from robot_cell_planner.action import ExecuteTrajectory
+from robot_cell_planner.msg import ExecutionOptions
+
+from ...errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
+from ...trajectory.curve_limits import RELATIVE_TOLERANCE, slowing
+from ...trajectory.limits import MotionLimits
+from ...trajectory.splicing import from_rest, joined, reached_from, slowed_within, without_passed
+from ...trajectory.trajectory import Trajectory
+from ..conversions.basic import duration_from_message, time_from_message
+from ..conversions.trajectories import rows_from_points, trajectory_from_message
+from .joint_feedback import robot_names
+
+Array = NDArray[np.float64]
+LOWEST_SCALE = 1e-3  # of speed, other than 0: at lower ones a robot that moves cannot be told from one that stands
+LONGEST_WAIT = 600.0  # [s] for the end of a motion
+MOST_AHEAD = 3600  # [s] that a start may lie in the future
+
+
+@dataclass(frozen=True)
+class ToleranceDefaults:
+    """Tolerances where a goal names none: [rad or m], speed [per s] and time [s]; infinite: not checked."""
+
+    start: float
+    path: float
+    goal: float
+    stopped_velocity: float
+    goal_time: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerances:
+    """How far measured joints may be from what is commanded; infinite: not checked.
+
+    start: of every joint, before it begins [rad or m]. path, path_velocity: on the way (dof,). goal, goal_velocity: at
+    the end (dof,). goal_time: how long after the end it may take until they hold [s].
+    """
+
+    start: float
+    path: Array
+    path_velocity: Array
+    goal: Array
+    goal_velocity: Array
+    goal_time: float
+
+
+@dataclass(frozen=True, eq=False)
+class MotionGoal:
+    """A motion that is asked for.
+
+    names: the joints as the goal calls them, in the order of the trajectory, whose own names are the robot's. efforts:
+    (n, dof), or (dof,) for the same all along, or None. begin [ns]: when, 0 for at once. led_in: whether a sample was
+    put before those that the goal gave; points: how many it gave. limits: those that it was validated against, None
+    before that.
+    """
+
+    owner: str
+    names: tuple[str, ...]
+    trajectory: Trajectory
+    tolerances: Tolerances
+    speed_scale: float = 1.0
+    efforts: Array | None = None
+    begin: int = 0
+    led_in: bool = False
+    limits: MotionLimits | None = None
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.trajectory.variables
+
+    @property
+    def points(self) -> int:
+        return len(self.trajectory) - self.led_in
+
+    @property
+    def starts_later(self) -> bool:
+        """Whether its first sample comes later than the start, and so need not be where the robot is."""
+        return float(self.trajectory.times[0]) > 0.0
+
+    def starting_at(self, positions: Mapping[str, float]) -> MotionGoal:
+        """The same motion, but beginning exactly at positions (where the commands before it ended).
+
+        A first sample that comes later than the start is reached from there. One at the start is moved there, at rest;
+        the difference fades out, smoothly, over the first half second.
+
+        Raises:
+            TrajectoryStartError: the distance is larger than the start tolerance.
+        """
+        here = np.array([positions[joint] for joint in self.joints])
+        if self.starts_later:
+            trajectory = reached_from(self.trajectory, here)
+            return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True)
+        away = here - self.trajectory.positions[0]
+        worst = int(np.argmax(np.abs(away)))
+        if abs(away[worst]) > self.tolerances.start:
+            joint = self.joints[worst]
+            raise TrajectoryStartError(
+                f"the trajectory does not begin where {joint} is",
+                stage="execution",
+                subjects=(joint,),
+                values=(Value(f"distance of {joint}", abs(float(away[worst])), self.tolerances.start),),
+            )
+        return replace(self, trajectory=from_rest(self.trajectory, here))
+
+    def slowed_for_start(self, asked: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
+        """The same motion, slowed down as a whole so far that it keeps limits, if what breaks them is the way from the
+        robot to the start, which was added to what was asked; None if it is not, or the limits are not known."""
+        if limits is None or self.trajectory is asked.trajectory or self.led_in:
+            return None
+        if float(slowing(asked.trajectory.curve, limits).max(initial=1.0)) > 1.0 + RELATIVE_TOLERANCE:
+            return None
+        return replace(self, trajectory=slowed_within(self.trajectory, limits))
+
+    def joining(self, present: Sequence[Array], after: float, scale: float) -> MotionGoal:
+        """The same motion for a robot that is moving; arguments and errors as of `trajectory.joining.joined`."""
+        trajectory = joined(self.trajectory, present, after, scale)
+        return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True, begin=0)
+
+    def after(self, seconds: float) -> MotionGoal:
+        """The same motion some time after it should have begun, without the points that have passed.
+
+        Raises:
+            InvalidRequestError: all of its points have passed.
+        """
+        trajectory = without_passed(self.trajectory, seconds)
+        return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)))
+
+    def _last_efforts(self, count: int) -> Array | None:
+        """The efforts of as many last points, the first of them once more if there are too few."""
+        if self.efforts is None or self.efforts.ndim == 1:
+            return self.efforts
+        left = self.efforts[max(len(self.efforts) - count, 0) :]
+        return np.concatenate([left[:1]] * (count - len(left)) + [left])
+
+
+def from_execute(
+    goal: ExecuteTrajectory.Goal, known: Sequence[str], defaults: ToleranceDefaults, most_points: int
+) -> MotionGoal:
+    """The goal of execution/execute_trajectory.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: it is malformed.
+        UnknownNameError: a joint that the robot has not.
+        NotSupportedError: a way around is to be planned, but nothing says where to.
+    """
+    if goal.options.replan:
+        text = "options.replan is for execution/move: a trajectory does not say what it is to reach"
+        raise NotSupportedError(text, subjects=("options.replan",))
+    names = tuple(goal.trajectory.joint_names)
+    joints = robot_names(names, known, "trajectory")
+    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", most_points), joints)
+    return MotionGoal(
+        owner=goal.options.owner or "anonymous",
+        names=names,
+        trajectory=trajectory,
+        tolerances=_tolerances_of_options(goal.options, len(joints), defaults),
+        speed_scale=checked_options(goal.options).speed_scale,
+        efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),
+        begin=time_from_message(goal.trajectory.header.stamp),
+    )
+
+
+def checked_options(options: ExecutionOptions) -> ExecutionOptions:
+    """The options themselves.
+
+    Raises:
+        InvalidRequestError: a number out of its range.
+    """
+    if not LOWEST_SCALE <= options.speed_scale <= 1.0:
+        text = f"options.speed_scale is {options.speed_scale:g}, expected {LOWEST_SCALE:g} to 1"
+        raise InvalidRequestError(text, subjects=("options.speed_scale",))
+    for name in ("start_tolerance", "path_tolerance", "goal_tolerance"):
+        value = getattr(options, name)
+        if not (math.isfinite(value) and value >= 0.0):
+            text = f"options.{name} is {value:g}, expected 0 or more"
+            raise InvalidRequestError(text, subjects=(f"options.{name}",))
+    _checked_wait(options.goal_time_tolerance, "options.goal_time_tolerance")
+    return options
+
+
+def _checked_wait(message: Duration, field: str) -> float:
+    """Seconds that the end may be waited for."""
+    seconds = duration_from_message(message)
+    if not 0.0 <= seconds <= LONGEST_WAIT:
+        text = f"{field} is {seconds:g} s, expected 0 to {LONGEST_WAIT:g}"
+        raise InvalidRequestError(text, subjects=(field,), values=(Value(field, seconds, LONGEST_WAIT, "s"),))
+    return seconds
+
+
+def check_begin(begin: int, now: int) -> None:
+    """Raise InvalidRequestError for a start that lies too far ahead; begin [ns], 0 for at once, now [ns]."""
+    ahead = (begin - now) * 1e-9
+    if begin and ahead > MOST_AHEAD:
+        values = (Value("starts in", ahead, MOST_AHEAD, "s"),)
+        text = "the trajectory starts too late: nobody else could move the robot until then"
+        raise InvalidRequestError(text, subjects=("header.stamp",), values=values)
+
+
+def _tolerances_of_options(options: ExecutionOptions, dof: int, defaults: ToleranceDefaults) -> Tolerances:
+    return Tolerances(
+        start=options.start_tolerance or defaults.start,
+        path=np.full(dof, options.path_tolerance or defaults.path),
+        path_velocity=np.full(dof, math.inf),
+        goal=np.full(dof, options.goal_tolerance or defaults.goal),
+        goal_velocity=np.full(dof, defaults.stopped_velocity),
+        goal_time=duration_from_message(options.goal_time_tolerance) or defaults.goal_time,
+    )
+
+
+def from_follow(
+    goal: FollowJointTrajectory.Goal,
+    known: Sequence[str],
+    defaults: ToleranceDefaults,
+    most_points: int,
+    *,
+    partial: bool,
+    expected: Sequence[str] = (),
+) -> MotionGoal:
+    """The goal of a FollowJointTrajectory action.
+
+    partial: whether it may move less than all of the `expected` joints.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: it is malformed.
+        UnknownNameError: joints that the robot has not, or too few of them.
+        NotSupportedError: joints of several degrees of freedom.
+    """
+    if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
+        text = "joints of several degrees of freedom are not moved"
+        raise NotSupportedError(text, subjects=("multi_dof_trajectory",))
+    names = tuple(goal.trajectory.joint_names)
+    joints = robot_names(names, known, "trajectory")
+    missing = tuple(name for name in expected if name not in joints)
+    if missing and not partial:
+        text = f"the trajectory does not move {', '.join(missing)}, and parameter allow_partial_joints_goal is false"
+        raise UnknownNameError(text, subjects=missing)
+    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", most_points), joints)
+    if trajectory.velocities is not None and trajectory.velocities[-1].any():
+        worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
+        raise InvalidRequestError(
+            f"the trajectory does not end at rest: {joints[worst]} still moves",
+            subjects=(joints[worst],),
+            values=(Value("velocity", float(trajectory.velocities[-1, worst]), 0.0),),
+        )
+    path = _joint_tolerances(goal.path_tolerance, names, "path_tolerance")
+    end = _joint_tolerances(goal.goal_tolerance, names, "goal_tolerance")
+    return MotionGoal(
+        owner="follow_joint_trajectory",
+        names=names,
+        trajectory=trajectory,
+        tolerances=Tolerances(
+            start=defaults.start,
+            path=_chosen(path[0], defaults.path),
+            path_velocity=_chosen(path[1], math.inf),
+            goal=_chosen(end[0], defaults.goal),
+            goal_velocity=_chosen(end[1], defaults.stopped_velocity),
+            goal_time=_checked_wait(goal.goal_time_tolerance, "goal_time_tolerance") or defaults.goal_time,
+        ),
+        efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),
+        begin=time_from_message(goal.trajectory.header.stamp),
+    )
+
+
+def _renamed(trajectory: Trajectory, joints: tuple[str, ...]) -> Trajectory:
+    return replace(trajectory, variables=joints) if joints != trajectory.variables else trajectory
+
+
+def _joint_tolerances(given: Iterable[JointTolerance], names: Sequence[str], field: str) -> tuple[Array, Array]:
+    """Tolerances of position and velocity in the order of the joints (dof,): NaN where none is given.
+
+    As in joint_trajectory_controller: 0 stands for the default, -1 for no limit.
+    """
+    position, velocity = np.full(len(names), math.nan), np.full(len(names), math.nan)
+    for tolerance in given:
+        if tolerance.name not in names:
+            text = f"{field} is for joint {tolerance.name!r}, which the trajectory does not move"
+            raise UnknownNameError(text, subjects=(tolerance.name,))
+        column = names.index(tolerance.name)
+        for kind, rows in (("position", position), ("velocity", velocity), ("acceleration", None)):
+            value = getattr(tolerance, kind)
+            if not (math.isfinite(value) and (value >= 0.0 or value == -1.0)):
+                text = f"{field} of {tolerance.name} has {kind} {value:g}, expected 0 or more, or -1 for no limit"
+                raise InvalidRequestError(text, subjects=(field, tolerance.name))
+            if rows is None and value > 0.0:
+                text = f"{field} of {tolerance.name} limits the acceleration, which is not measured"
+                raise NotSupportedError(text, subjects=(field, tolerance.name))
+            if rows is not None and value:
+                rows[column] = math.inf if value == -1.0 else value
+    return position, velocity
+
+
+def _chosen(given: Array, default: float) -> Array:
+    return np.where(np.isnan(given), default, given)

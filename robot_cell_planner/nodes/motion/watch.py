@@ -1,0 +1,170 @@
+"""The watch over motions that run: whether what is left of them is still free, and whether anybody would know.
+
+It is the planning node that looks ahead, in another process than the one that streams. This only asks: a request waits
+there until the scene has changed, so that the answer comes as soon as there is something to tell, and in any case after
+a while, which shows that the planning node is still there. The scene node is asked in the same way.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rclpy.task import Future
+
+from robot_cell_planner.msg import StateRef
+from robot_cell_planner.srv import ValidateTrajectory, WaitForState
+
+from ...errors import RobotCellError, ServiceUnavailableError, StaleStateError, StoppedError, Value
+from ...trajectory.trajectory import Trajectory
+from ..common.cancellation import CancellationToken, outcome, pause
+from ..common.node import CellNode
+from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
+from ..conversions.trajectories import trajectory_to_message
+from .motion import Motion
+
+LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
+STAGE = "look-ahead"  # of errors that the watch ends motions with because of the scene
+WATCH = "watch"  # of errors because nobody watches any more
+PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
+MOST_POINTS = 500  # of a request; what lies further ahead follows in others
+NEVER = 2**63  # a revision that no scene gets to
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A motion, the state that it was validated against, as a reference and by its revision."""
+
+    motion: Motion
+    state: StateRef
+    revision: int
+
+    def rest(self, begin: float) -> Trajectory | None:
+        """What is left from a time [s] on, as many points as are asked about at once; None after the end."""
+        whole = self.motion.goal.trajectory
+        if begin >= whole.duration:
+            return None
+        first = int(np.searchsorted(whole.times, begin + 1e-9, side="right"))
+        last = min(first + MOST_POINTS - 1, len(whole))
+        times = np.concatenate([[begin], whole.times[first:last]])
+        rows = [
+            None if given is None else np.concatenate([whole.at([begin], order), given[first:last]])
+            for order, given in enumerate((whole.positions, whole.velocities, whole.accelerations))
+        ]
+        assert rows[0] is not None
+        return Trajectory(self.motion.goal.names, times, *rows)
+
+
+class MotionWatch:
+    """Stops, on their paths, motions that the scene has got in the way of, or that nobody watches any more."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._node = node
+        self._ahead = node.create_client(ValidateTrajectory, LOOK_AHEAD, callback_group=node.concurrent)
+        self._scene = node.create_client(WaitForState, SCENE, callback_group=node.concurrent)
+
+    def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
+        """Watch a motion until the interrupt that is returned is set. A state of the caller's own does not change, and
+        needs no watch."""
+        over = CancellationToken()
+        if not state.own_state:
+            watched = Watched(motion, state, revision)
+            executor = self._node.executor
+            assert executor is not None
+            executor.create_task(self._watching(self._look_ahead, watched, over))
+            executor.create_task(self._watching(self._follow_scene, watched, over))
+        return over
+
+    async def _watching(self, watch: Any, watched: Watched, over: CancellationToken) -> None:
+        """Watch to the end of the motion; whatever is found before that stops it."""
+        try:
+            await watch(watched, over)
+        except RobotCellError as error:
+            if over.error is None:
+                watched.motion.stop(error)
+        except Exception as error:
+            # The last fence: a fault of ours must not leave a motion unwatched; it is reported whole in the log.
+            self._node.get_logger().error(traceback.format_exc())
+            watched.motion.stop(unexpected(error, WATCH))
+
+    async def _ready(self, client: Any, over: CancellationToken) -> None:
+        """Wait for a node that was there when the motion was validated, but may still have to be discovered."""
+        while not client.service_is_ready():
+            await pause(self._node, PERIOD, over)
+
+    async def _follow_scene(self, watched: Watched, over: CancellationToken) -> None:
+        request = WaitForState.Request(min_revision=NEVER, timeout=duration_to_message(PERIOD))
+        await self._ready(self._scene, over)
+        while True:
+            await self._answer(self._scene, request, over, "the scene node", SCENE)
+
+    async def _look_ahead(self, watched: Watched, over: CancellationToken) -> None:
+        seen, motion = watched.revision, watched.motion
+        await self._ready(self._ahead, over)
+        while (rest := watched.rest(motion.reached)) is not None:
+            try:
+                reply = await self._ask(watched, rest, seen + 1, over)
+            except StaleStateError:
+                continue
+            seen = reply.state.revision
+            await self._check(watched, rest, reply, over)
+
+    async def _check(self, watched: Watched, rest: Trajectory | None, reply: Any, over: CancellationToken) -> None:
+        """Raise the first collision ahead, given the answer about the next stretch; ask about those that follow."""
+        motion, revision = watched.motion, reply.state.revision
+        while rest is not None:
+            end = rest.duration
+            collisions = reply.report.collisions
+            if collisions and duration_from_message(collisions[0].time) > motion.reached:
+                raise _blocked(collisions[0], motion.reached, revision)
+            # What collides behind the robot hides what is ahead of it.
+            rest = watched.rest(motion.reached if collisions else end)
+            if rest is not None:
+                reply = await self._ask(watched, rest, revision, over)
+
+    async def _ask(self, watched: Watched, rest: Trajectory, revision: int, over: CancellationToken) -> Any:
+        """What the planning node finds on a stretch, in a scene that is not older than a revision.
+
+        Raises:
+            StaleStateError: there is none within the period.
+        """
+        state = StateRef(
+            min_revision=revision,
+            timeout=duration_to_message(PERIOD),
+            configuration=watched.state.configuration,
+            changes=watched.state.changes,
+        )
+        request = ValidateTrajectory.Request(state=state, trajectory=trajectory_to_message(rest))
+        reply = await self._answer(self._ahead, request, over, "the planning node", LOOK_AHEAD)
+        error = error_from_message(reply.error)
+        if error is not None:
+            raise error
+        return reply
+
+    async def _answer(self, client: Any, request: Any, over: CancellationToken, who: str, name: str) -> Any:
+        patience = self._node.parameters["watch_timeout"]
+        future: Future = client.call_async(request)
+        try:
+            return await outcome(self._node, future, over, PERIOD + patience, name)
+        except ServiceUnavailableError:
+            text = f"{who} is gone: {name} did not answer, and nobody would tell if something got in the way"
+            values = (Value("silence", PERIOD + patience, PERIOD + patience, "s"),)
+            raise ServiceUnavailableError(text, stage=WATCH, subjects=(name,), values=values) from None
+        finally:
+            client.remove_pending_request(future)
+
+
+def _blocked(found: Any, reached: float, revision: int) -> StoppedError:
+    first, second, time = found.pair.name_a, found.pair.name_b, duration_from_message(found.time)
+    return StoppedError(
+        f"since revision {revision} of the scene, {first} and {second} would collide at {time:.3f} s of the trajectory",
+        stage=STAGE,
+        subjects=(first, second),
+        values=(
+            Value("time of the collision", time, unit="s"),
+            Value("time reached", reached, unit="s"),
+            Value("revision", revision),
+        ),
+    )

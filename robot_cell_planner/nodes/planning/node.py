@@ -1,0 +1,316 @@
+"""The planning node: motions in joint space and along lines, and what belongs to them, in worker processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from rclpy.task import Future
+
+from robot_cell_planner import action, msg, srv
+
+from ...errors import NotSupportedError, RobotCellError
+from ...model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ...planning.path.look_ahead import LookAheadRequest
+from ...planning.problem.planners import AUTOMATIC, PLANNERS
+from ...planning.problem.progress import Progress
+from ...planning.problem.request import PlanningOptions
+from ...planning.workers import tasks
+from ...planning.workers.jobs import Job
+from ...planning.workers.pool import WorkerPool
+from ...planning.workers.preparation import PREPARE
+from ...planning.workers.server import PRELOAD
+from ...scene.scene import Scene
+from ...trajectory.timing import TimingOptions
+from ...trajectory.trajectory import Trajectory
+from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.node import CellNode, end, run
+from ..common.parameters import Parameter
+from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.scene_monitor import SceneMonitor
+from ..common.sphere_preparation import REMARK, SpherePreparation
+from ..conversions import plans
+from ..conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
+from ..conversions.models import ModelReader
+from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
+from ..conversions.trajectories import trajectory_from_message
+from ..conversions.trajectory_reports import limits_to_message, report_to_message
+from .path_services import PathServices
+from .plan_markers import PlanMarkers
+
+PARAMETERS = (
+    Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
+    Parameter(
+        "worker_niceness",
+        10,
+        "Added to the niceness of workers that serve requests, so that streaming and simulation come first.",
+        0,
+        19,
+    ),
+    Parameter(
+        "default_planner", AUTOMATIC, "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
+    ),
+    Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
+    Parameter("time_limit", 30.0, "Time limit of requests that name none [s].", 0.01, 86_400.0, running=True),
+    Parameter(
+        "state_limit",
+        1_000_000,
+        "Most states to check for requests that name no limit.",
+        1,
+        1_000_000_000,
+        running=True,
+    ),
+    Parameter(
+        "search_step", 0.03, "Widest step between states checked while searching [rad or m].", 1e-4, 1.0, running=True
+    ),
+    Parameter(
+        "resolution",
+        0.001,
+        "Widest step between states checked along a returned path [rad or m].",
+        1e-5,
+        1.0,
+        running=True,
+    ),
+    Parameter("sample_period", 0.01, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True),
+    Parameter(
+        "start_tolerance",
+        0.01,
+        "Largest distance of a trajectory's first point from the state [rad or m].",
+        0.0,
+        1.0,
+        running=True,
+    ),
+    Parameter(
+        "start_limit_tolerance",
+        START_LIMIT_TOLERANCE,
+        "How far a start may be beyond a position limit to be moved to the limit, with a warning [rad or m].",
+        0.0,
+        MOST_START_TOLERANCE,
+        running=True,
+    ),
+    Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class PlanningNode(CellNode):
+    """Holds a replica of the scene and hands each request, with the state it means, to a worker process."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("planning_node")
+        roots = resource_roots(self.parameters)
+        self._models = ModelReader(roots)
+        self._replica = SceneMonitor(self, self._models, self.parameters["wait_timeout"])
+        self._pool = WorkerPool(
+            self.parameters["workers"],
+            preload=PRELOAD,
+            niceness=self.parameters["worker_niceness"],
+            preparation=PREPARE,
+        )
+        # Who is about to move, or moves, waits for no planning.
+        self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
+        self._covers = SpherePreparation(self, self._replica, self._prepare)
+        self._markers = PlanMarkers(self)
+        self._running: dict[bytes, Job] = {}
+        self._served = 0
+        self.serve_action(action.PlanMotion, "planning/plan_motion", self._plan_motion, self._cancel)
+        self.serve_action(action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, self._cancel)
+        self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
+        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
+        self.serve(srv.ValidateTrajectory, "planning/look_ahead", self._look_ahead)
+        self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
+        most = self.parameters["most_configurations"]
+        defaults = self._planning_defaults, self._timing_defaults
+        self._paths = PathServices(self, self._replica, self._work, *defaults, roots, most)
+        self._diagnostics = Diagnostics(self, "planning", self._check)
+
+    def _prepare(self, scene: Scene) -> None:
+        """Let the workers get to know a scene before it is asked about."""
+        for pool in (self._checks, self._pool):
+            pool.prepare(scene)
+
+    def close(self) -> None:
+        for job in list(self._running.values()):
+            job.cancel()
+        self._checks.close()
+        self._pool.close()
+
+    def _planning_defaults(self) -> PlanningOptions:
+        value = self.parameters
+        return PlanningOptions(
+            planner=value["default_planner"],
+            state_limit=value["state_limit"],
+            time_limit=value["time_limit"],
+            search_step=value["search_step"],
+            resolution=value["resolution"],
+            engine=value["engine"],
+            start_limit_tolerance=value["start_limit_tolerance"],
+        )
+
+    def _timing_defaults(self) -> TimingOptions:
+        return TimingOptions(period=self.parameters["sample_period"])
+
+    async def _work(
+        self,
+        task: str,
+        scene: Scene,
+        request: Any,
+        limit: float,
+        goal: Any = None,
+        tell: Callable[[Any], None] | None = None,
+        pool: WorkerPool | None = None,
+    ) -> Any:
+        """Run a task in a worker; a goal's job can be cancelled, and its progress is told."""
+        future: Future = Future()
+        job = (pool or self._pool).submit(
+            task,
+            scene,
+            request,
+            time_limit=limit,
+            on_done=lambda result, error: self.resolve(future, (result, error)),
+            on_progress=tell or (lambda progress: None),
+        )
+        key = bytes(goal.goal_id.uuid) if goal is not None else b""
+        if key:
+            self._running[key] = job
+            if goal.is_cancel_requested:
+                job.cancel()
+        try:
+            result, error = await future
+        finally:
+            self._running.pop(key, None)
+            self._served += 1
+        if error is not None:
+            raise error
+        return result
+
+    def _cancel(self, goal: Any) -> None:
+        job = self._running.get(bytes(goal.goal_id.uuid))
+        if job is not None:
+            job.cancel()
+
+    def _teller(self, kind: type, goal: Any) -> Callable[[Progress], None]:
+        def tell(progress: Progress) -> None:
+            feedback = msg.PlanningFeedback(
+                stage=progress.stage,
+                step=progress.step,
+                fraction=progress.fraction,
+                states_checked=progress.states_checked,
+                best_cost=progress.best_cost,
+            )
+            self.send_feedback(goal, kind.Feedback(progress=feedback))
+
+        return tell
+
+    async def _plan_motion(self, goal: Any, result: Any) -> None:
+        message = goal.request.request
+        request = plans.motion_request_from_message(
+            message, self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        )
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanMotion, goal)
+        hurried = request.options.certify and not await self._covers.wait()
+        if hurried:
+            request = replace(request, options=replace(request.options, certify=False))
+        try:
+            plan = await self._work(tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell)
+        except RobotCellError as error:
+            result.failure = plans.failure_to_message(error)
+            result.plan.record.state = state.used
+            raise
+        if hurried:
+            plan = replace(plan, warnings=(*plan.warnings, REMARK))
+        result.plan = plans.plan_to_message(plan, state.used)
+        self._markers.show(state.scene, plan)
+
+    async def _plan_multistep(self, goal: Any, result: Any) -> None:
+        message = goal.request
+        most = self.parameters["most_configurations"]
+        result.failed_step = -1
+        request = multistep_request_from_message(
+            message, self._models, self._planning_defaults(), self._timing_defaults(), most
+        )
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanMultistep, goal)
+        await self._covers.wait()
+        try:
+            plans = await self._work(tasks.PLAN_MULTISTEP, state.scene, request, request.options.time_limit, goal, tell)
+        except RobotCellError as error:
+            fill_multistep_failure(result, error, state.used)
+            raise
+        fill_multistep(result, plans, state.used)
+
+    async def _plan_cartesian(self, goal: Any, result: Any) -> None:
+        message = goal.request
+        request = cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
+        state = await self._replica.resolve(message.start, "start")
+        tell = self._teller(action.PlanCartesian, goal)
+        await self._covers.wait()
+        try:
+            plan = await self._work(tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell)
+        except RobotCellError as error:
+            fill_cartesian_failure(result, error, state.used)
+            raise
+        fill_cartesian_result(result, plan, state.used)
+        self._markers.show(state.scene, plan)
+
+    async def _validate_trajectory(self, request: Any, response: Any) -> None:
+        trajectory, scene = await self._asked_about(request, response, "validation")
+        task = tasks.ValidationRequest(
+            trajectory=trajectory,
+            start=scene.state.configuration,
+            start_tolerance=request.start_tolerance or self.parameters["start_tolerance"],
+            start_limit_tolerance=self.parameters["start_limit_tolerance"],
+            step=self.parameters["resolution"],
+            engine=self.parameters["engine"],
+            find_all=request.find_all,
+        )
+        limit = self.parameters["time_limit"]
+        report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
+        response.report = report_to_message(report)
+        response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
+
+    async def _look_ahead(self, request: Any, response: Any) -> None:
+        trajectory, scene = await self._asked_about(request, response, "the look-ahead")
+        task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
+        limit = self.parameters["time_limit"]
+        report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._checks)
+        response.report = report_to_message(report)
+
+    async def _asked_about(self, request: Any, response: Any, what: str) -> tuple[Trajectory, Scene]:
+        """The trajectory of a request and the scene that it means, whose state the response names."""
+        if request.limits or request.tool_speed or request.extra_margin:
+            raise NotSupportedError(f"limits, tool_speed and extra_margin are not offered for {what}")
+        trajectory = trajectory_from_message(request.trajectory, "trajectory")
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        return trajectory, state.scene
+
+    async def _list_planners(self, request: Any, response: Any) -> None:
+        response.default_planner = self.parameters["default_planner"]
+        response.planners = [plans.planner_to_message(planner) for planner in PLANNERS.values()]
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        values = {
+            **self._replica.diagnostics,
+            "requests running": len(self._running),
+            "requests served": self._served,
+        }
+        if not self._replica.revision:
+            return WARN, "no cell has come from the scene node yet", values
+        return OK, "ready", values
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    # The server that workers are forked from is to import what this process does, not what lies in the present folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    end(run(PlanningNode, "planning_node"))

@@ -1,0 +1,119 @@
+"""Services of the planning node about paths and plans that there are: path tools, checks, measures, verification."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from robot_cell_planner import srv
+
+from ...errors import InvalidRequestError
+from ...io.common.resources import ResourceRoots, read_text, resolve_below
+from ...planning.path.processing import PathTool
+from ...planning.problem.plan import Plan
+from ...planning.problem.plan_file import plan_from_json
+from ...planning.problem.request import PlanningOptions
+from ...planning.workers import tasks
+from ...scene.scene import Scene
+from ...trajectory.timing import TimingOptions
+from ..common.node import CellNode
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.basic import error_to_message
+from ..conversions.path_requests import (
+    fill_findings,
+    path_check_from_message,
+    path_request_from_message,
+    path_result,
+    plan_from_message,
+)
+from ..conversions.plans import certificate_to_message
+from ..conversions.timing import fill_timed_path, path_timing_from_message
+
+# Task, scene, request, time limit [s] -> the task's result.
+Work = Callable[[str, Scene, Any, float], Awaitable[Any]]
+
+
+class PathServices:
+    """Offers the services. work: runs a task in a worker. options, timing: the node's defaults; most: waypoints of a
+    path."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        replica: SceneMonitor,
+        work: Work,
+        options: Callable[[], PlanningOptions],
+        timing: Callable[[], TimingOptions],
+        roots: ResourceRoots,
+        most: int,
+    ) -> None:
+        self._replica = replica
+        self._work = work
+        self._options = options
+        self._timing = timing
+        self._roots = roots
+        self._most = most
+        node.serve(srv.ProcessPath, "planning/simplify_path", self._processor(PathTool.SIMPLIFY))
+        node.serve(srv.ProcessPath, "planning/tighten_path", self._processor(PathTool.TIGHTEN))
+        node.serve(srv.ProcessPath, "planning/shortcut_path", self._processor(PathTool.SHORTCUT))
+        node.serve(srv.ProcessPath, "planning/densify_path", self._processor(PathTool.DENSIFY))
+        node.serve(srv.ProcessPath, "planning/reverse_path", self._processor(PathTool.REVERSE))
+        node.serve(srv.ProcessPath, "planning/concatenate_paths", self._processor(PathTool.CONCATENATE))
+        node.serve(srv.CheckPath, "planning/check_path", self._check_path)
+        node.serve(srv.CheckPath, "planning/measure_path", self._measure_path)
+        node.serve(srv.VerifyPlan, "planning/verify_plan", self._verify_plan)
+        node.serve(srv.TimeParameterize, "planning/time_parameterize", self._time_parameterize)
+
+    def _processor(self, tool: PathTool) -> Callable[[Any, Any], Awaitable[None]]:
+        async def process(request: Any, response: Any) -> None:
+            wanted = path_request_from_message(request, tool, self._options(), self._most)
+            state = await self._replica.resolve(request.state)
+            plan = await self._work(tasks.PROCESS_PATH, state.scene, wanted, wanted.options.time_limit)
+            path_result(response, plan, state.used)
+
+        return process
+
+    async def _check_path(self, request: Any, response: Any) -> None:
+        await self._found(request, response, measure=False)
+
+    async def _measure_path(self, request: Any, response: Any) -> None:
+        await self._found(request, response, measure=True)
+
+    async def _found(self, request: Any, response: Any, measure: bool) -> None:
+        wanted = path_check_from_message(request, self._options(), self._most, measure)
+        state = await self._replica.resolve(request.state)
+        found = await self._work(tasks.CHECK_PATH, state.scene, wanted, wanted.options.time_limit)
+        fill_findings(response, found, state.used)
+
+    async def _time_parameterize(self, request: Any, response: Any) -> None:
+        wanted = path_timing_from_message(request, self._options(), self._timing(), self._most)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        found = await self._work(tasks.TIME_PATH, state.scene, wanted, wanted.options.time_limit)
+        fill_timed_path(response, found)
+
+    async def _verify_plan(self, request: Any, response: Any) -> None:
+        plan = self._plan_of(request)
+        state = await self._replica.resolve(request.state)
+        response.state = state.used
+        options = self._options()
+        verdict = await self._work(tasks.VERIFY_PLAN, state.scene, tasks.PlanCheck(plan, options), options.time_limit)
+        response.holds = verdict.holds
+        response.violations = [error_to_message(violation) for violation in verdict.violations]
+        response.certificate = certificate_to_message(verdict.record)
+
+    def _plan_of(self, request: Any) -> Plan:
+        """The plan that is given, or that in a file.
+
+        Raises:
+            InvalidRequestError: both or neither.
+            ResourceError, FileError: the file is not below an allowed folder, or no plan.
+        """
+        given = bool(request.plan.path.positions)
+        if given == bool(request.uri):
+            text = "plan and uri are both given" if given else "neither plan nor uri is given"
+            raise InvalidRequestError(text, subjects=("plan", "uri"))
+        if given:
+            return plan_from_message(request.plan, "plan", self._most)
+        path = resolve_below(request.uri, self._roots)
+        return plan_from_json(read_text(path, "read plan"), str(path))

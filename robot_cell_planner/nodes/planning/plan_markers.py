@@ -1,0 +1,57 @@
+"""Plans for RViz: the way that the tool takes, with the waypoints."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Vector3
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ...kinematics.forward import forward_batch
+from ...model.value import WORLD
+from ...planning.path.simplification import densify
+from ...planning.problem.plan import Plan
+from ...scene.scene import Scene
+from ..common.node import LATCHED, CellNode
+from ..conversions.basic import point_to_message
+
+MOST_POINTS = 2000  # of a line
+STEP = 0.02  # [rad or m] between the points of a line, where that makes no more than those
+LINE_WIDTH, WAYPOINT_SIZE = 0.004, 0.012  # [m]
+LINE_COLOUR = ColorRGBA(r=0.1, g=0.5, b=0.9, a=0.9)
+WAYPOINT_COLOUR = ColorRGBA(r=0.95, g=0.6, b=0.1, a=1.0)
+
+
+class PlanMarkers:
+    """Publishes the way of the latest plan: of the tool centre point of its group, or of the tip without a tool."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._publisher = node.create_publisher(MarkerArray, "planning/markers", LATCHED)
+
+    def show(self, scene: Scene, plan: Plan) -> None:
+        """Show a plan that starts in a scene, in the place of the one before; a group without a tip shows nothing."""
+        markers = [Marker(action=Marker.DELETEALL)]
+        if scene.cell.group(plan.group).tip_link:
+            markers += plan_markers(scene, plan)
+        self._publisher.publish(MarkerArray(markers=markers))
+
+
+def plan_markers(scene: Scene, plan: Plan) -> list[Marker]:
+    """A line and the waypoints of a plan, in the world."""
+    length = max(plan.path_length, STEP)
+    line, _ = densify(plan.path, max(STEP, length / MOST_POINTS))
+    stride = -(-len(plan.path) // MOST_POINTS)
+    path = Marker(ns="path", type=Marker.LINE_STRIP, scale=Vector3(x=LINE_WIDTH), color=LINE_COLOUR)
+    size = Vector3(x=WAYPOINT_SIZE, y=WAYPOINT_SIZE, z=WAYPOINT_SIZE)
+    waypoints = Marker(ns="waypoints", type=Marker.SPHERE_LIST, scale=size, color=WAYPOINT_COLOUR)
+    for marker, rows in ((path, line), (waypoints, plan.path[::stride])):
+        places = forward_batch(scene.cell, scene.state, tool_frame(scene, plan.group), plan.variables, rows)
+        marker.header.frame_id = WORLD
+        marker.pose.orientation.w = 1.0
+        marker.points = [point_to_message(place) for place in places[:, :3, 3]]
+    return [path, waypoints]
+
+
+def tool_frame(scene: Scene, group: str) -> str:
+    """The tool centre point of a group, or its tip link where it has no tool."""
+    tool = scene.cell.tool_of_group(scene.state, group)
+    return scene.cell.tools[tool].tcp_frame if tool else scene.cell.tip_link(group)

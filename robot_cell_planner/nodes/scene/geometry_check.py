@@ -1,0 +1,56 @@
+"""Collision geometry is built when it enters the scene, so that a bad mesh is refused there, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future as ThreadFuture
+
+from rclpy.task import Future
+
+from ...collision.geometry.collision_geometry import prepare_geometry
+from ...model.cell import RobotCell
+from ...model.geometry import Mesh, Triangles
+from ..common.node import CellNode
+
+
+class GeometryCheck:
+    """Builds the meshes of models; other requests are served meanwhile. A decomposition can take minutes."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._node = node
+        self._one_at_a_time = threading.Lock()
+
+    async def check(self, *cells: RobotCell) -> None:
+        """Build what has meshes.
+
+        Raises:
+            GeometryError: the first mesh that cannot be built; names the thing it belongs to.
+        """
+        for cell in cells:
+            if _has_meshes(cell):
+                await self._built(cell)
+
+    async def _built(self, cell: RobotCell) -> None:
+        arrived: Future = Future()
+        work: ThreadFuture[None] = ThreadFuture()
+        work.add_done_callback(lambda _: self._node.resolve(arrived, None))
+        # The process must be able to end in the middle of it, hence no thread of a pool.
+        threading.Thread(target=self._build, args=(cell, work), name="geometry", daemon=True).start()
+        await arrived
+        work.result()
+
+    def _build(self, cell: RobotCell, work: ThreadFuture[None]) -> None:
+        try:
+            with self._one_at_a_time:
+                prepare_geometry(cell)
+        except Exception as error:
+            work.set_exception(error)  # raised where it is awaited
+        else:
+            work.set_result(None)
+
+
+def _has_meshes(cell: RobotCell) -> bool:
+    mechanisms = [thing.mechanism for thing in (*cell.robots.values(), *cell.tools.values())]
+    links = [link for mechanism in mechanisms for link in mechanism.links.values()]
+    shapes = [shape for thing in (*links, *cell.bodies.values()) for shape in thing.collisions]
+    return any(isinstance(shape.geometry, Mesh | Triangles) for shape in shapes)

@@ -1,0 +1,273 @@
+"""The scene node: the one owner of the cell and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from robot_cell_planner import srv
+from robot_cell_planner.msg import SceneUpdate, StateSnapshot
+
+from ...collision.geometry.collision_geometry import prepare_geometry
+from ...collision.pairs.pair_settings import unknown_names
+from ...errors import InvalidRequestError
+from ...io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
+from ...io.cell_file.changed_files import changed_files
+from ...io.scene_import.import_files import import_file
+from ...io.scene_import.imported import Imported, moved
+from ...kinematics.transforms import world_pose
+from ...model.bodies import CollisionSettings
+from ...model.cell import RobotCell
+from ...model.start_limits import states_beyond_limits
+from ...scene.history import AcceptedChange, SceneHistory
+from ...scene.journal import Journal
+from ...scene.model_changes import Add, Replace
+from ...scene.scene import Scene
+from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.monitored_scene import MOST_CHANGES, MonitoredScene
+from ..common.node import CellNode, end, run
+from ..common.parameters import Parameter
+from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
+from ..conversions.changes import changes_from_message, collision_changes, update_to_message
+from ..conversions.models import ModelReader
+from .geometry_check import GeometryCheck
+from .publisher import ScenePublisher
+
+PARAMETERS = (
+    Parameter("cell_file", "", 'Cell file to load at start; "" waits for load_cell.'),
+    Parameter("journal_file", "", 'File that keeps every accepted change; "" keeps nothing over a restart.'),
+    Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
+    Parameter("journal_repair", False, "Whether a damaged journal goes on from its last whole revision; it is kept."),
+    Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
+    Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
+    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0),
+    Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
+    Parameter(
+        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+    ),
+    Parameter("most_models", 20_000, "Largest number of tools, bodies or frames in a message.", 1, 1_000_000),
+    Parameter("most_shapes", 10_000, "Largest number of shapes of a tool or body in a message.", 1, 1_000_000),
+    Parameter("most_changes", MOST_CHANGES, "Largest number of changes in a request.", 1, 1_000_000),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+
+
+class SceneNode(CellNode):
+    """Owns cell and state; every accepted change gets the next revision, and is in the journal before the reply."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("scene_node")
+        cell_file = self.parameters["cell_file"]
+        self._roots = resource_roots(self.parameters, cell_file)
+        self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
+        self._journal = self._open_journal()
+        self._owned = SceneHistory(world_pose, self._journal, kept=self.parameters["revisions_kept"])
+        self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"])
+        self._publisher = ScenePublisher(self, self._owned, self._view)
+        self._geometry = GeometryCheck(self)
+        self._unknown: tuple[str, ...] = ()
+        self._serve_all()
+        self._diagnostics = Diagnostics(self, "scene", self._check)
+        self._start(cell_file)
+
+    def _serve_all(self) -> None:
+        self.serve(srv.LoadCell, "scene/load_cell", self._load_cell)
+        self.serve(srv.GetCell, "scene/get_cell", self._get_cell)
+        self.serve(srv.GetState, "scene/get_state", self._get_state)
+        self.serve(srv.ApplyChanges, "scene/apply_changes", self._apply_changes)
+        self.serve(srv.SaveCell, "scene/save_cell", self._save_cell)
+        self.serve(srv.LoadState, "scene/load_state", self._load_state)
+        self.serve(srv.UndoChanges, "scene/undo", self._undo)
+        self.serve(srv.WaitForState, "scene/wait_for_state", self._wait_for_state)
+
+    def _open_journal(self) -> Journal | None:
+        given = self.parameters
+        if not given["journal_file"]:
+            return None
+        journal = Journal(given["journal_file"], fsync=given["journal_fsync"], repair=given["journal_repair"])
+        if journal.warning:
+            self.get_logger().warning(journal.warning)
+        return journal
+
+    def _start(self, cell_file: str) -> None:
+        restored = self._journal.restored if self._journal is not None else None
+        if restored is not None:
+            self._owned.restore(restored.scene, restored.revision, restored.cell_revision)
+            self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} is back")
+            self._tell_whole()
+        elif cell_file:
+            cell, state = load_cell(cell_file, self._roots)
+            prepare_geometry(cell)
+            self._owned.load(cell, state)
+            self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._owned.revision}")
+            self._tell_whole()
+
+    # What others are told.
+
+    def _tell(self, change: AcceptedChange) -> SceneUpdate:
+        """Go to the revision of an accepted change, and let others know."""
+        update = self._update(change)
+        self._view.take(self._owned.scene, self._owned.revision)
+        self._publisher.tell(update)
+        if change.difference.changes_models:
+            self._note_unknown_names()
+        return update
+
+    def _tell_whole(self) -> None:
+        self._view.take(self._owned.scene, self._owned.revision)
+        self._publisher.tell_whole()
+        self._note_unknown_names()
+
+    def _update(self, change: AcceptedChange) -> SceneUpdate:
+        update = update_to_message(change.difference, change.previous, change.revision, change.digest)
+        update.stamp = self.get_clock().now().to_msg()
+        return update
+
+    def _note_unknown_names(self) -> None:
+        """Collision settings of what is not in the cell: they wait for it, or are misspelt."""
+        cell = self._owned.scene.cell
+        unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
+        if unknown and unknown != self._unknown:
+            self.get_logger().warning(_unknown_text(unknown))
+        self._unknown = unknown
+
+    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+        if not self._owned.revision:
+            return WARN, "no cell is loaded", {}
+        oldest = self._view.measured.oldest()
+        age = (self.get_clock().now().nanoseconds - oldest) * 1e-9 if oldest else float("inf")
+        values = {
+            "revision": self._owned.revision,
+            "age of the oldest joint value [s]": f"{age:.3f}",
+            "joint values passed over": self._view.measured.passed_over,
+        }
+        if self._journal is not None and self._journal.broken:
+            return ERROR, self._journal.broken, values
+        if self._journal is not None and self._journal.warning:
+            values["journal"] = self._journal.warning
+        changed = changed_files(self._owned.scene.cell, self._roots)
+        if changed:
+            values["files that have changed"] = ", ".join(changed[:10])
+            return WARN, f"{len(changed)} files have changed since they were read; load_cell reads them anew", values
+        if self._unknown:
+            return WARN, _unknown_text(self._unknown), values
+        return OK, "no joint was measured yet" if not oldest else "follows joint_states", values
+
+    # Services.
+
+    async def _load_cell(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        kinds = srv.LoadCell.Request
+        if request.mode not in (kinds.REPLACE, kinds.MERGE):
+            raise InvalidRequestError(f"mode {request.mode} is none of 0 and 1", subjects=("mode",))
+        if request.uri:
+            found = import_file(request.uri, self._roots, prefix=request.prefix, confined=True)
+        else:
+            cell = self._models.cell(request.cell, "cell")
+            found = Imported(cell, cell.default_state())
+            if not (cell.robots or cell.tools or cell.bodies or cell.frames):
+                text = "neither uri nor cell is given: a cell of nothing is not loaded; apply_changes removes things"
+                raise InvalidRequestError(text, subjects=("uri", "cell"))
+        response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
+        response.warnings = [
+            *found.left_out,
+            *_unknown_warnings(found.cell),
+            *states_beyond_limits(found.cell, found.state),
+        ]
+        await self._geometry.check(found.cell)
+        if request.mode == kinds.MERGE:
+            origin = pose_from_message(request.pose, "pose")
+            if request.relative_to:
+                origin = world_pose(self._owned.scene.cell, self._view.current_state(), request.relative_to) @ origin
+            placed = moved(found, origin)
+            changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell)]
+            change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
+            if not request.dry_run:
+                self._tell(change)
+        elif not request.dry_run:
+            self._tell(self._owned.load(found.cell, found.state, request.expected_revision))
+            self._tell_whole()
+        else:
+            found.cell.check_state(found.state)
+        response.revision = self._owned.revision
+
+    async def _get_cell(self, request: Any, response: Any) -> None:
+        response.scene = self._publisher.snapshot()
+
+    async def _get_state(self, request: Any, response: Any) -> None:
+        change = self._owned.since(request.since_revision) if request.since_revision else None
+        response.is_update = change is not None
+        if change is None:
+            response.state = self._publisher.state_snapshot()
+        else:
+            response.update = self._update(change)
+            response.state = StateSnapshot(revision=change.revision, digest=change.digest)
+
+    async def _apply_changes(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        changes = changes_from_message(request.changes, self._models, "changes", self.parameters["most_changes"])
+        await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
+        change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _save_cell(self, request: Any, response: Any) -> None:
+        scene = Scene(self._owned.scene.cell, self._view.current_state())
+        kinds = srv.SaveCell.Request
+        if request.content == kinds.STATE:
+            response.text = _saved(save_state, request, scene.state, self._roots)
+        elif request.content in (kinds.CELL, kinds.CELL_AND_STATE):
+            state = scene.state if request.content == kinds.CELL_AND_STATE else None
+            response.text = _saved(save_cell, request, scene.cell, state, self._roots)
+        else:
+            raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
+        response.revision = self._owned.revision
+
+    async def _load_state(self, request: Any, response: Any) -> None:
+        response.revision = self._owned.revision
+        state = load_state(request.uri, self._roots, confined=True)
+        self._owned.scene.cell.check_state(state)
+        change = self._owned.load_state(state, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _undo(self, request: Any, response: Any) -> None:
+        change = self._owned.undo(request.steps or 1, request.expected_revision)
+        response.update = self._tell(change)
+        response.revision = self._owned.revision
+
+    async def _wait_for_state(self, request: Any, response: Any) -> None:
+        stamp, timeout = time_from_message(request.min_joint_stamp), timeout_from_message(request.timeout, "timeout")
+        if self._owned.revision:
+            self._view.measured.check(request.joint_names)
+        await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
+        response.state = self._publisher.state_snapshot()
+
+    def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+
+def _unknown_warnings(cell: RobotCell) -> list[str]:
+    unknown = unknown_names(cell)
+    return [_unknown_text(unknown)] if unknown else []
+
+
+def _unknown_text(names: tuple[str, ...]) -> str:
+    listed = ", ".join(names[:10])
+    return f"the collision settings name {listed}, which the cell does not have; they wait for it, or are misspelt"
+
+
+def _saved(save: Callable[..., str], request: Any, *arguments: Any) -> str:
+    """Save to the request's file, below the roots; the text where it names none."""
+    text = save(request.uri, *arguments, overwrite=request.overwrite, confined=True)
+    return "" if request.uri else text
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    end(run(SceneNode, "scene_node"))

@@ -1,0 +1,144 @@
+"""What the scene node tells others: each change right after its reply, and views at a bounded rate and cost."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
+
+from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
+
+from ...scene.history import SceneHistory
+from ..common.monitored_scene import MonitoredScene
+from ..common.node import LATCHED, CellNode, reliable
+from ..common.rate_budget import Pace
+from ..common.scene_monitor import UPDATES_KEPT
+from ..conversions.basic import configuration_to_message, time_to_message
+from ..conversions.models import CellWriter
+from ..conversions.states import StateWriter
+from .markers import SceneMarkers
+from .tf_publisher import FramesPublisher
+
+VIEW_SHARE = 0.1  # of the node's time; in a large cell, views come later so that changes need not wait
+
+
+class ScenePublisher:
+    """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's.
+
+    Late joiners start from the last snapshot and the updates since; a replica that finds a gap asks for the whole.
+    """
+
+    def __init__(self, node: CellNode, owned: SceneHistory, view: MonitoredScene) -> None:
+        self._node = node
+        self._owned = owned
+        self._view = view
+        self._cells = CellWriter()
+        self._states = StateWriter()
+        self._frames = FramesPublisher(node, node.parameters["frame_prefix"])
+        self._markers = SceneMarkers(node.parameters["frame_prefix"])
+        self._untold: deque[SceneUpdate] = deque()
+        self._snapshot_revision = 0
+        self._scene_is_new = False
+        self._joints_are_new = False
+        self._tf_is_old = False
+        self._pace = Pace(VIEW_SHARE)
+        self._snapshots = node.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
+        self._updates = node.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT, latched=True))
+        self._state_snapshots = node.create_publisher(StateSnapshot, "scene/state", LATCHED)
+        self._descriptions = node.create_publisher(String, "robot_description", LATCHED)
+        self._semantics = node.create_publisher(String, "robot_description_semantic", LATCHED)
+        self._marker_arrays = node.create_publisher(MarkerArray, "scene/markers", LATCHED)
+        view.on_joints(self._on_joints)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(1.0 / node.parameters["tf_rate"], self._follow_joints, clock=steady)
+        node.create_timer(1.0 / node.parameters["view_rate"], self._follow_scene, clock=steady)
+
+    def tell(self, update: SceneUpdate) -> None:
+        """Publish what a change did, once its reply is out."""
+        self._untold.append(update)
+        if len(self._untold) == 1:
+            self._node.soon(self._tell_updates)
+        self._scene_is_new = True
+
+    def _tell_updates(self) -> None:
+        while self._untold:
+            update = self._untold.popleft()
+            self._updates.publish(update)
+            if update.models.robots:
+                self._publish_descriptions()
+
+    def tell_whole(self) -> None:
+        """Publish everything: another cell than before."""
+        self._scene_is_new = True
+        self._publish_snapshot()
+        self._publish_descriptions()
+        self._publish_views()
+
+    def snapshot(self) -> SceneSnapshot:
+        """Cell and state, whole."""
+        cell = self._owned.scene.cell
+        return SceneSnapshot(
+            stamp=self._node.get_clock().now().to_msg(),
+            cell_revision=self._owned.cell_revision,
+            cell_digest=cell.digest(),
+            cell=self._cells.message(cell),
+            state=self.state_snapshot(),
+        )
+
+    def state_snapshot(self) -> StateSnapshot:
+        """The state with its revision, and the measured joints."""
+        state, measured = self._owned.scene.state, self._view.measured
+        return StateSnapshot(
+            revision=self._owned.revision,
+            digest=state.digest(),
+            state=self._states.message(state),
+            measured=configuration_to_message(measured.values),
+            joint_stamp=time_to_message(measured.oldest()),
+        )
+
+    def _publish_snapshot(self) -> None:
+        self._snapshot_revision = self._owned.revision
+        self._snapshots.publish(self.snapshot())
+
+    def _publish_descriptions(self) -> None:
+        robots = list(self._owned.scene.cell.robots.values())
+        if len(robots) == 1:
+            self._descriptions.publish(String(data=robots[0].sources.urdf))
+            self._semantics.publish(String(data=robots[0].sources.srdf))
+
+    def _on_joints(self, _: int) -> None:
+        self._joints_are_new = self._tf_is_old = True
+
+    def _follow_joints(self) -> None:
+        self._view.read_joints()
+        if self._tf_is_old:
+            self._publish_moving()
+
+    def _publish_moving(self) -> None:
+        self._tf_is_old = False
+        measured = self._view.measured
+        stamp = measured.newest() or self._node.get_clock().now().nanoseconds
+        self._frames.publish_moving(self._owned.scene, measured.applied_to(self._owned.scene.state), stamp)
+
+    def _follow_scene(self) -> None:
+        if (self._scene_is_new or self._joints_are_new) and self._pace.due:
+            with self._pace:
+                self._publish_views()
+        elif self._owned.revision and not self._view.measured.newest():
+            self._publish_moving()  # without a robot the state's own joints hold, for late subscribers too
+
+    def _publish_views(self) -> None:
+        """What people look at, and late joiners start from."""
+        if self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
+            self._publish_snapshot()
+        if self._scene_is_new:
+            scene = self._owned.scene
+            self._frames.publish_static(scene)
+            markers = self._markers.changed(scene)
+            if markers is not None:
+                self._marker_arrays.publish(markers)
+        self._scene_is_new = self._joints_are_new = False
+        self._state_snapshots.publish(self.state_snapshot())
+        self._publish_moving()

@@ -1,0 +1,98 @@
+"""TF of the whole cell, as robot_state_publisher does it for a robot.
+
+What only changes with the scene's revision (fixed joints, tools, bodies, named frames) is static; what follows from
+joint values is not. Every static transform is in each message of /tf_static, whose subscribers keep one message.
+"""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from tf2_msgs.msg import TFMessage
+
+from ...kinematics.transforms import WorldTransforms
+from ...model.bodies import NamedFrame, Tool
+from ...model.cell import RobotCell
+from ...model.mechanism import JointKind
+from ...model.pose import IDENTITY, Pose
+from ...model.robot import Robot
+from ...model.state import BodyState, RobotCellState
+from ...model.value import WORLD
+from ...scene.scene import Scene
+from ..common.node import LATCHED, CellNode, reliable
+from ..conversions.basic import time_to_message, transform_to_message
+from ..conversions.kept import CachedMessages
+
+
+class FramesPublisher:
+    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: put before every frame but world.
+
+    A static transform keeps the stamp of the moment since which it holds.
+    """
+
+    def __init__(self, node: CellNode, prefix: str = "") -> None:
+        self._node = node
+        self._prefix = prefix
+        self._moving: list[tuple[str, str]] = []
+        self._moving_in: RobotCell | None = None
+        self._mechanisms: CachedMessages[Robot | Tool, list[TransformStamped]] = CachedMessages(self._fixed)
+        self._bodies: CachedMessages[BodyState, TransformStamped] = CachedMessages(self._body)
+        self._frames: CachedMessages[NamedFrame, TransformStamped] = CachedMessages(self._frame)
+        self._static_publisher = node.create_publisher(TFMessage, "/tf_static", LATCHED)
+        self._moving_publisher = node.create_publisher(TFMessage, "/tf", reliable(100))
+
+    def publish_static(self, scene: Scene) -> None:
+        """Everything that holds until the next revision."""
+        cell, state = scene.cell, scene.state
+        entries = [
+            self._transform(WORLD, robot.mechanism.root, state.base_poses[name]) for name, robot in cell.robots.items()
+        ]
+        for name, tool in state.tools.items():
+            carrier = cell.tip_link(tool.attached_to) if tool.attached_to else WORLD
+            entries.append(self._transform(carrier, name, tool.pose))
+        for fixed in self._mechanisms.messages({**cell.robots, **cell.tools}):
+            entries.extend(fixed)
+        entries.extend(self._bodies.messages(state.bodies))
+        entries.extend(self._frames.messages(cell.frames))
+        self._static_publisher.publish(TFMessage(transforms=entries))
+
+    def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
+        """What depends on joint values, at a stamp [ns], even before the cell's static transforms are published."""
+        cell = scene.cell
+        if self._moving_in is not cell:
+            parents = cell.mechanism_frames
+            self._moving_in, self._moving = cell, [(parents[c], c) for c in parents if c in cell.moved_frames]
+        if self._moving:
+            transforms = WorldTransforms(cell, state)
+            time = time_to_message(stamp)
+            moving = [self._transform(a, b, transforms.between(a, b), time) for a, b in self._moving]
+            self._moving_publisher.publish(TFMessage(transforms=moving))
+
+    def _fixed(self, _: str, owner: Robot | Tool) -> list[TransformStamped]:
+        """What joints that are fixed hold, and the tool centre point."""
+        tool = owner if isinstance(owner, Tool) else None
+        joints = [joint for joint in owner.mechanism.tree_order if joint.kind is JointKind.FIXED]
+        if tool is None:
+            return [self._transform(joint.parent, joint.child, joint.origin) for joint in joints]
+        root, carrier = tool.mechanism.root, tool.tcp_link or tool.mechanism.root
+        return [
+            self._transform(tool.name, tool.frame_of(root), IDENTITY),
+            *(self._transform(tool.frame_of(j.parent), tool.frame_of(j.child), j.origin) for j in joints),
+            self._transform(tool.frame_of(carrier), tool.tcp_frame, tool.tcp),
+        ]
+
+    def _body(self, name: str, body: BodyState) -> TransformStamped:
+        return self._transform(body.attached_to or WORLD, name, body.pose)
+
+    def _frame(self, name: str, frame: NamedFrame) -> TransformStamped:
+        return self._transform(frame.attached_to or WORLD, name, frame.pose)
+
+    def _transform(self, parent: str, child: str, pose: Pose, time: Time | None = None) -> TransformStamped:
+        entry = TransformStamped(transform=transform_to_message(pose))
+        entry.header.stamp = time or self._node.get_clock().now().to_msg()
+        entry.header.frame_id = self._named(parent)
+        entry.child_frame_id = self._named(child)
+        return entry
+
+    def _named(self, frame: str) -> str:
+        return frame if frame == WORLD else f"{self._prefix}{frame}"

@@ -1,0 +1,1 @@
+"""Servo: joints follow commanded velocities and poses."""

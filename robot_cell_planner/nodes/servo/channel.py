@@ -1,0 +1,66 @@
+"""What the stream plays while servo is on: joints that follow commanded velocities, one step with each command."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...trajectory.limits import MotionLimits
+from ...trajectory.sampler import SamplerOptions, TrajectorySample, rest_at
+from ...trajectory.servo import ServoState, VelocityFollower
+from ..motion.channels import Channel
+
+Array = NDArray[np.float64]
+
+
+class ServoChannel(Channel):
+    """Joints that follow velocities from rest at some positions; begins at once, ends at rest after a stop.
+
+    The stream's thread takes the velocities from here; who sets them says until when they hold, so that nothing moves
+    on if whoever sets them is held up.
+    """
+
+    def __init__(self, joints: tuple[str, ...], owner: str, limits: MotionLimits, start: Array) -> None:
+        super().__init__(joints, owner, rest_at(joints, start), 1.0, SamplerOptions(), _nothing, limits=limits)
+        self.follower = VelocityFollower(limits, start)
+        self._wanted = np.zeros(len(joints)), -math.inf
+
+    def follow(self, velocities: Array, until: float) -> None:
+        """Follow velocities (dof,) until a time of the stream's clock [s]; then come to rest."""
+        self._wanted = velocities, until
+
+    def _next(self, now: float, longest_gap: float) -> TrajectorySample:
+        """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
+        passed = now - self.played_at
+        if passed > longest_gap:
+            self.follower.go_on_from_rest()
+            self.barrier.rest()
+        elif passed > 0.0:
+            velocities, until = self._wanted
+            stands = self.stopping or now > until
+            self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
+        return _sample(self.follower.state)
+
+    def _stop_step(self, now: float) -> TrajectorySample | None:
+        last = self.last
+        self.follower.state = ServoState(last.positions, last.velocities, last.accelerations)
+        try:
+            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.barrier.seconds(now)))
+        except Exception:
+            # Whatever the follower raises, the breach that came before is what is told; the joints are held.
+            return None
+        return sample if self.barrier.breach(sample, now) is None else None
+
+    def has_come_to_its_end(self, now: float) -> bool:
+        """Whether rest after a stop is what was last played."""
+        return self.halted if self.breach is not None else self.stopping and self.follower.state.at_rest
+
+
+def _sample(state: ServoState) -> TrajectorySample:
+    return TrajectorySample(0.0, state.positions, state.velocities, state.accelerations)
+
+
+def _nothing() -> None:
+    """Whoever runs the session looks for its end by itself."""

@@ -1,0 +1,146 @@
+"""Commands that servo is given: read from their topics, checked, and refused with a reason where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from numpy.typing import NDArray
+
+from robot_cell_planner.msg import JointVelocities, ServoOptions
+
+from ...errors import InvalidRequestError, StaleStateError, UnknownNameError, Value
+from ...kinematics.chain import Chain
+from ...kinematics.forward import chain_to
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...model.value import WORLD
+from ..common.node import CellNode, sensor
+from ..common.polled_subscription import PolledSubscription
+from ..conversions.arrays import twist_from_message
+from ..conversions.basic import pose_from_message, time_from_message
+
+Array = NDArray[np.float64]
+DEPTH = 20  # commands kept between two looks
+MAX_COMMAND = 1e6  # [m, m/s or rad/s] in a command
+SOURCES = {
+    ServoOptions.TWIST: (TwistStamped, "servo/twist"),
+    ServoOptions.JOINT_VELOCITY: (JointVelocities, "servo/joint_velocities"),
+    ServoOptions.TRACK_TARGET: (PoseStamped, "servo/target"),
+}
+
+
+class ServoTopics:
+    """The topics of commands. Messages wait there until they are looked at."""
+
+    def __init__(self, node: CellNode) -> None:
+        self._node = node
+        self._subscriptions = {
+            source: PolledSubscription(node, kind, topic, sensor(DEPTH)) for source, (kind, topic) in SOURCES.items()
+        }
+
+    def check(self, source: int) -> None:
+        """Raise InvalidRequestError if there is no such source."""
+        if source not in SOURCES:
+            text = f"source {source} is none of 0 to 2"
+            raise InvalidRequestError(text, stage="servo", subjects=("source",))
+
+    def take(self, source: int) -> Iterator[Any]:
+        """What has come since the last look."""
+        return self._subscriptions[source].take()
+
+    def forget(self) -> None:
+        """Drop what has come while nobody looked."""
+        for subscription in self._subscriptions.values():
+            for _ in subscription.take():
+                pass
+
+    def check_age(self, message: Any, timeout: float) -> None:
+        """Raise StaleStateError for a command whose stamp is older than a timeout [s]; one without a stamp is new."""
+        stamp = time_from_message(message.header.stamp)
+        age = (self._node.get_clock().now().nanoseconds - stamp) * 1e-9
+        if stamp and age > timeout:
+            text = "a command came too late"
+            raise StaleStateError(text, stage="servo", values=(Value("age", age, timeout, "s"),))
+
+
+class FrameReader:
+    """Reads commands that name a frame, for variables that move while all else stays as in a state."""
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, variables: tuple[str, ...], frame: str) -> None:
+        self._cell, self._state = cell, state
+        self._variables = variables
+        self._frame = frame
+        self._chains: dict[str, Chain] = {}
+
+    def _matrix(self, name: str, positions: Array) -> Array:
+        if name in ("", WORLD):
+            return np.eye(4)
+        if name not in self._chains:
+            # An UnknownNameError leaves no trace; frames are as many as the cell has.
+            self._chains[name] = chain_to(self._cell, self._state, name, self._variables)
+        matrix: Array = self._chains[name].forward(positions)
+        return matrix
+
+    def twist(self, message: TwistStamped, positions: Array) -> Array:
+        """The twist (6,) in the axes of the world.
+
+        Raises:
+            InvalidRequestError: a number is not finite, or beyond MAX_COMMAND.
+            UnknownNameError: there is no such frame.
+        """
+        twist = twist_from_message(message.twist, "servo/twist")
+        _check_size(twist, "servo/twist")
+        rotation = self._matrix(message.header.frame_id, positions)[:3, :3]
+        return np.concatenate((rotation @ twist[:3], rotation @ twist[3:]))
+
+    def target(self, message: PoseStamped, positions: Array) -> Array:
+        """The pose (4, 4) in the world.
+
+        Raises:
+            InvalidRequestError: it is no pose, or further away than MAX_COMMAND.
+            UnknownNameError: there is no such frame.
+        """
+        pose = pose_from_message(message.pose, "servo/target").matrix
+        _check_size(pose[:3, 3], "servo/target")
+        target: Array = self._matrix(message.header.frame_id, positions) @ pose
+        return target
+
+
+def _check_size(numbers: Array, field: str) -> None:
+    """Raise InvalidRequestError for numbers beyond MAX_COMMAND."""
+    most = float(np.abs(numbers).max())
+    if not most <= MAX_COMMAND:
+        text = f"{field} has a number of size {most:g}, expected {MAX_COMMAND:g} at most"
+        raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, most, MAX_COMMAND),))
+
+
+def joint_velocities(message: JointVelocities, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:
+    """Velocities (dof,) of variables, zero for those left out; joints: what the robot calls them.
+
+    Raises:
+        InvalidRequestError: names and numbers do not fit, a name comes twice, a number is not finite, or beyond
+            MAX_COMMAND.
+        UnknownNameError: a name that is none of either.
+    """
+    field = "servo/joint_velocities"
+    if not message.joint_names or len(message.velocities) != len(message.joint_names):
+        text = f"{field} has {len(message.joint_names)} names and {len(message.velocities)} velocities"
+        raise InvalidRequestError(text, stage="servo", subjects=(field,))
+    columns = {**dict(zip(joints, range(len(joints)), strict=True)), **{n: i for i, n in enumerate(variables)}}
+    velocities = np.zeros(len(variables))
+    seen: set[int] = set()
+    for name, value in zip(message.joint_names, message.velocities, strict=True):
+        if name not in columns:
+            text = f"{field} names joint {name!r}; servo moves {', '.join(variables)}"
+            raise UnknownNameError(text, stage="servo", subjects=(name,))
+        if columns[name] in seen:
+            raise InvalidRequestError(f"{field} names joint {name} twice", stage="servo", subjects=(name,))
+        if not abs(value) <= MAX_COMMAND:
+            text = f"{field}: joint {name} is {value:g}, expected a number within {MAX_COMMAND:g}"
+            raise InvalidRequestError(text, stage="servo", subjects=(name,))
+        seen.add(columns[name])
+        velocities[columns[name]] = value
+    return velocities

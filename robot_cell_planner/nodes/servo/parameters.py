@@ -1,0 +1,80 @@
+"""Parameters of servo, and the options of one that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InvalidRequestError, Value
+from ...trajectory.servo_frames import FrameServoOptions
+from ..common.parameters import Parameter, Parameters
+from ..conversions.basic import duration_from_message
+from ..motion.trajectory_goals import LOWEST_SCALE
+
+SERVO_PARAMETERS = (
+    Parameter("servo_rate", 125.0, "Rate at which commands become joint velocities [Hz].", 20.0, 250.0, running=True),
+    Parameter("servo_timeout", 0.2, "Without commands for this long it comes to rest [s].", 0.01, 10.0, running=True),
+    Parameter("servo_linear_speed", 0.25, "Highest speed of a frame in servo [m/s].", 1e-4, 10.0, running=True),
+    Parameter("servo_angular_speed", 1.0, "Highest turning speed of it [rad/s].", 1e-4, 20.0, running=True),
+    Parameter(
+        "servo_slow_down_distance", 0.1, "Gap to what is ahead at which servo slows down [m].", 1e-3, 10.0, running=True
+    ),
+    Parameter(
+        "servo_slow_below", 0.1, "Smallest singular value below which motion to a singularity slows.", 1e-3, 10.0
+    ),
+    Parameter("servo_stop_below", 0.02, "Smallest singular value at which it stops.", 0.0, 10.0),
+    Parameter("servo_gain", 4.0, "Speed of a tracking frame per distance to its target [1/s].", 0.1, 50.0),
+    Parameter("servo_look_ahead", 0.25, "How far ahead servo has the way checked, beyond the stop [s].", 0.05, 5.0),
+)
+
+
+@dataclass(frozen=True)
+class ServoSettings:
+    """What one session of servo keeps to: speeds and singularities, share of the joints' velocity limits,
+    slow_down_distance [m], timeout of commands [s]."""
+
+    frames: FrameServoOptions
+    velocity_scale: float
+    slow_down_distance: float
+    timeout: float
+
+
+def servo_settings(options: Any, parameters: Parameters) -> ServoSettings:
+    """The settings that a ServoOptions message means.
+
+    Raises:
+        InvalidRequestError: a number outside its range.
+    """
+    frames = FrameServoOptions(
+        linear_speed=_or_default(options, "linear_speed", parameters),
+        angular_speed=_or_default(options, "angular_speed", parameters),
+        slow_below=parameters["servo_slow_below"],
+        stop_below=parameters["servo_stop_below"],
+        gain=parameters["servo_gain"],
+    )
+    if not LOWEST_SCALE <= options.velocity_scale <= 1.0:
+        values = (Value("velocity_scale", options.velocity_scale, 1.0),)
+        text = f"velocity_scale is {options.velocity_scale:g}, expected {LOWEST_SCALE:g} to 1"
+        raise InvalidRequestError(text, stage="servo", subjects=("velocity_scale",), values=values)
+    timeout = _within("command_timeout", duration_from_message(options.command_timeout), "servo_timeout")
+    return ServoSettings(
+        frames,
+        options.velocity_scale,
+        _or_default(options, "slow_down_distance", parameters),
+        timeout or parameters["servo_timeout"],
+    )
+
+
+def _or_default(options: Any, field: str, parameters: Parameters) -> float:
+    """What a field says, 0 for the node's default; it has the range of that parameter."""
+    return _within(field, float(getattr(options, field)), f"servo_{field}") or float(parameters[f"servo_{field}"])
+
+
+def _within(field: str, value: float, name: str) -> float:
+    parameter = next(parameter for parameter in SERVO_PARAMETERS if parameter.name == name)
+    if not (value == 0.0 or parameter.lower <= value <= parameter.upper):
+        text = f"{field} is {value:g}, expected 0 or {parameter.lower:g} to {parameter.upper:g}"
+        raise InvalidRequestError(
+            text, stage="servo", subjects=(field,), values=(Value(field, value, parameter.upper),)
+        )
+    return value

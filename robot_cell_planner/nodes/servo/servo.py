@@ -1,0 +1,256 @@
+"""Servo: the service that begins and ends it, and what keeps it going in between."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+
+from robot_cell_planner import srv
+from robot_cell_planner.msg import ServoStatus
+
+from ...errors import CancelledError, InvalidRequestError, RobotCellError
+from ...kinematics.targets import target_frame
+from ...trajectory.limits import MotionLimits
+from ..common.cancellation import CancellationToken, available
+from ..common.exclusive_access import ExclusiveAccess
+from ..common.monitored_scene import ResolvedState
+from ..common.node import CellNode, reliable
+from ..common.resource_roots import resource_roots
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.basic import unexpected
+from ..conversions.models import ModelReader
+from ..conversions.targets import MODES
+from ..motion.command_stream import CommandStream
+from ..motion.joint_feedback import JointFeedback, robot_names
+from ..motion.permission import MotionPermission
+from ..motion.runner import MotionRunner
+from ..motion.streamed_motion import StreamDrive
+from .channel import ServoChannel
+from .commands import ServoTopics
+from .parameters import servo_settings
+from .session import ServoSession, ServoTask
+from .watch import CLEARANCE, ServoWatch
+
+STATUS_PERIOD = 0.05  # [s]
+JOINTS_RATE = 5.0  # [Hz]; servo takes the joints from the node's own reading
+
+
+class ServoServer:
+    """Offers `execution/set_servo`. One session at a time, which has the motion as a trajectory would."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        stream: CommandStream,
+        drive: StreamDrive,
+        feedback: JointFeedback,
+        permission: MotionPermission,
+        runner: MotionRunner,
+        moving: ExclusiveAccess,
+    ) -> None:
+        self.node = node
+        self.stream = stream
+        self._drive = drive
+        self._feedback = feedback
+        self.permission = permission
+        self._runner = runner
+        self._moving = moving
+        self._topics = ServoTopics(node)
+        self.statuses = node.create_publisher(ServoStatus, "servo/status", reliable(10))
+        self._clearances = node.create_client(srv.ComputeClearance, CLEARANCE, callback_group=node.concurrent)
+        self._replica: SceneMonitor | None = None
+        self._running: _Running | None = None
+        node.serve(srv.SetServo, "execution/set_servo", self._set_servo)
+
+    @property
+    def active(self) -> bool:
+        """Whether a session is on."""
+        return self._running is not None
+
+    @property
+    def override(self) -> float:
+        """The speed scale of all motions, 0 to 1."""
+        return self._runner.override
+
+    def poll(self) -> None:
+        """Look at what was measured; to be called right after that was read."""
+        running = self._running
+        if running is not None and running.interrupt.error is None:
+            fault = running.session.fault()
+            if fault is not None:
+                running.interrupt.set(fault)
+
+    def on_fault(self, error: RobotCellError) -> None:
+        """The measured joints, or some of them, cannot be trusted."""
+        if self._running is not None and set(error.subjects) & set(self._running.session.channel.joints):
+            self.stop(error)
+
+    def stop(self, error: RobotCellError) -> None:
+        """End servo, if it is active, by a stop of the robot."""
+        if self._running is not None:
+            self._running.interrupt.set(error)
+
+    async def _set_servo(self, request: Any, response: Any) -> None:
+        options = request.options
+        owner = options.owner or "anonymous"
+        running = self._running
+        if running is not None and (not request.enabled or running.owner == owner):
+            await running.end(CancelledError(f"{owner} has ended servo"))
+        if not request.enabled:
+            return
+        settings = servo_settings(options, self.node.parameters)
+        self._topics.check(options.source)
+        if options.mode not in MODES:
+            raise InvalidRequestError(f"mode {options.mode} is none of 0 to 3", stage="servo", subjects=("mode",))
+        interrupt = CancellationToken()
+        with ExitStack() as stack:
+            stack.enter_context(self._moving.taken_by(owner, interrupt))
+            self.permission.check()
+            await self._runner.ready(interrupt)
+            state = await self._scene().resolve(options.state)
+            response.state = state.used
+            task = self._task(options, state, settings)
+            self._drive.check()
+            if options.check_collision:
+                within = self.node.parameters["appear_timeout"]
+                await available(self.node, self._clearances.service_is_ready, interrupt, within, CLEARANCE)
+            self.permission.check()
+            self._begin(owner, options, task, interrupt, stack.pop_all())
+
+    def _scene(self) -> SceneMonitor:
+        """The scene, followed from the first session on."""
+        if self._replica is None:
+            models = ModelReader(resource_roots(self.node.parameters))
+            self._replica = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE)
+        return self._replica
+
+    def _task(self, options: Any, state: ResolvedState, settings: Any) -> ServoTask:
+        cell, values = state.scene.cell, state.scene.state
+        variables = cell.group(options.group).variables
+        frame = target_frame(cell, values, options.group, MODES[options.mode], options.frame)
+        limits = MotionLimits.of([cell.variables[name] for name in variables]).scaled(velocity=settings.velocity_scale)
+        joints = robot_names(variables, self._feedback.names, "servo")
+        return ServoTask(cell, values, joints, options.source, frame, limits, settings)
+
+    def _begin(self, owner: str, options: Any, task: ServoTask, interrupt: CancellationToken, owned: ExitStack) -> None:
+        with owned:
+            positions = self._runner.start_positions(task.joints)
+            start = np.array([positions[joint] for joint in task.joints])
+            channel = ServoChannel(task.joints, owner, task.limits, start)
+            watch = None
+            if options.check_collision:
+                variables, gap = task.limits.variables, task.settings.slow_down_distance
+                watch = ServoWatch(self.node, self._clearances, options.state, variables, task.limits, start, gap)
+            session = ServoSession(
+                self.node, task, self._topics, self.stream, channel, self._feedback, watch, self._refuse
+            )
+            self._topics.forget()
+            self._drive.begin(channel)
+            self._runner.last_error = None
+            self._running = _Running(self, owner, session, interrupt, owned.pop_all())
+        if watch is not None:
+            assert self.node.executor is not None
+            self.node.executor.create_task(self._watching(watch, interrupt))
+
+    async def _watching(self, watch: ServoWatch, interrupt: CancellationToken) -> None:
+        try:
+            await watch.run(interrupt)
+        except RobotCellError as error:
+            interrupt.set(error)
+        except Exception as error:
+            # The last fence: a fault of ours must not leave servo unwatched; it is reported whole in the log.
+            self.node.get_logger().error(traceback.format_exc())
+            interrupt.set(unexpected(error, "servo"))
+
+    def _refuse(self, error: RobotCellError) -> None:
+        """Tell why a command is refused: in the status of the node, and, once for each reason, in its log."""
+        last = self._runner.last_error
+        if last is None or str(last) != str(error):
+            self._runner.last_error = error
+            self.node.get_logger().warning(f"a command of servo is refused: {error}")
+
+    def ended(self, error: RobotCellError | None) -> None:
+        """The session is over."""
+        self._running = None
+        if error is not None and not isinstance(error, CancelledError):
+            self._runner.last_error = error
+            self.node.get_logger().warning(f"servo has ended: {error}")
+
+
+class _Running:
+    """A session that is on: updated by a timer, ended by its interrupt. owned: what it gives back at its end."""
+
+    def __init__(
+        self, server: ServoServer, owner: str, session: ServoSession, interrupt: CancellationToken, owned: ExitStack
+    ) -> None:
+        self._server = server
+        self.owner = owner
+        self.session = session
+        self.interrupt = interrupt
+        self._owned = owned
+        self._waiting: list[Future] = []
+        self._told_at = 0.0
+        node = server.node
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(1.0 / float(node.parameters["servo_rate"]), self._tick, clock=steady)
+        interrupt.on_set(self._on_interrupt)
+
+    async def end(self, error: RobotCellError) -> None:
+        """Bring the robot to rest, and wait for that."""
+        future: Future = Future()
+        self._waiting.append(future)
+        self.interrupt.set(error)
+        await future
+
+    def _on_interrupt(self, error: RobotCellError) -> None:
+        """Stop within the limits; where motion is forbidden, the robot stops by other means."""
+        server, channel = self._server, self.session.channel
+        if server.permission.reason is None:
+            server.stream.stop(channel)
+        else:
+            server.stream.forget(channel.joints)
+            self._finish()
+
+    def _tick(self) -> None:
+        try:
+            self._update()
+        except RobotCellError as error:
+            self.interrupt.set(error)
+        except Exception as error:
+            # The last fence: a fault of ours must stop the robot, not the node; it is reported whole in the log.
+            self._server.node.get_logger().error(traceback.format_exc())
+            self.interrupt.set(unexpected(error, "servo"))
+
+    def _update(self) -> None:
+        session, channel = self.session, self.session.channel
+        now = time.monotonic()
+        if self.interrupt.error is None:
+            session.update(self._server.override)
+        elif channel.failure is not None or (channel.ended and self._has_arrived(now)):
+            self._finish()
+            return
+        if now - self._told_at >= STATUS_PERIOD:
+            self._told_at = now
+            self._server.statuses.publish(session.status)
+
+    def _has_arrived(self, now: float) -> bool:
+        """Whether the robot is where it was stopped; it is not waited for longer than the ends of trajectories are."""
+        late = now - self.session.channel.ended_at > self._server.node.parameters["goal_time"]
+        return late or self.session.is_there()
+
+    def _finish(self) -> None:
+        server = self._server
+        server.node.destroy_timer(self._timer)
+        server.stream.drop(self.session.channel)
+        server.statuses.publish(self.session.status)
+        server.ended(self.interrupt.error)
+        self._owned.close()
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            future.set_result(None)

@@ -1,0 +1,215 @@
+"""One session of servo: from commands to the velocities that the stream follows, until it is stopped."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner.msg import ServoOptions, ServoStatus
+
+from ...errors import ExecutionError, RobotCellError, TrackingError, Value
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...trajectory.limits import MotionLimits
+from ...trajectory.servo import Approach
+from ...trajectory.servo_frames import FrameServo, TargetTracker
+from ..common.node import CellNode
+from ..conversions.basic import time_to_message
+from ..motion.command_stream import CommandStream
+from ..motion.joint_feedback import JointFeedback, lost
+from ..motion.motion import ON_PATH
+from ..motion.path_return import PathReturn, patience
+from .channel import ServoChannel
+from .commands import FrameReader, ServoTopics, joint_velocities
+from .parameters import ServoSettings
+from .watch import ServoWatch
+
+Array = NDArray[np.float64]
+AT_LIMIT = 1e-3  # share of a joint's highest velocity that is left towards a limit it counts as being at
+SLOWED = 0.999  # shares of speed below this are told as slowed
+STOPPED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ServoTask:
+    """What a session is about. joints: what the robot calls the variables of the limits. source: of ServoOptions."""
+
+    cell: RobotCell
+    state: RobotCellState
+    joints: tuple[str, ...]
+    source: int
+    frame: str
+    limits: MotionLimits
+    settings: ServoSettings
+
+
+class ServoSession:
+    """Commands in, velocities out; `update` is to be called at a steady rate. tell(error): of commands refused."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        task: ServoTask,
+        topics: ServoTopics,
+        stream: CommandStream,
+        channel: ServoChannel,
+        feedback: JointFeedback,
+        watch: ServoWatch | None,
+        tell: Callable[[RobotCellError], None],
+    ) -> None:
+        self._node = node
+        self._task = task
+        self._topics = topics
+        self._stream = stream
+        self.channel = channel
+        self._feedback = feedback
+        self._watch = watch
+        self._tell = tell
+        variables = task.limits.variables
+        self._frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
+        # What is compiled or loaded at first use is so before anything moves.
+        self._frames.command(channel.last.positions, np.zeros(6))
+        self._reader = FrameReader(task.cell, task.state, variables, task.frame)
+        self._tracker = TargetTracker(task.settings.frames)
+        self._approach = Approach(task.limits)
+        self._patience = patience(node.parameters)
+        self._return = PathReturn(self._patience.return_time)
+        self._is_silent = False
+        self._velocities = np.zeros(len(variables))
+        self._twist = np.zeros(6)
+        self._commanded_at = -math.inf
+        self.status = ServoStatus(state=ServoStatus.NO_COMMAND)
+
+    def fault(self) -> RobotCellError | None:
+        """What must end the session now, if there is anything."""
+        failure = self.channel.failure
+        if failure is not None:
+            return failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
+        if self.channel.breach is not None:
+            return self.channel.breach
+        joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
+        age = self._feedback.age(joints, now)
+        self._is_silent = age > self._patience.silence
+        if age > self._patience.lost_after:
+            return lost(age, self._patience.silence)
+        if self._is_silent:
+            return None
+        stamps = [found.stamp for joint in joints if (found := self._feedback.get(joint)) is not None]
+        desired = self._stream.commanded_at(self.channel, min(stamps))
+        errors = np.abs(desired.positions - self._measured())
+        worst = int(np.argmax(errors))
+        if errors[worst] <= parameters["path_tolerance"]:
+            self._return.is_back()
+            return None
+        if self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+            return None
+        values = (Value("position error", float(errors[worst]), parameters["path_tolerance"]),)
+        text = f"the position of {joints[worst]} is not as commanded"
+        return TrackingError(text, stage=ON_PATH, subjects=(joints[worst],), values=values)
+
+    def _measured(self) -> Array:
+        positions = self._feedback.positions()
+        return np.array([positions[joint] for joint in self._task.joints])
+
+    def is_there(self) -> bool:
+        """Whether the robot is where the last command left it."""
+        away = np.abs(self._measured() - self.channel.last.positions).max()
+        return bool(away <= self._node.parameters["goal_tolerance"])
+
+    def update(self, override: float) -> None:
+        """Read what was commanded, and tell the stream what to follow. override: share of the speed, 0 to 1."""
+        now = time.monotonic()
+        positions = self.channel.last.positions
+        self._read(positions, now)
+        status = ServoStatus(smallest_singular_value=0.0, scale=0.0, state=ServoStatus.NO_COMMAND)
+        status.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
+        left = self._commanded_at + self._task.settings.timeout - now
+        if self._is_silent:
+            # Nobody knows where the robot is: it comes to rest until it is measured again.
+            self.channel.follow(np.zeros_like(positions), math.inf)
+        elif left > 0.0:
+            wanted = self._wanted(positions, now, status)
+            share = override * self._share_of_the_way(wanted, status)
+            status.scale *= share
+            rate = self._node.parameters["servo_rate"]
+            # A few periods: this process may be held up for that long before it counts as gone.
+            self.channel.follow(share * wanted, self._stream.now() + min(left, 10.0 / rate))
+        elif self._watch is not None:
+            self._watch.wanted, self._watch.present = np.zeros_like(positions), self.channel.follower.state
+        if self._watch is not None:
+            status.clearance = self._watch.closest
+        self.status = status
+
+    def _share_of_the_way(self, wanted: Array, status: ServoStatus) -> float:
+        if self._watch is None:
+            return 1.0
+        self._watch.wanted, self._watch.present = wanted, self.channel.follower.state
+        share = self._watch.share(wanted)
+        if wanted.any() and share < SLOWED:
+            stopped = share <= STOPPED
+            status.state = ServoStatus.STOPPED_BY_COLLISION if stopped else ServoStatus.SLOWED_BY_COLLISION
+        return share
+
+    def _read(self, positions: Array, now: float) -> None:
+        """Take over what has come; the last good command counts."""
+        for message in self._topics.take(self._task.source):
+            try:
+                self._topics.check_age(message, self._task.settings.timeout)
+                self._accept(message, positions, now)
+                self._commanded_at = now
+            except RobotCellError as error:
+                self._tell(error)
+
+    def _accept(self, message: Any, positions: Array, now: float) -> None:
+        task = self._task
+        if task.source == ServoOptions.JOINT_VELOCITY:
+            self._velocities = joint_velocities(message, task.limits.variables, task.joints)
+        elif task.source == ServoOptions.TWIST:
+            self._twist = self._reader.twist(message, positions)
+        else:
+            self._tracker.take(self._reader.target(message, positions), now)
+
+    def _wanted(self, positions: Array, now: float, status: ServoStatus) -> Array:
+        """The velocities (dof,) that the command means; fills in what the status says of them."""
+        task, bounds = self._task, self._approach.bounds(positions)
+        if task.source == ServoOptions.JOINT_VELOCITY:
+            velocities, scale = self._velocities, 1.0
+            largest = float((np.abs(velocities) / task.limits.velocity).max(initial=0.0))
+            scale = 1.0 / max(1.0, largest)
+            wanted = np.clip(scale * velocities, bounds.lower, bounds.upper)
+            status.scale, status.state = scale, ServoStatus.FOLLOWING
+        else:
+            twist = self._twist
+            if task.source == ServoOptions.TRACK_TARGET:
+                pursuit = self._tracker.pursuit(self._frames.pose(positions), now)
+                twist = pursuit.twist
+                status.position_error, status.orientation_error = pursuit.position_error, pursuit.orientation_error
+            found = self._frames.command(positions, twist)
+            wanted = found.velocities
+            status.scale, status.smallest_singular_value = (
+                found.limit_share * found.singularity_share,
+                found.smallest_singular_value,
+            )
+            status.state = _state_of(found.singularity_share)
+            velocities = wanted
+        near = AT_LIMIT * task.limits.velocity
+        held = ((bounds.upper <= near) & (velocities >= bounds.upper)) | (
+            (bounds.lower >= -near) & (velocities <= bounds.lower)
+        )
+        held &= velocities != 0.0
+        status.joints_at_limit = [task.joints[index] for index in np.flatnonzero(held)]
+        if held.any() and float(np.abs(wanted[~held]).max(initial=0.0)) <= float(near.min()):
+            status.state = ServoStatus.STOPPED_BY_LIMIT
+        return wanted
+
+
+def _state_of(share: float) -> int:
+    if share >= SLOWED:
+        return int(ServoStatus.FOLLOWING)
+    return int(ServoStatus.STOPPED_BY_SINGULARITY if share <= STOPPED else ServoStatus.SLOWED_BY_SINGULARITY)

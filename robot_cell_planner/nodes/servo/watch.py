@@ -1,0 +1,129 @@
+"""The watch over servo: what is ahead of the robot, asked of the collision node while it moves.
+
+The collision node is another process than the one that streams. It is asked how far things are apart along the way on
+which the robot would go on as it is commanded, and then stop; what it answers says how much of the commanded speed is
+let through, for as long as the way reaches. Without an answer in time nothing is let through.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_cell_planner.msg import Clearance, StateRef
+from robot_cell_planner.srv import ComputeClearance
+
+from ...errors import ServiceUnavailableError, Value
+from ...trajectory.limits import MotionLimits
+from ...trajectory.servo import ServoState, VelocityFollower
+from ...trajectory.servo_frames import collision_share
+from ..common.cancellation import CancellationToken, outcome, pause
+from ..common.node import CellNode
+from ..conversions.basic import error_from_message, path_to_message
+
+Array = NDArray[np.float64]
+CLEARANCE = "collision/compute_clearance"
+SAMPLES = 6  # configurations along the way ahead
+PAIRS = 8  # closest pairs of each
+PERIOD = 0.03  # [s] between an answer and the next question
+BEYOND = 0.1  # [m] that pairs are looked for beyond the slow-down distance
+ALIKE = 0.98  # cosine between a checked command and one that its check holds for, too
+
+
+class ServoWatch:
+    """Asks about one session of servo. slow_down [m]; look_ahead [s]: for which the way is asked about before the stop,
+    and for which an answer counts."""
+
+    def __init__(
+        self,
+        node: CellNode,
+        client: Any,
+        state: StateRef,
+        variables: tuple[str, ...],
+        limits: MotionLimits,
+        start: Array,
+        slow_down: float,
+    ) -> None:
+        self._node = node
+        self._client = client
+        self._state = state
+        self._variables = variables
+        self._ahead = VelocityFollower(limits, start)
+        self._slow_down = slow_down
+        self._look_ahead = float(node.parameters["servo_look_ahead"])
+        self._checked = np.zeros(len(variables))
+        self._share, self._around, self._until = 0.0, 0.0, -math.inf
+        self.closest = Clearance(distance=math.inf)
+        self.wanted = np.zeros(len(variables))
+        self.present: ServoState = self._ahead.state
+
+    def share(self, wanted: Array) -> float:
+        """Share of a commanded velocity (dof,) that is let through now.
+
+        For a command that goes elsewhere than the one that was checked last, everything near the robot counts as ahead.
+        """
+        if time.monotonic() > self._until:
+            return 0.0
+        return self._share if _are_alike(wanted, self._checked) else min(self._share, self._around)
+
+    async def run(self, over: CancellationToken) -> None:
+        """Ask until the interrupt is set.
+
+        Raises:
+            ServiceUnavailableError: there is no answer any more.
+            RobotCellError: the answer is an error, or why it was called off.
+        """
+        patience = self._node.parameters["watch_timeout"]
+        while True:
+            wanted, asked = self.wanted, time.monotonic()
+            self._ahead.state = self.present
+            rows = self._ahead.foreseen(wanted, self._look_ahead, SAMPLES)
+            request = ComputeClearance.Request(
+                state=self._state,
+                configurations=path_to_message(self._variables, rows),
+                max_distance=self._slow_down + BEYOND,
+                pairs=PAIRS,
+            )
+            future = self._client.call_async(request)
+            try:
+                reply = await outcome(self._node, future, over, patience, CLEARANCE)
+            except ServiceUnavailableError:
+                text = f"the collision node is gone: {CLEARANCE} did not answer, and nothing would stop the robot"
+                values = (Value("silence", patience, patience, "s"),)
+                raise ServiceUnavailableError(text, stage="servo", subjects=(CLEARANCE,), values=values) from None
+            finally:
+                self._client.remove_pending_request(future)
+            error = error_from_message(reply.error)
+            if error is not None:
+                raise error
+            self._take(reply.clearances, wanted, asked)
+            await pause(self._node, PERIOD, over)
+
+    def _take(self, clearances: Any, wanted: Array, asked: float) -> None:
+        now: dict[tuple[str, str], float] = {}
+        ahead: dict[tuple[str, str], float] = {}
+        closest = Clearance(distance=math.inf)
+        for found in clearances:
+            pair, gap = (found.name_a, found.name_b), found.distance - found.margin
+            if found.place == 0.0:
+                now[pair] = min(gap, now.get(pair, math.inf))
+                if found.distance < closest.distance:
+                    closest = found
+            else:
+                ahead[pair] = min(gap, ahead.get(pair, math.inf))
+        self.closest = closest
+        self._share = collision_share(now, ahead, self._slow_down)
+        self._around = collision_share({}, now, self._slow_down)
+        self._checked, self._until = wanted, asked + self._look_ahead
+
+
+def _are_alike(first: Array, second: Array) -> bool:
+    """Whether two velocities point the same way, and the first is not faster by much."""
+    sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
+    if sizes[0] == 0.0:
+        return True
+    return sizes[0] <= sizes[1] / ALIKE and float(first @ second) >= ALIKE * sizes[0] * sizes[1]

@@ -1,0 +1,283 @@
+"""The simulated robot node: a cell in PyBullet behind ros2_control's topic-based convention.
+
+`joint_commands` in, `joint_states` out. The physics run in a process of their own; a thread of this one publishes
+what comes from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+from builtin_interfaces.msg import Time
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.clock import Clock, ClockType
+from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationState
+
+from ...errors import InvalidRequestError, RobotCellError
+from ...io.cell_file.cell_file import load_cell
+from ...simulation.commands import read_command
+from ...simulation.contacts import ContactRecord
+from ...simulation.options import SimulationOptions
+from ...simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
+from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.node import CellNode, end, reliable, run, sensor
+from ..common.parameters import Parameter
+from ..common.polled_subscription import PolledSubscription
+from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..conversions.basic import NANOSECONDS, pose_to_message, time_from_message, time_to_message
+
+DEFAULTS = SimulationOptions()
+PARAMETERS = (
+    Parameter("cell_file", "", "Cell file; the simulation starts in the state that it gives."),
+    Parameter("rate", 250.0, "Rate of joint_states, in simulated time [Hz].", 1.0, 1000.0),
+    Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
+    Parameter(
+        "command_delay",
+        0.04,
+        "How long after its stamp a command is carried out, so that late ones do no harm [s].",
+        0.0,
+        1.0,
+    ),
+    Parameter("publish_clock", False, "Whether to publish /clock; all stamps are simulated time then."),
+    Parameter(
+        "real_time_factor",
+        1.0,
+        "Simulated seconds in a second of the clock; other than 1 only with publish_clock.",
+        0.01,
+        100.0,
+    ),
+    Parameter(
+        "time_step",
+        DEFAULTS.time_step,
+        "Longest step of the physics [s]; a whole number of steps makes a period of rate.",
+        1e-4,
+        0.01,
+    ),
+    Parameter("settle_time", DEFAULTS.settle_time, "How long things may come to rest before the start [s].", 0.0, 60.0),
+    Parameter("friction", DEFAULTS.friction, "Coefficient of friction between any two things.", 0.0, 10.0),
+    Parameter(
+        "spinning_friction",
+        DEFAULTS.spinning_friction,
+        "Length of the lever with which a contact resists turning about its normal [m].",
+        0.0,
+        1.0,
+    ),
+    Parameter(
+        "grasp_assist",
+        DEFAULTS.grasp_assist,
+        "Whether what the gripper holds is fixed to it, as strongly as by friction; false leaves it to the contacts.",
+    ),
+    Parameter(
+        "extrapolate_for",
+        DEFAULTS.extrapolate_for,
+        "How long a position command is carried on with its velocity when the next is late [s].",
+        0.0,
+        1.0,
+    ),
+    Parameter(
+        "command_timeout",
+        DEFAULTS.command_timeout,
+        "How long a command by velocity or effort counts [s]; its joint holds its position afterwards.",
+        0.001,
+        60.0,
+    ),
+    *RESOURCE_PARAMETERS,
+    *DIAGNOSTIC_PARAMETERS,
+)
+OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
+MOST_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
+COMMANDS_DEPTH = 200  # between two looks
+SHORTEST_LOOK = 0.004  # [s] between two looks for commands; to be woken for each would cost more
+THROTTLE = 5.0  # [s] between warnings of one kind
+
+
+class Moments(Protocol):
+    """Stamps of messages and moments of the simulation, one from the other."""
+
+    def stamp(self, moment: float) -> Time:
+        """The stamp for a moment [s]."""
+
+    def moment(self, stamp: Time) -> float | None:
+        """The moment of a stamp [s]; None if it has none, or one of another clock."""
+
+
+class SteadyMoments:
+    """Moments of the steady clock beside the clock of a node."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def _offset(self) -> int:
+        """The node's clock less the steady one [ns], read at one time."""
+        while True:
+            before = time.monotonic_ns()
+            now = self._clock.now().nanoseconds
+            after = time.monotonic_ns()
+            # Longer, and another process ran in between.
+            if after - before < 100_000:
+                return int(now) - (before + after) // 2
+
+    def stamp(self, moment: float) -> Time:
+        return time_to_message(max(round(moment * NANOSECONDS) + self._offset(), 0))
+
+    def moment(self, stamp: Time) -> float | None:
+        nanoseconds = time_from_message(stamp)
+        moment = (nanoseconds - self._offset()) / NANOSECONDS
+        return moment if nanoseconds and abs(time.monotonic() - moment) <= MOST_SKEW else None
+
+
+class SimulatedMoments:
+    """Moments of simulated time, which are the stamps."""
+
+    def __init__(self) -> None:
+        self._latest = 0.0
+
+    def stamp(self, moment: float) -> Time:
+        self._latest = moment
+        return time_to_message(round(moment * NANOSECONDS))
+
+    def moment(self, stamp: Time) -> float | None:
+        nanoseconds = time_from_message(stamp)
+        moment = nanoseconds / NANOSECONDS
+        return moment if nanoseconds and abs(self._latest - moment) <= MOST_SKEW else None
+
+
+class SimulatedRobotNode(CellNode):
+    """Hands joint commands to the simulation, and publishes what it says."""
+
+    declared = PARAMETERS
+
+    def __init__(self) -> None:
+        super().__init__("simulated_robot_node")
+        schedule = self._schedule()
+        cell_file = self.parameters["cell_file"]
+        if not cell_file:
+            raise InvalidRequestError("parameter cell_file is empty, expected a cell file", stage="parameters")
+        cell, state = load_cell(cell_file, resource_roots(self.parameters, cell_file))
+        self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
+        self._joint_states = self.create_publisher(JointState, "joint_states", reliable(10))
+        self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
+        self._clock_messages: Publisher | None = None
+        if schedule.simulated_clock:
+            self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10))
+        self._failure: RobotCellError | None = None
+        self._failed = self.create_guard_condition(self._fail)
+        self._lost = 0.0
+        self._commands = self._refused = 0
+        self._simulation = SimulationProcess(
+            Start(cell, state, self._options(), schedule), self._on_sample, self._on_report, self._on_end
+        )
+        for remark in self._simulation.remarks:
+            self.get_logger().warning(f"{cell_file}: {remark}")
+        self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
+        period = max(SHORTEST_LOOK, schedule.delay / 4.0)
+        self.create_timer(period, self._read_commands, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._diagnostics = Diagnostics(self, "simulated_robot", self._check)
+        self._simulation.run()
+        joints = ", ".join(self._simulation.driven_joints)
+        self.get_logger().info(f"cell {cell.name} from {cell_file} is simulated; joints: {joints}")
+
+    def _schedule(self) -> Schedule:
+        factor, clock = self.parameters["real_time_factor"], self.parameters["publish_clock"]
+        if factor != 1.0 and not clock:
+            text = f"parameter real_time_factor is {factor:g}, expected 1 unless publish_clock is true"
+            raise InvalidRequestError(text, stage="parameters", subjects=("real_time_factor",))
+        delay = 0.0 if clock else self.parameters["command_delay"]
+        return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock, delay)
+
+    def _options(self) -> SimulationOptions:
+        return SimulationOptions(**{name: self.parameters[name] for name in OPTION_NAMES})
+
+    def close(self) -> None:
+        self._simulation.close()
+
+    def _read_commands(self) -> None:
+        for message in self._joint_commands.take():
+            self._on_command(message)
+
+    def _on_command(self, message: JointState) -> None:
+        names = list(message.name)
+        known = self._simulation.driven_joints
+        try:
+            command, problems = read_command(names, message.position, message.velocity, message.effort, known)
+        except InvalidRequestError as error:
+            self._refused += 1
+            self.get_logger().warning(f"joint_commands: refused: {error.message}", throttle_duration_sec=THROTTLE)
+            return
+        if problems:
+            self._refused += 1
+            text = f"joint_commands: {', '.join(problems[:5])}; the joint keeps its last command"
+            self.get_logger().warning(text, throttle_duration_sec=THROTTLE)
+        if not command.is_empty:
+            self._commands += 1
+            self._simulation.command(command, self._moments.moment(message.header.stamp))
+
+    # What follows runs in the thread that listens to the simulation.
+
+    def _on_sample(self, sample: JointSample) -> None:
+        message = JointState(name=self._simulation.joint_names)
+        message.header.stamp = self._moments.stamp(sample.moment)
+        message.position, message.velocity, message.effort = sample.positions, sample.velocities, sample.efforts
+        if self._clock_messages is not None:
+            self._publish(self._clock_messages, ClockMessage(clock=message.header.stamp))
+        self._publish(self._joint_states, message)
+        self._lost = sample.lost
+
+    def _on_report(self, report: Report) -> None:
+        message = SimulationState(
+            bodies=[NamedPose(name=name, pose=pose_to_message(pose)) for name, pose in report.bodies.items()],
+            contacts=[self._contact(record) for record in report.contacts],
+        )
+        message.header.frame_id = "world"
+        message.header.stamp = self._moments.stamp(report.moment)
+        self._publish(self._simulation_states, message)
+
+    def _contact(self, record: ContactRecord) -> SimulationContact:
+        return SimulationContact(
+            name_a=record.first,
+            name_b=record.second,
+            first=self._moments.stamp(record.begin),
+            last=self._moments.stamp(record.end),
+            steps=record.steps,
+            max_depth=record.max_depth,
+            max_force=record.max_force,
+        )
+
+    def _publish(self, publisher: Publisher, message: JointState | SimulationState | ClockMessage) -> None:
+        try:
+            publisher.publish(message)
+        except RCLError:
+            if self.context.ok():
+                raise  # otherwise the node is ending, and nobody listens any more
+
+    def _on_end(self, error: RobotCellError) -> None:
+        self._failure = error
+        self._failed.trigger()
+
+    # What follows runs in the executor again.
+
+    def _fail(self) -> None:
+        if self._failure is not None:
+            self.fail(self._failure)
+
+    def _check(self) -> tuple[bytes, str, Mapping[str, object]]:
+        values = {
+            "time lost [s]": f"{self._lost:.3f}",
+            "commands": self._commands,
+            "commands refused, in whole or part": self._refused,
+            "commands dropped": self._simulation.dropped,
+        }
+        if self._lost > 0.0:
+            return WARN, f"the simulation could not keep up and has lost {self._lost:.3f} s", values
+        return OK, "the simulation keeps up", values
+
+
+def main() -> None:
+    """Entry point of the executable."""
+    end(run(SimulatedRobotNode, "simulated_robot_node"))

@@ -1,7 +1,0 @@
-"""`python -m robot_cell_planner.nodes.supervisor`."""
-
-import sys
-
-from .command_line import main
-
-sys.exit(main())

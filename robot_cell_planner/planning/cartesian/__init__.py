@@ -1,0 +1,1 @@
+"""Cartesian planning: a frame follows lines and arcs through waypoints."""

@@ -1,0 +1,1 @@
+"""The Cartesian path: options, waypoints, segments, points and samples along it."""

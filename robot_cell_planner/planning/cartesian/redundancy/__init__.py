@@ -1,0 +1,1 @@
+"""Redundant arms: self-motion at a pose, and smoothing along a path."""

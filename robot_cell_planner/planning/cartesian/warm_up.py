@@ -1,0 +1,43 @@
+"""Compiles the kernels of Cartesian planning before anyone waits for them."""
+
+from __future__ import annotations
+
+from ...errors import PlanningError
+from ...kinematics.forward import forward_kinematics
+from ...kinematics.ik.warm_up import practice_arms
+from ...model.pose import Pose
+from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
+from .planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+
+WAY = 0.02  # [m]
+OUT_OF_REACH = 9.0  # [m]
+
+
+def warm_up() -> None:
+    """Use every kernel once: arms with a closed form and one without follow a pose and an axis, and a way that leads
+    out of their reach."""
+    for cell, state in practice_arms():
+        pose = forward_kinematics(cell, state)
+        for strategy in Strategy:
+            for waypoints in (_frame(pose, WAY), _axis(pose, WAY), _frame(pose, OUT_OF_REACH)):
+                # Steps as wide as the whole way, so that nothing is followed further than needed.
+                options = CartesianOptions(strategy=strategy, max_step_distance=0.5 * WAY, min_step_distance=0.5 * WAY)
+                try:
+                    plan_cartesian(cell, state, CartesianRequest(waypoints, options=options))
+                except PlanningError:
+                    continue  # what is out of reach, on purpose
+
+
+def _frame(pose: Pose, distance: float) -> Waypoints:
+    x, y, z = pose.position
+    return FrameWaypoints((Pose((x - distance, y, z), pose.quaternion),))
+
+
+def _axis(pose: Pose, distance: float) -> Waypoints:
+    x, y, z = pose.position
+    axis = pose.matrix[:3, 2].tolist()
+    return PointAxisWaypoints((((x - distance, y, z), (axis[0], axis[1], axis[2])),))
+
+
+if __name__ == "__main__":
+    warm_up()

@@ -1,0 +1,1 @@
+"""Planning in joint space: from a request to a checked plan."""

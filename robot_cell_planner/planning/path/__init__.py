@@ -1,0 +1,1 @@
+"""Paths: simplification, timing, validity and verification."""

@@ -1,0 +1,104 @@
+"""The look-ahead: whether what is left of a motion is still free, once the scene has changed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...collision.certification.certifier import Verdict, certifier_of
+from ...collision.certification.curves import PolynomialMotion
+from ...collision.checker import CollisionChecker
+from ...errors import GeometryError, JointLimitError
+from ...model.arguments import checked_fields
+from ...scene.scene import Scene
+from ...trajectory.limits import Array
+from ...trajectory.trajectory import Trajectory
+from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
+
+COARSE = 0.05  # [rad or m] between the states that are looked at first, since most collisions are seen there
+HALVINGS = 8  # to find the beginning of a collision between two states
+
+
+@checked_fields
+@dataclass(frozen=True, eq=False)
+class LookAheadRequest:
+    """What is left of a trajectory; times and samples as in the whole. step [rad or m]: between states where no
+    certificate can be given. engine: "coal" or "bullet"; certificates are coal's."""
+
+    trajectory: Trajectory
+    step: float = 0.001
+    engine: str = "coal"
+
+
+def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
+    """The first collision of what is left, if there is any.
+
+    States far apart are looked at first. If none collides, a certificate is sought for all of it; where none can be
+    given, states that are `step` apart decide.
+    """
+    trajectory = request.trajectory
+    checker = CollisionChecker(scene.cell, scene.state, trajectory.variables, engine=request.engine)
+    found, checked = _first_of_states(checker, trajectory, COARSE)
+    if found is None:
+        free, found, looked_at = _certified(checker, trajectory, request.engine)
+        checked += looked_at
+        if not free and found is None:
+            found, looked_at = _first_of_states(checker, trajectory, request.step)
+            checked += looked_at
+    collisions = () if found is None else (found,)
+    return TrajectoryReport(trajectory.duration, (), collisions, states_checked=checked)
+
+
+def _first_of_states(
+    checker: CollisionChecker, trajectory: Trajectory, step: float
+) -> tuple[TrajectoryCollision | None, int]:
+    times = dense_times(trajectory, step)
+    hits = np.flatnonzero(checker.in_collision_batch(trajectory.at(times)))
+    if not len(hits):
+        return None, len(times)
+    first = int(hits[0])
+    time = float(times[first])
+    if first:
+        time = _beginning(lambda t: checker.in_collision(trajectory.at([t])[0]), float(times[first - 1]), time)
+    return _collision(checker, trajectory, time), len(times) + HALVINGS
+
+
+def _beginning(collides: Callable[[float], bool], free: float, colliding: float) -> float:
+    """The earliest moment found at which it collides, between one that is free and one that is not."""
+    for _ in range(HALVINGS):
+        middle = 0.5 * (free + colliding)
+        free, colliding = (free, middle) if collides(middle) else (middle, colliding)
+    return colliding
+
+
+def _collision(checker: CollisionChecker, trajectory: Trajectory, time: float) -> TrajectoryCollision:
+    configuration: Array = trajectory.at([time])[0]
+    pair = checker.first_pair(configuration)
+    names = ("", "") if pair is None else (pair.first, pair.second)
+    return TrajectoryCollision(_sample(trajectory, time), time, configuration, *names)
+
+
+def _sample(trajectory: Trajectory, time: float) -> int:
+    return max(int(np.searchsorted(trajectory.times, time + 1e-12, side="right")) - 1, 0)
+
+
+def _certified(
+    checker: CollisionChecker, trajectory: Trajectory, engine: str
+) -> tuple[bool, TrajectoryCollision | None, int]:
+    """Whether the curve is proven free, or where it collides if that is certain, and how many states were looked at."""
+    if engine != "coal" or len(trajectory) < 2:
+        return False, None, 0
+    curve = trajectory.curve
+    try:
+        found = certifier_of(checker).certify_curve(PolynomialMotion(curve.breaks, curve.coefficients))
+    except (GeometryError, JointLimitError):
+        return False, None, 0  # a shape that no balls can cover, or a slide beyond its limits: states decide
+    looked_at = found.states + found.exact_states
+    if found.verdict is not Verdict.COLLIDING or found.pair is None:
+        return found.verdict is Verdict.FREE, None, looked_at
+    time = found.place + float(trajectory.times[0])
+    names = found.pair.first, found.pair.second
+    hit = TrajectoryCollision(_sample(trajectory, time), time, np.array(found.configuration), *names)
+    return False, hit, looked_at

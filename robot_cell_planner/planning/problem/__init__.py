@@ -1,0 +1,1 @@
+"""What is planned: requests, constraints, the searched space, checks, and the resulting plan."""

@@ -1,0 +1,59 @@
+"""Plans as JSON, to the last bit and back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from ...errors import FileError, RobotCellError
+from ...model.value import plain
+from .plan import Plan
+
+FORMAT: Literal["robot_plan/1"] = "robot_plan/1"
+
+
+@dataclass(frozen=True)
+class _Document:
+    format: Literal["robot_plan/1"]
+    plan: Plan
+
+
+def plan_to_json(plan: Plan, *, repeatable: bool = False) -> bytes:
+    """A plan as JSON.
+
+    repeatable: leave out what differs between equal requests, the times and the revision, so that equal plans have
+    equal bytes.
+    """
+    if repeatable:
+        plan = replace(plan, times=(), revision=0)
+    return msgspec.json.encode(_Document(FORMAT, plan), enc_hook=_encode)
+
+
+def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
+    """The plan in a JSON text of `plan_to_json`.
+
+    Raises:
+        FileError: malformed, of another version, or not a plan; says where.
+    """
+    try:
+        document = msgspec.json.decode(data)
+        plan = document.get("plan") if isinstance(document, dict) else None
+        if isinstance(plan, dict) and plan.get("proven", math.nan) is None:
+            plan["proven"] = math.nan  # for which JSON has no number
+        return msgspec.convert(document, type=_Document, dec_hook=_decode).plan
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
+        raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return plain(value)
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    return np.array(value, dtype=np.float64)

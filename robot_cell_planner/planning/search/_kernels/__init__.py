@@ -1,0 +1,1 @@
+"""Compiled kernels of certified RRT-Connect and of shortcutting."""

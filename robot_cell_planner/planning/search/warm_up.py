@@ -1,0 +1,67 @@
+"""Compiles the kernels of certified motions and of the native planner before anyone waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from frozendict import frozendict
+
+from ...collision.certification.certifier import MotionCertifier
+from ...collision.certification.curves import PolynomialMotion
+from ...collision.checker import CollisionChecker
+from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
+from ...collision.geometry.collision_geometry import Solid
+from ...collision.sphere_model.approximation import PROTRUSION, made_anew
+from ...collision.sphere_model.polytopes import polytope_around
+from ...model.bodies import RigidBody
+from ...model.cell import RobotCell
+from ...model.geometry import Box, Shape, Sphere
+from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from ...model.robot import PlanningGroup, Robot
+from ...model.state import RobotCellState
+from ..problem.space import joint_space
+from ..problem.subspace import subspace_of
+from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
+
+
+def warm_up() -> None:
+    """Use every kernel once: a ball on a cross of slides plans around a post."""
+    made_anew(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
+    cell, state = _cell()
+    checker = CollisionChecker(cell, state)
+    certifier = MotionCertifier(checker)
+    start, end = np.array((-0.5, 0.01)), np.array((0.5, 0.0))
+    certifier.certify(start, end)
+    certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
+    planner = CertifiedRrtConnect(certifier, subspace_of(joint_space(cell, state), ()))
+    found = planner.solve(start, [end], CertifiedSearchOptions())
+    assert found.path is not None
+    planner.tightened(planner.shortened(found.path, 0))
+    _search_block()
+
+
+def _search_block() -> None:
+    """Search as in cells of very many pairs, which are not listed one by one."""
+    first, second = (np.array((index,), dtype=np.intp) for index in (0, 1))
+    poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
+    block = StaticBlock(second, first, np.zeros(1))
+    solids: list[Solid] = [Sphere(0.05), Sphere(0.05)]
+    BoxSearch(solids, np.repeat(poses, 2, axis=0), 1, none, np.zeros(0), [block]).candidates(poses, 1.0)
+
+
+def _cell() -> tuple[RobotCell, RobotCellState]:
+    limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
+    links = {"base": Link("base"), "beam": Link("beam"), "ball": Link("ball", collisions=(Shape(Sphere(0.05)),))}
+    joints = {
+        "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
+        "y": Joint("y", JointKind.PRISMATIC, "beam", "ball", axis=(0.0, 1.0, 0.0), limits=limits),
+    }
+    mechanism = Mechanism("warm_up", frozendict(links), frozendict(joints))
+    group = PlanningGroup("xy", ("x", "y"), ("beam", "ball"), "base", "ball")
+    robot = Robot("warm_up", mechanism, frozendict({"xy": group}))
+    post = RigidBody("post", (Shape(Box((0.1, 0.1, 0.5))),))
+    cell = RobotCell(robots=frozendict({"warm_up": robot}), bodies=frozendict({"post": post}))
+    return cell, cell.default_state()
+
+
+if __name__ == "__main__":
+    warm_up()

@@ -1,0 +1,269 @@
+"""Motions one after the other, with changes to the cell between them, chosen with the later ones in view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..errors import InvalidRequestError, JointLimitError, PlanningError, RobotCellError
+from ..kinematics.transforms import world_pose
+from ..model.arguments import checked_fields, public
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..scene.changes import Change, apply_changes
+from ..scene.scene import Scene
+from ..trajectory.limits import Array
+from ..trajectory.timing import TimingOptions
+from .joint_space.goals import GoalSet
+from .joint_space.planner import plan_watched
+from .problem.constraints import PathConstraint
+from .problem.context import check_start, start_job
+from .problem.plan import Plan, PlanFailure
+from .problem.progress import Progress, ProgressMonitor
+from .problem.request import STAGE, Goals, MotionRequest, PlanningOptions, check_count
+
+MAX_STEPS = 100
+# Sequences of goal configurations that are kept from step to step, and goal configurations looked at for each.
+BEAM = 8
+CHOICES = 8
+
+
+@checked_fields
+@dataclass(frozen=True)
+class MotionStep:
+    """First the changes, then the motion.
+
+    name: for reports; "": the number of the step. group: "": that of the step before, for the first the main group.
+    The rest as in `MotionRequest`.
+    """
+
+    goals: Goals
+    name: str = ""
+    changes: tuple[Change, ...] = ()
+    group: str = ""
+    joints: tuple[str, ...] = ()
+    constraints: tuple[PathConstraint, ...] = ()
+    waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
+
+
+@checked_fields
+@dataclass(frozen=True)
+class MultistepRequest:
+    """Motions to plan one after the other. options: limits are for the whole. timing: of each motion, which begins and
+    ends at rest.
+
+    Raises:
+        InvalidRequestError: no step.
+        LimitExceededError: more than a hundred.
+    """
+
+    steps: tuple[MotionStep, ...]
+    options: PlanningOptions = field(default_factory=PlanningOptions)
+    timing: TimingOptions | None = field(default_factory=TimingOptions)
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise InvalidRequestError("no step is given", stage=STAGE)
+        check_count("steps", len(self.steps), MAX_STEPS)
+
+
+@dataclass(frozen=True, eq=False)
+class MultistepFailure:
+    """What an error of a multi-step request carries in `partial`: plans of the steps before the one that could not be
+    planned, from 0, and what its own planning left."""
+
+    plans: tuple[Plan, ...]
+    failed_step: int
+    failure: PlanFailure
+
+
+@dataclass(frozen=True, eq=False)
+class _Sequence:
+    """Goal configurations of the first steps, and the numbers of their goals.
+
+    cost: length of the straight ways. scene: after the last motion.
+    """
+
+    choices: tuple[Array, ...]
+    goals: tuple[int, ...]
+    cost: float
+    scene: Scene
+
+    @property
+    def key(self) -> tuple[bytes, ...]:
+        return tuple(q.tobytes() for q in self.choices)
+
+
+@public
+def plan_multistep(
+    cell: RobotCell,
+    state: RobotCellState,
+    request: MultistepRequest,
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Plan, ...]:
+    """Plan all motions of a request; one plan a step.
+
+    First the goal configurations of all steps are chosen: of the sequences with the shortest straight ways those are
+    kept from step to step for which every later step has a goal that can be used. Then their motions are planned, and
+    where one is not found the next best sequence is taken.
+
+    Raises:
+        Those of `plan_motion`; the first subject is the name of the step, `partial` is a `MultistepFailure`.
+    """
+    watch = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
+    return _Planner(Scene(cell, state), request, watch).run()
+
+
+class _Planner:
+    def __init__(self, scene: Scene, request: MultistepRequest, watch: ProgressMonitor) -> None:
+        self.scene = scene
+        self.steps = _with_groups(request.steps)
+        self.options = request.options
+        self.timing = request.timing
+        self.watch = watch
+        self.states_left = request.options.state_limit
+        self.planned: dict[tuple[bytes, ...], Plan] = {}
+        self.failed: dict[tuple[bytes, ...], tuple[int, RobotCellError]] = {}
+
+    def run(self) -> tuple[Plan, ...]:
+        sequences = [_Sequence((), (), 0.0, self.scene)]
+        for index in range(len(self.steps)):
+            sequences = self._extended(sequences, index)
+        for sequence in sequences:
+            plans = self._plans(sequence)
+            if len(plans) == len(self.steps):
+                return plans
+        index, error = max(self.failed.values(), key=lambda found: found[0])
+        raise self._named(error, index, sequences)
+
+    def _extended(self, sequences: Sequence[_Sequence], index: int) -> list[_Sequence]:
+        """The best sequences with one more step."""
+        self.watch.step = index
+        found: list[_Sequence] = []
+        first_error: RobotCellError | None = None
+        with self.watch.stage("goals"):
+            for sequence in sequences:
+                try:
+                    found.extend(self._next(sequence, index))
+                except RobotCellError as error:
+                    if not isinstance(error, (PlanningError, JointLimitError)):
+                        raise self._named(error, index, sequences) from error
+                    first_error = first_error or error
+        if not found:
+            assert first_error is not None
+            raise self._named(first_error, index, sequences) from first_error
+        found.sort(key=lambda sequence: sequence.cost)
+        return found[:BEAM]
+
+    def _next(self, sequence: _Sequence, index: int) -> list[_Sequence]:
+        step, options = self.steps[index], self.options
+        scene = apply_changes(sequence.scene, step.changes, world_pose)
+        job = start_job(
+            scene.cell,
+            scene.state,
+            step.group,
+            step.joints,
+            engine=options.engine,
+            extra_margin=options.extra_margin,
+            state_limit=self.states_left,
+            watch=self.watch,
+            constraints=step.constraints,
+            slack=options.jiggle if index == 0 else 0.0,
+            certify=options.certify,
+            start_limit_tolerance=options.start_limit_tolerance,
+        )
+        if not (index == 0 and options.jiggle):
+            check_start(job)
+        goals = GoalSet(job, step.goals, options.seed)
+        self._count(job.checks.states)
+        extended = []
+        for goal in goals.found[:CHOICES]:
+            values = dict(zip(job.space.variables, goal.q.tolist(), strict=True))
+            after = Scene(scene.cell, scene.state.with_configuration(values))
+            cost = sequence.cost + float(np.linalg.norm(goal.q - job.space.start))
+            extended.append(_Sequence((*sequence.choices, goal.q), (*sequence.goals, goal.goal), cost, after))
+        return extended
+
+    def _plans(self, sequence: _Sequence) -> tuple[Plan, ...]:
+        """The plans of a sequence up to the first motion that is not found."""
+        plans: list[Plan] = []
+        scene = self.scene
+        for index, step in enumerate(self.steps):
+            key = sequence.key[: index + 1]
+            if key in self.failed:
+                break
+            scene = apply_changes(scene, step.changes, world_pose)
+            plan = self.planned.get(key)
+            if plan is None:
+                try:
+                    plan = self._plan(scene, index, sequence.choices[index], sequence.goals[index])
+                except PlanningError as error:
+                    self.failed[key] = (index, error)
+                    self._count(getattr(error.partial, "states_checked", 0))
+                    break
+                except RobotCellError as error:
+                    raise self._named(error, index, [sequence]) from error
+                self.planned[key] = plan
+                self._count(plan.states_checked)
+            plans.append(plan)
+            scene = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))
+        return tuple(plans)
+
+    def _plan(self, scene: Scene, index: int, q: Array, goal: int) -> Plan:
+        step = self.steps[index]
+        self.watch.step = index
+        variables = scene.cell.group(step.group).variables
+        moved = tuple(name for name in variables if not step.joints or name in step.joints)
+        request = MotionRequest(
+            goals=Goals(joint_goals=(dict(zip(moved, q.tolist(), strict=True)),)),
+            group=step.group,
+            joints=step.joints,
+            options=replace(
+                self.options, state_limit=self.states_left, jiggle=self.options.jiggle if index == 0 else 0.0
+            ),
+            timing=self.timing,
+            constraints=step.constraints,
+            waypoint_suggestions=step.waypoint_suggestions,
+        )
+        return replace(plan_watched(scene.cell, scene.state, request, self.watch), goal=goal)
+
+    def _count(self, states: int) -> None:
+        """Take states off the limit; with one left any search ends at once, and says that the limit was reached."""
+        self.states_left = max(1, self.states_left - states)
+
+    def _named(self, error: RobotCellError, index: int, sequences: Sequence[_Sequence]) -> RobotCellError:
+        """The error with the step that it is about, and plans for the steps before it."""
+        name = self.steps[index].name or str(index)
+        plans: tuple[Plan, ...] = ()
+        for sequence in sequences:
+            plans = max(plans, tuple(self._known(sequence, index)), key=len)
+        failure = error.partial if isinstance(error.partial, PlanFailure) else PlanFailure()
+        return type(error)(
+            f"step {name}: {error.message}",
+            stage=error.stage,
+            subjects=(name, *error.subjects),
+            values=error.values,
+            partial=MultistepFailure(plans[:index], index, failure),
+        )
+
+    def _known(self, sequence: _Sequence, index: int) -> list[Plan]:
+        found: list[Plan] = []
+        for count in range(1, index + 1):
+            plan = self.planned.get(sequence.key[:count])
+            if plan is None:
+                break
+            found.append(plan)
+        return found
+
+
+def _with_groups(steps: Sequence[MotionStep]) -> tuple[MotionStep, ...]:
+    """The steps, each with the group that it means."""
+    found: list[MotionStep] = []
+    for step in steps:
+        before = found[-1].group if found else ""
+        found.append(step if step.group else replace(step, group=before))
+    return tuple(found)

@@ -1,0 +1,40 @@
+"""What a worker makes of a cell before it takes requests about it: collision shapes, covers and models.
+
+A request that made them itself would hear of no cancellation and no time limit meanwhile.
+"""
+
+from __future__ import annotations
+
+from ...collision.certification.certifier import certifier_of
+from ...collision.checker import CollisionChecker
+from ...errors import RobotCellError
+from ...kinematics.forward import forward_kinematics
+from ...kinematics.ik.options import IkOptions
+from ...kinematics.ik.solver import inverse_kinematics
+from ...kinematics.targets import FrameTarget
+from ...scene.scene import Scene
+from .process import TaskControl
+
+PREPARE = f"{__name__}:prepare"
+
+
+def prepare(scene: Scene, request: None, control: TaskControl) -> None:
+    """Make what requests about a scene's cell share, for each of its groups."""
+    for robot in scene.cell.robots.values():
+        for name in robot.groups:
+            try:
+                _prepare_group(scene, name)
+            except RobotCellError:
+                continue  # what is wrong with the group is told by the request that means it
+
+
+def _prepare_group(scene: Scene, name: str) -> None:
+    cell, state = scene.cell, scene.state
+    group = cell.group(name)
+    checker = CollisionChecker(cell, state, group.variables)
+    checker.in_collision(checker.default)
+    certifier = certifier_of(checker)
+    certifier.certify(checker.default, checker.default)
+    if group.tip_link:
+        target = FrameTarget(pose=forward_kinematics(cell, state, name))
+        inverse_kinematics(cell, state, target, name, IkOptions(max_restarts=1))

@@ -1,0 +1,5 @@
+"""The scene: a cell with a state, atomic changes, revisions, and the journal that keeps them."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

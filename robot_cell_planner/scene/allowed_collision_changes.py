@@ -1,0 +1,60 @@
+"""Changes of what may touch: groups that ignore one another, and margins."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..errors import UnknownNameError
+from ..model.bodies import PairMargin
+from ..model.frames import FrameTree
+from ..model.name_suggestions import unknown_name
+from ..model.value import with_item, without_item
+from .scene import Scene, WorldPose
+
+replace = msgspec.structs.replace
+
+
+class SetIgnoreGroup(msgspec.Struct, frozen=True):
+    """A collision ignore group is set; no members removes it."""
+
+    name: str
+    members: tuple[str, ...]
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        rules, groups = scene.cell.collision, scene.cell.collision.ignore_groups
+        if not self.members and self.name not in groups:
+            text = unknown_name(f"collision ignore group {self.name!r}", self.name, groups)
+            raise UnknownNameError(text, subjects=(self.name,))
+        _check_owners(scene, self.members, {*groups, self.name})
+        changed = with_item(groups, self.name, self.members) if self.members else without_item(groups, self.name)
+        return replace(scene, cell=replace(scene.cell, collision=replace(rules, ignore_groups=changed)))
+
+
+class SetMargin(msgspec.Struct, frozen=True):
+    """Safety margin [m] of a thing ("*": all), or of a pair where `second` is given; None takes it away."""
+
+    first: str
+    margin: float | None
+    second: str = ""
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        rules = scene.cell.collision
+        _check_owners(scene, tuple(name for name in (self.first, self.second) if name), {"*"})
+        if self.second:
+            pair = sorted((self.first, self.second))
+            kept = tuple(p for p in rules.pair_margins if sorted((p.first, p.second)) != pair)
+            added = () if self.margin is None else (PairMargin(self.first, self.second, self.margin),)
+            rules = replace(rules, pair_margins=kept + added)
+        elif self.margin is None:
+            rules = replace(rules, margins=without_item(rules.margins, self.first))
+        else:
+            rules = replace(rules, margins=with_item(rules.margins, self.first, self.margin))
+        return replace(scene, cell=replace(scene.cell, collision=rules))
+
+
+def _check_owners(scene: Scene, names: tuple[str, ...], also: set[str]) -> None:
+    """Every name is one of a robot, a link, a tool, a tool link or a body."""
+    tree, other = FrameTree(scene.cell, scene.state), {*scene.cell.robots, *also}
+    for name in names:
+        if name not in tree and name not in other:
+            raise UnknownNameError(unknown_name(f"{name!r}", name, sorted({*tree, *other})), subjects=(name,))

@@ -1,0 +1,105 @@
+"""What turns one scene, cell or state into another: a value that can be sent, kept, and applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import repeat
+from operator import is_
+from typing import Any, TypeVar
+
+import msgspec
+from frozendict import frozendict
+
+from ..model.bodies import CollisionSettings
+from ..model.cell import RobotCell
+from ..model.digest import same_to_the_last_bit
+from ..model.state import RobotCellState
+from .scene import Scene
+
+T = TypeVar("T")
+NOTHING: frozendict[str, Any] = frozendict()
+MISSING = object()
+
+
+class SceneDiff(msgspec.Struct, frozen=True):
+    """removed: names that went away, taken out first. models: new or replaced. collision: None if it stays.
+    state: whole new entries of what is somewhere else or otherwise changed; joints are listed singly."""
+
+    removed: tuple[str, ...] = ()
+    models: RobotCell = RobotCell()
+    collision: CollisionSettings | None = None
+    state: RobotCellState = RobotCellState()
+
+    @property
+    def changes_models(self) -> bool:
+        return bool(
+            self.removed
+            or self.collision is not None
+            or self.models.robots
+            or self.models.tools
+            or self.models.bodies
+            or self.models.frames
+        )
+
+
+def difference(old: Scene, new: Scene) -> SceneDiff:
+    """What leads from `old` to `new`, to the last bit: `apply_difference(old, difference(old, new)) == new`."""
+    a, b = old.cell, new.cell
+    removed = [name for x, y in ((a.robots, b.robots), (a.tools, b.tools)) for name in x if name not in y]
+    removed += [name for x, y in ((a.bodies, b.bodies), (a.frames, b.frames)) for name in x if name not in y]
+    models = RobotCell(
+        b.name,
+        _changed(a.robots, b.robots),
+        _changed(a.tools, b.tools),
+        _changed(a.bodies, b.bodies),
+        _changed(a.frames, b.frames),
+    )
+    state = RobotCellState(
+        _changed(old.state.base_poses, new.state.base_poses),
+        _changed(old.state.configuration, new.state.configuration),
+        _changed(old.state.tools, new.state.tools),
+        _changed(old.state.bodies, new.state.bodies),
+    )
+    collision = None if same_to_the_last_bit(a.collision, b.collision) else b.collision
+    return SceneDiff(tuple(removed), models, collision, state)
+
+
+def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
+    """The scene after the difference. What does not fit is not noticed here: `RobotCell.check_state` tells."""
+    cell, gone = scene.cell, frozenset(change.removed)
+    if change.changes_models or change.models.name != cell.name:
+        cell = RobotCell(
+            change.models.name,
+            _merged(cell.robots, change.models.robots, gone),
+            _merged(cell.tools, change.models.tools, gone),
+            _merged(cell.bodies, change.models.bodies, gone),
+            _merged(cell.frames, change.models.frames, gone),
+            cell.collision if change.collision is None else change.collision,
+        )
+    old, new = scene.state, change.state
+    configuration = _merged(old.configuration, new.configuration, frozenset())
+    if change.models.robots or gone:
+        configuration = frozendict({name: v for name, v in configuration.items() if name in cell.variables})
+    state = RobotCellState(
+        _merged(old.base_poses, new.base_poses, gone),
+        configuration,
+        _merged(old.tools, new.tools, gone),
+        _merged(old.bodies, new.bodies, gone),
+    )
+    return Scene(cell, state)
+
+
+def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
+    if old is new:
+        return NOTHING
+    # Nearly all are the very same objects, which are passed over without a step in Python for each.
+    before = map(old.get, new, repeat(MISSING))
+    others = [name for name, same in zip(new, map(is_, before, new.values()), strict=True) if not same]
+    changed = {name: new[name] for name in others if not same_to_the_last_bit(old.get(name, MISSING), new[name])}
+    return frozendict(changed) if changed else NOTHING
+
+
+def _merged(old: frozendict[str, T], new: Mapping[str, T], gone: frozenset[str]) -> frozendict[str, T]:
+    if not gone and not new:
+        return old
+    return frozendict({**{name: value for name, value in old.items() if name not in gone}, **new})

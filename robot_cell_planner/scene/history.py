@@ -1,0 +1,156 @@
+"""The scene as its owner keeps it: one revision after the other, with what came before, and a journal if wanted."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from ..errors import InvalidRequestError, NoCellError, RevisionConflictError, Value
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from .changes import Change, apply_changes
+from .diff import SceneDiff, difference
+from .scene import Scene, WorldPose
+
+
+class AcceptedChange(msgspec.Struct, frozen=True):
+    """A step from one revision to the next, and the digest of the state that it leads to."""
+
+    previous: int
+    revision: int
+    difference: SceneDiff
+    digest: str
+
+
+class ChangeLog(Protocol):
+    """Where accepted changes are kept before they are told to anyone."""
+
+    def append(self, scene: Scene, change: AcceptedChange) -> None:
+        """Keep a change that led to `scene`."""
+        ...
+
+
+class SceneHistory:
+    """The current scene and its last revisions. A change is kept in the log first; only then does it count.
+
+    world_pose: tells where a frame is. log: None keeps nothing. kept: how many earlier revisions are remembered, for
+    undo and for those who ask what changed.
+    """
+
+    def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, kept: int = 200) -> None:
+        self._world_pose = world_pose
+        self._log = log
+        self._kept = kept
+        self._scenes: OrderedDict[int, Scene] = OrderedDict()
+        self._undoable: list[int] = []
+        self.revision = 0
+        self.cell_revision = 0
+
+    @property
+    def scene(self) -> Scene:
+        """The current scene.
+
+        Raises:
+            NoCellError: no cell was loaded yet.
+        """
+        if not self._scenes:
+            raise NoCellError("no cell is loaded; load_cell does it, or the parameter cell_file")
+        return self._scenes[self.revision]
+
+    def restore(self, scene: Scene, revision: int, cell_revision: int) -> None:
+        """Take over what a log held."""
+        self._scenes = OrderedDict({revision: scene})
+        self.revision, self.cell_revision, self._undoable = revision, cell_revision, []
+
+    def load(self, cell: RobotCell, state: RobotCellState, expected: int = 0) -> AcceptedChange:
+        """Replace cell and state.
+
+        Raises:
+            RevisionConflictError: `expected` is not 0 and not the current revision.
+            RobotCellError: the state does not fit the cell.
+        """
+        self._check_expected(expected)
+        cell.check_state(state)
+        return self._accept(Scene(cell, state), self.revision)
+
+    def apply(self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
+        """Apply changes, all or none. A dry run tells what would come of it, at the revision it would have.
+
+        Raises:
+            RevisionConflictError: `expected` is not 0 and not the current revision.
+            InvalidRequestError: there is no change in the list.
+            RobotCellError: a change cannot be applied; nothing has changed then.
+        """
+        self._check_expected(expected)
+        if not changes:
+            raise InvalidRequestError("the list of changes is empty", stage="change")
+        scene = apply_changes(self.scene, changes, self._world_pose)
+        if dry_run:
+            return self._step(scene)
+        return self._accept(scene, self.revision)
+
+    def load_state(self, state: RobotCellState, expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
+        """Replace the state; the cell stays.
+
+        Raises:
+            RevisionConflictError: `expected` is not 0 and not the current revision.
+            RobotCellError: the state does not fit the cell.
+        """
+        self._check_expected(expected)
+        cell = self.scene.cell
+        cell.check_state(state)
+        if dry_run:
+            return self._step(Scene(cell, state))
+        return self._accept(Scene(cell, state), self.revision)
+
+    def undo(self, count: int = 1, expected: int = 0) -> AcceptedChange:
+        """Go back by that many changes, as a new revision; undoing again goes further back.
+
+        Raises:
+            RevisionConflictError: `expected` is not 0 and not the current revision.
+            InvalidRequestError: fewer changes than that are remembered.
+        """
+        self._check_expected(expected)
+        if not 1 <= count <= len(self._undoable):
+            numbers = (Value("changes to undo", count, len(self._undoable)),)
+            raise InvalidRequestError("that many changes are not remembered", stage="undo", values=numbers)
+        target = self._undoable[-count]
+        remaining = self._undoable[:-count]
+        accepted = self._accept(self._scenes[target], target)
+        self._undoable = [revision for revision in remaining if revision in self._scenes]
+        return accepted
+
+    def since(self, revision: int) -> AcceptedChange | None:
+        """What leads from an earlier revision to the current one; None if that one is not remembered."""
+        if revision not in self._scenes:
+            return None
+        change = difference(self._scenes[revision], self.scene)
+        return AcceptedChange(revision, self.revision, change, self.scene.state.digest())
+
+    def _check_expected(self, expected: int) -> None:
+        if expected and expected != self.revision:
+            numbers = (Value("revision", expected, self.revision),)
+            raise RevisionConflictError("the scene has another revision than expected", values=numbers)
+
+    def _step(self, scene: Scene) -> AcceptedChange:
+        empty = Scene(RobotCell(name=scene.cell.name), RobotCellState())
+        change = difference(self._scenes.get(self.revision, empty), scene)
+        return AcceptedChange(self.revision, self.revision + 1, change, scene.state.digest())
+
+    def _accept(self, scene: Scene, undo_to: int) -> AcceptedChange:
+        change = self._step(scene)
+        if self._log is not None:
+            self._log.append(scene, change)
+        if self._scenes:
+            self._undoable.append(undo_to)
+        self._scenes[change.revision] = scene
+        self.revision = change.revision
+        if change.difference.changes_models:
+            self.cell_revision = change.revision
+        while len(self._scenes) > self._kept:
+            gone, _ = self._scenes.popitem(last=False)
+            self._undoable = [revision for revision in self._undoable if revision != gone]
+        return change

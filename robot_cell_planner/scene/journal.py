@@ -1,0 +1,209 @@
+"""The journal of a scene: every accepted change is in the file before anyone is told of it.
+
+`journal_format` says what the file holds. Opening it writes nothing; a file that is no journal, or a damaged one, stays
+as it is. Whenever the file is replaced by a new one, the old one is kept beside it: as `<name>.previous` where the
+journal was compacted, as `<name>.damaged` where it was repaired.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import JournalError
+from .history import AcceptedChange
+from .journal_files import PREVIOUS, create, open_locked, replace, sync_folder, write_all
+from .journal_format import FORMAT, ChangeRecord, Contents, Restored, WholeScene, header_line, read_journal, record_line
+from .scene import Scene
+
+log = logging.getLogger(__name__)
+
+
+class Journal:
+    """An open journal file.
+
+    Args:
+        path: the file; it is made if it is not there.
+        fsync: also survive a loss of power, at the price of waiting for the disk at each change.
+        compact_after: records after which the file is written anew with the whole scene.
+        repair: go on from what comes before the first damage; without it, a damaged file is refused.
+
+    Attributes:
+        restored: what the file held, None if nothing yet.
+        warning: what was left out of the file when it was opened (damage, an incomplete line), "" if nothing.
+        broken: why no more changes are taken, "" as long as they are.
+
+    Raises:
+        JournalError: the file cannot be opened, is open in another process, is no journal, or is damaged.
+    """
+
+    def __init__(
+        self, path: str | Path, *, fsync: bool = False, compact_after: int = 1000, repair: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self.warning = ""
+        self.broken = ""
+        self._file = Path(os.path.realpath(path))
+        self._fsync = fsync
+        self._compact_after = compact_after
+        try:
+            self._handle = self._open()
+        except BlockingIOError as error:
+            raise JournalError(f"{path} is open in another process", subjects=(str(path),)) from error
+        except (OSError, ValueError) as error:
+            raise self._error(error) from error
+        try:
+            self._take(self._read(), repair)
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    def _open(self) -> int:
+        if not self._file.exists():
+            kept = self._file.with_name(f"{self._file.name}.{PREVIOUS}")
+            if kept.exists():
+                raise JournalError(
+                    f"{self.path} is missing, but there is {kept}, which a journal leaves when it is compacted. Rename "
+                    "that to go on from it, or remove it to begin a new journal",
+                    subjects=(str(self.path), str(kept)),
+                )
+            create(self._file, header_line(0))
+        return open_locked(self._file)
+
+    def _read(self) -> Contents:
+        with open(self._handle, "rb", closefd=False) as file:
+            return read_journal(file, str(self.path))
+
+    def _take(self, found: Contents, repair: bool) -> None:
+        self.restored: Restored | None = found.restored
+        self._length, self._records = found.length, found.records
+        self._compact_at = self._compact_after
+        self._revision = found.restored.revision if found.restored is not None else 0
+        self._cell_revision = found.restored.cell_revision if found.restored is not None else 0
+        self._must_rewrite = found.is_cut
+        if found.damage:
+            self._repair(found, repair)
+        elif found.is_cut:
+            self.warning = f"{self.path}: the last line is incomplete; its change was not acknowledged and is left out"
+
+    def _repair(self, found: Contents, allowed: bool) -> None:
+        if found.restored is None:
+            text = f"{found.damage}. The file is left as it is; nothing in it can be used"
+            raise JournalError(text, subjects=(str(self.path),))
+        if not allowed:
+            text = (
+                f"{found.damage}. The file is left as it is; repair (parameter journal_repair) goes on from revision "
+                f"{self._revision}, the last one that is whole"
+            )
+            raise JournalError(text, subjects=(str(self.path),))
+        try:
+            kept = self._rewrite(found.restored.scene, "damaged")
+        except OSError as error:
+            raise self._error(error) from error
+        self.warning = f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {kept}"
+
+    def append(self, scene: Scene, change: AcceptedChange) -> None:
+        """Keep a change that led to `scene`.
+
+        Raises:
+            JournalError: it could not be written; the change must not count then.
+        """
+        if self.broken:
+            raise JournalError(self.broken, subjects=(str(self.path),))
+        cell_revision = change.revision if change.difference.changes_models else self._cell_revision
+        record: WholeScene | ChangeRecord
+        if self._records == 0:
+            record = WholeScene(FORMAT, change.revision, cell_revision, scene)
+        else:
+            record = ChangeRecord(change.previous, change.revision, change.difference, change.digest)
+        line = record_line(record)
+        try:
+            if self._must_rewrite:
+                self._rewrite_cut()
+            self._write(line, change.revision)
+        except OSError as error:
+            raise self._error(error) from error
+        self._records += 1
+        self._length += len(line)
+        self._revision, self._cell_revision = change.revision, cell_revision
+        if self._records >= self._compact_at:
+            self._compact(scene)
+
+    def close(self) -> None:
+        """Close the file; another process may open it then."""
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle, self.broken = -1, self.broken or f"{self.path} is closed"
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, line: bytes, revision: int) -> None:
+        """Write a record at the end, then its revision into the header; on failure the file is as before.
+
+        The header may be older than the last record after a loss of power, never newer: the record is on the disk
+        before the header is written.
+        """
+        try:
+            write_all(self._handle, line, self._length)
+            if self._fsync:
+                os.fsync(self._handle)
+            write_all(self._handle, header_line(revision), 0)
+        except OSError as error:
+            self._take_back(error)
+            raise
+
+    def _take_back(self, cause: OSError) -> None:
+        try:
+            os.ftruncate(self._handle, self._length)
+            write_all(self._handle, header_line(self._revision), 0)
+            if self._fsync:
+                os.fsync(self._handle)
+        except OSError as error:
+            reason = f"a change could not be written ({cause.strerror}), nor its part be removed ({error.strerror})"
+            self._break(reason)
+
+    def _rewrite_cut(self) -> None:
+        """Replace a file with an incomplete last line, or one that has nothing else, by a whole one."""
+        if self.restored is None:
+            os.ftruncate(self._handle, self._length)
+            self._must_rewrite = False
+            return
+        self._rewrite(self.restored.scene, PREVIOUS)
+
+    def _compact(self, scene: Scene) -> None:
+        """Write the file anew. Where that fails the old one, which is complete, is used on."""
+        self._compact_at = self._records + self._compact_after
+        try:
+            self._rewrite(scene, PREVIOUS)
+        except OSError as error:
+            log.warning("%s is not compacted, which is tried again later: %s", self.path, error)
+
+    def _rewrite(self, scene: Scene, kept_as: str) -> Path:
+        """The file anew, with the whole scene alone; a reader finds the old file or the new one, never a part."""
+        record = record_line(WholeScene(FORMAT, self._revision, self._cell_revision, scene))
+        content = header_line(self._revision) + record
+        fresh, kept = replace(self._file, content, kept_as)
+        os.close(self._handle)
+        self._handle, self._length, self._records = fresh, len(content), 1
+        self._compact_at, self._must_rewrite = self._compact_after, False
+        try:
+            sync_folder(self._file.parent)
+        except OSError as error:
+            self._break(f"the folder could not be written to the disk ({error.strerror})")
+        return kept
+
+    def _break(self, reason: str) -> None:
+        self.broken = f"{self.path}: {reason}. No more changes are taken until the journal is opened anew"
+        log.error("%s", self.broken)
+
+    def _error(self, error: OSError | ValueError) -> JournalError:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return JournalError(f"{self.path}: {reason}", subjects=(str(self.path),))

@@ -1,0 +1,150 @@
+"""The lines of a journal file, and how they are read back.
+
+The first line is the header: format, latest acknowledged revision and CRC-32, always of the same length, since it is
+written anew in its place after each record. Each further line is a record: the CRC-32 of its text in hexadecimal, a
+space, the text as JSON. The first record is the whole scene, those after it are changes.
+
+A write that a kill or a power loss cut short leaves a last line without a newline. Such a line does not count, and is
+no damage as long as the header does not say that its revision was acknowledged. Everything else is damage.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import BinaryIO
+
+import msgspec
+
+from ..errors import JournalError, RobotCellError
+from ..io.common.serialisation import from_json, to_json
+from .diff import SceneDiff, apply_difference
+from .scene import Scene
+
+FORMAT = "robot_cell_journal/3"
+HEADER = re.compile(rb"(robot_cell_journal/3 [0-9]{20}) ([0-9a-f]{8})\n")
+OTHER_FORMAT = re.compile(rb"robot_cell_journal/[0-9]{1,9}")
+LONGEST_HEADER = 4096  # bytes that are read of a first line that is none
+
+
+class WholeScene(msgspec.Struct, frozen=True, tag="scene", tag_field="record"):
+    """The first record: a scene at a revision. cell_revision: of the last change to its models."""
+
+    format: str
+    revision: int
+    cell_revision: int
+    scene: Scene
+
+
+class ChangeRecord(msgspec.Struct, frozen=True, tag="change", tag_field="record"):
+    """A step to the next revision."""
+
+    previous: int
+    revision: int
+    difference: SceneDiff
+    digest: str
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """What a journal held."""
+
+    scene: Scene
+    revision: int
+    cell_revision: int
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What was read from a journal file.
+
+    restored: None if it has no record. length [bytes] and records: of what counts. acknowledged: the revision in the
+    header. is_cut: an incomplete line follows. damage: where and how the file is damaged after that, or "".
+    """
+
+    restored: Restored | None
+    length: int
+    records: int
+    acknowledged: int
+    is_cut: bool = False
+    damage: str = ""
+
+
+def header_line(revision: int) -> bytes:
+    """The first line of a journal in which `revision` is acknowledged."""
+    text = b"%s %020d" % (FORMAT.encode(), revision)
+    return b"%s %08x\n" % (text, zlib.crc32(text))
+
+
+def record_line(record: WholeScene | ChangeRecord) -> bytes:
+    """The line of a record, newline included."""
+    text = to_json(record)
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def read_journal(file: BinaryIO, name: str) -> Contents:
+    """Read a journal up to its end or the first damage.
+
+    Raises:
+        JournalError: the file is not a journal of this format; names the file.
+    """
+    first = file.readline(LONGEST_HEADER)
+    header = HEADER.fullmatch(first)
+    if header is not None and b"%08x" % zlib.crc32(header[1]) == header[2]:
+        return _read_records(file, name, len(first), int(header[1].split(b" ")[1]))
+    found = _read_records(file, name, len(first), 0)
+    if found.restored is None:
+        raise JournalError(_what_it_is(name, first), subjects=(name,))
+    return msgspec.structs.replace(found, damage=f"{name}, line 1: the header is damaged")
+
+
+def _read_records(file: BinaryIO, name: str, length: int, acknowledged: int) -> Contents:
+    restored, records, number, is_cut = None, 0, 1, False
+    for number, line in enumerate(file, start=2):
+        if not line.endswith(b"\n"):
+            is_cut = True
+            break
+        try:
+            restored = _next(restored, _record(line))
+        except RobotCellError as error:
+            damage = f"{name}, line {number}: {error.message}"
+            return Contents(restored, length, records, acknowledged, damage=damage)
+        length += len(line)
+        records += 1
+    damage = ""
+    revision = 0 if restored is None else restored.revision
+    if revision < acknowledged:
+        end = f"line {number} is cut short" if is_cut else f"the file ends after line {number}"
+        damage = f"{name}: {end}, at revision {revision}, but revision {acknowledged} was acknowledged"
+    return Contents(restored, length, records, acknowledged, is_cut, damage)
+
+
+def _record(line: bytes) -> WholeScene | ChangeRecord:
+    checksum, _, text = line.removesuffix(b"\n").partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise JournalError("damaged, its checksum does not match")
+    return from_json(text, WholeScene | ChangeRecord)  # type: ignore[arg-type]
+
+
+def _next(before: Restored | None, record: WholeScene | ChangeRecord) -> Restored:
+    if isinstance(record, WholeScene):
+        if before is not None:
+            raise JournalError(f"a whole scene at revision {record.revision}, which only the first record may be")
+        if record.format != FORMAT:
+            raise JournalError(f"format is {record.format!r}, expected {FORMAT!r}")
+        return Restored(record.scene, record.revision, record.cell_revision)
+    if before is None or record.previous != before.revision:
+        have = "nothing" if before is None else f"revision {before.revision}"
+        raise JournalError(f"revision {record.revision} follows {record.previous}, but the file has {have}")
+    scene = apply_difference(before.scene, record.difference)
+    if scene.state.digest() != record.digest:
+        raise JournalError(f"revision {record.revision} has another digest than was recorded")
+    models = record.revision if record.difference.changes_models else before.cell_revision
+    return Restored(scene, record.revision, models)
+
+
+def _what_it_is(name: str, first: bytes) -> str:
+    if not first:
+        return f"{name} is empty, which a journal never is. Remove it to begin a new journal"
+    other = OTHER_FORMAT.search(first)
+    if other is not None and other[0] != FORMAT.encode():
+        return f"{name}, line 1: format is {other[0].decode()!r}, expected {FORMAT!r}; the file is left as it is"
+    return f"{name}, line 1: no journal begins like this, expected '{FORMAT} ...'; the file is left as it is"

@@ -1,0 +1,150 @@
+"""Changes of what is there: robots, tools, bodies and frames that come, go, or are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from frozendict import frozendict
+
+from ..errors import DuplicateNameError, InvalidRequestError, UnknownNameError
+from ..model.bodies import TCP, NamedFrame, Tool
+from ..model.cell import RobotCell
+from ..model.frames import FrameTree
+from ..model.name_suggestions import unknown_name
+from ..model.pose import Pose
+from ..model.state import RobotCellState, ToolState
+from ..model.value import WORLD, without_item
+from .scene import Scene, WorldPose, known, rewritten
+
+T = TypeVar("T")
+replace = msgspec.structs.replace
+
+
+class Add(msgspec.Struct, frozen=True):
+    """New robots, tools, bodies and frames, in the places that `state` gives.
+
+    What `state` leaves out stands free at the origin of the world, joints at zero or the nearest allowed value.
+    """
+
+    models: RobotCell
+    state: RobotCellState = RobotCellState()
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        cell, new = scene.cell, self.models
+        merged = replace(
+            cell,
+            robots=_merged(cell.robots, new.robots, "robot"),
+            tools=_merged(cell.tools, new.tools, "tool"),
+            bodies=_merged(cell.bodies, new.bodies, "body"),
+            frames=_merged(cell.frames, new.frames, "frame"),
+        )
+        default = new.default_state()
+        tools = {name: _with_neutral(new.tools[name], s) for name, s in self.state.tools.items() if name in new.tools}
+        state = RobotCellState(
+            base_poses=frozendict({**scene.state.base_poses, **default.base_poses, **self.state.base_poses}),
+            configuration=frozendict(
+                {**scene.state.configuration, **default.configuration, **self.state.configuration}
+            ),
+            tools=frozendict({**scene.state.tools, **default.tools, **self.state.tools, **tools}),
+            bodies=frozendict({**scene.state.bodies, **default.bodies, **self.state.bodies}),
+        )
+        return Scene(merged, state)
+
+
+class AddFrame(msgspec.Struct, frozen=True):
+    """A new named frame that moves with `attached_to`; pose: seen from `relative_to` at this moment."""
+
+    name: str
+    attached_to: str
+    pose: Pose
+    relative_to: str
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        tree = FrameTree(scene.cell, scene.state)
+        carrier, reference = tree.check(self.attached_to or WORLD), tree.check(self.relative_to or WORLD)
+        frame = NamedFrame(self.name, carrier, rewritten(scene, world_pose, carrier, reference, self.pose))
+        frames = _merged(scene.cell.frames, {self.name: frame}, "frame")
+        return replace(scene, cell=replace(scene.cell, frames=frames))
+
+
+class Replace(msgspec.Struct, frozen=True):
+    """Models take the place of those of the same name; where things are stays, as far as their joints still exist."""
+
+    models: RobotCell
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        cell, new = scene.cell, self.models
+        cell = replace(
+            cell,
+            robots=_replaced(cell.robots, new.robots, "robot"),
+            tools=_replaced(cell.tools, new.tools, "tool"),
+            bodies=_replaced(cell.bodies, new.bodies, "body"),
+            frames=_replaced(cell.frames, new.frames, "frame"),
+        )
+        state = scene.state
+        for name, tool in new.tools.items():
+            joints = {variable.name for variable in tool.mechanism.variables}
+            kept = frozendict({j: v for j, v in state.tools[name].configuration.items() if j in joints})
+            state = state.with_tool(name, _with_neutral(tool, replace(state.tools[name], configuration=kept)))
+        values = {**cell.default_state().configuration, **state.configuration}
+        kept = frozendict({joint: values[joint] for joint in cell.variables})
+        return Scene(cell, replace(state, configuration=kept))
+
+
+class Remove(msgspec.Struct, frozen=True):
+    """A robot, tool, body or named frame leaves the cell; what it carries must have been detached before."""
+
+    name: str
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        cell, state, name = scene.cell, scene.state, self.name
+        _refuse_carrier(scene, name)
+        if name in cell.tools:
+            cell = replace(cell, tools=without_item(cell.tools, name))
+            return Scene(cell, replace(state, tools=without_item(state.tools, name)))
+        if name in cell.bodies:
+            cell = replace(cell, bodies=without_item(cell.bodies, name))
+            return Scene(cell, replace(state, bodies=without_item(state.bodies, name)))
+        if name in cell.frames:
+            return replace(scene, cell=replace(cell, frames=without_item(cell.frames, name)))
+        if name in cell.robots:
+            cell = replace(cell, robots=without_item(cell.robots, name))
+            values = frozendict({joint: v for joint, v in state.configuration.items() if joint in cell.variables})
+            poses = without_item(state.base_poses, name)
+            return Scene(cell, replace(state, configuration=values, base_poses=poses))
+        things = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
+        raise UnknownNameError(unknown_name(f"{name!r}", name, things), subjects=(name,))
+
+
+def _merged(old: frozendict[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:
+    for name in new:
+        if name in old:
+            raise DuplicateNameError(f"{what} {name} is in the cell already", subjects=(name,))
+    return frozendict({**old, **new}) if new else old
+
+
+def _replaced(old: Mapping[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:
+    for name in new:
+        known(old, name, what)
+    return frozendict({**old, **new})
+
+
+def _with_neutral(tool: Tool, state: ToolState) -> ToolState:
+    return replace(state, configuration=frozendict({**tool.mechanism.neutral(), **state.configuration}))
+
+
+def _refuse_carrier(scene: Scene, name: str) -> None:
+    """Refuse to take away what carries something else."""
+    cell, own = scene.cell, {name}
+    if name in cell.tools:
+        own |= {f"{name}/{TCP}", *(f"{name}/{link}" for link in cell.tools[name].mechanism.links)}
+    carried: list[str] = []
+    if name in cell.robots:
+        own |= set(cell.robots[name].mechanism.links)
+        carried += [tool for tool, s in scene.state.tools.items() if s.attached_to in cell.robots[name].groups]
+    carried += [body for body, state in scene.state.bodies.items() if state.attached_to in own]
+    carried += [other for other, frame in cell.frames.items() if frame.attached_to in own]
+    if carried:
+        raise InvalidRequestError(f"{name} carries {', '.join(carried[:5])}", subjects=(name, *carried))

@@ -1,0 +1,230 @@
+"""Changes of where things are: moved, attached, hidden, and the values of joints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+from frozendict import frozendict
+
+from ..errors import InvalidRequestError, UnknownNameError
+from ..model.bodies import NamedFrame
+from ..model.frames import FrameTree
+from ..model.name_suggestions import unknown_name
+from ..model.pose import Pose, Quaternion
+from ..model.state import BodyState, RobotCellState, ToolState
+from ..model.value import WORLD, Vector3, with_item
+from .scene import Scene, WorldPose, between, joint_names, known, rewritten
+
+KEEP: Vector3 = (math.nan, math.nan, math.nan)
+replace = msgspec.structs.replace
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A tool, body or named frame goes to a pose seen from `relative_to`; what carries it stays the same.
+
+    A position component that is NaN stays as it is, and so does the orientation where it is None.
+    """
+
+    name: str
+    position: Vector3 = KEEP
+    quaternion: Quaternion | None = None
+    relative_to: str = WORLD
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        reference = self.relative_to or WORLD
+        carrier = _carrier(scene, self.name)
+        tree = FrameTree(scene.cell, scene.state)
+        if self.name == tree.check(reference) or self.name in tree.ancestors(reference):
+            raise InvalidRequestError(f"{self.name} cannot be placed relative to {reference}, which it carries")
+        pose = _patched(between(scene, world_pose, reference, self.name), self.position, self.quaternion)
+        return _placed(scene, self.name, rewritten(scene, world_pose, carrier, reference, pose))
+
+
+class Attach(msgspec.Struct, frozen=True):
+    """A tool is put on a planning group; a body or named frame on any frame.
+
+    pose: of the thing, seen from `relative_to` ("": from the frame that carries it from now on); None keeps it where it
+    is in the world, which is a grip. touch_links and touch_bodies: None keeps the lists that it has.
+    """
+
+    name: str
+    to: str
+    pose: Pose | None = None
+    relative_to: str = ""
+    touch_links: tuple[str, ...] | None = None
+    touch_bodies: tuple[str, ...] | None = None
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        if not self.to:
+            raise InvalidRequestError(f"{self.name} is attached to nothing; Detach sets it free")
+        tree = FrameTree(scene.cell, scene.state)
+        tree.check(self.name)
+        carrier = tree.check(scene.cell.tip_link(self.to) if self.name in scene.cell.tools else self.to)
+        pose, reference = self.pose, self.relative_to or carrier
+        if pose is None:
+            pose, reference = world_pose(scene.cell, scene.state, self.name), WORLD
+        pose = rewritten(scene, world_pose, carrier, reference, pose)
+        scene = _touching(_placed(scene, self.name, pose, attached_to=self.to), self)
+        FrameTree(scene.cell, scene.state)
+        return scene
+
+
+class Detach(msgspec.Struct, frozen=True):
+    """A tool, body or named frame is set free into the world and stays where it is."""
+
+    name: str
+    touch_links: tuple[str, ...] | None = None
+    touch_bodies: tuple[str, ...] | None = None
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        if _carrier(scene, self.name) == WORLD:
+            raise InvalidRequestError(f"{self.name} is not attached to anything", subjects=(self.name,))
+        pose = world_pose(scene.cell, scene.state, self.name)
+        return _touching(_placed(scene, self.name, pose, attached_to=""), self)
+
+
+class SetHidden(msgspec.Struct, frozen=True):
+    """A tool or body is taken out of every check, or comes back."""
+
+    name: str
+    hidden: bool
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        return _with_state(scene, self.name, replace(_state_of(scene, self.name), hidden=self.hidden))
+
+
+class SetTouch(msgspec.Struct, frozen=True):
+    """Who a tool or body may touch; None leaves a list as it is."""
+
+    name: str
+    touch_links: tuple[str, ...] | None = None
+    touch_bodies: tuple[str, ...] | None = None
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        _state_of(scene, self.name)
+        return _touching(scene, self)
+
+
+class SetJoints(msgspec.Struct, frozen=True):
+    """Joint values [rad, m] by name, those of tools as "tool/joint"; NaN leaves a joint as it is."""
+
+    values: Mapping[str, float]
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        state, tools = scene.state, dict[str, dict[str, float]]()
+        known = joint_names(scene.cell)
+        robots: dict[str, float] = {}
+        for name, value in self.values.items():
+            if name not in known:
+                raise UnknownNameError(unknown_name(f"joint {name!r}", name, known), subjects=(name,))
+            if math.isnan(value):
+                continue
+            if known[name]:
+                tools.setdefault(known[name], {})[name[len(known[name]) + 1 :]] = value
+            else:
+                robots[name] = value
+        for tool, values in tools.items():
+            scene.cell.tools[tool].mechanism.check_configuration(values, f"tool {tool}")
+            merged = frozendict({**state.tools[tool].configuration, **values})
+            state = state.with_tool(tool, replace(state.tools[tool], configuration=merged))
+        return replace(scene, state=state.with_configuration(robots) if robots else state)
+
+
+class SetBasePose(msgspec.Struct, frozen=True):
+    """A robot's root link is put at a pose seen from `relative_to`; NaN and None as in Move. "": the only robot."""
+
+    robot: str = ""
+    position: Vector3 = KEEP
+    quaternion: Quaternion | None = None
+    relative_to: str = WORLD
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        name, reference = self.robot or scene.cell.robot.name, self.relative_to or WORLD
+        if name not in scene.cell.robots:
+            raise UnknownNameError(unknown_name(f"robot {name!r}", name, scene.cell.robots), subjects=(name,))
+        root = scene.cell.robots[name].mechanism.root
+        tree = FrameTree(scene.cell, scene.state)
+        if root == tree.check(reference) or root in tree.ancestors(reference):
+            raise InvalidRequestError(f"robot {name} cannot be placed relative to {reference}, which it carries")
+        pose = _patched(between(scene, world_pose, reference, root), self.position, self.quaternion)
+        pose = rewritten(scene, world_pose, WORLD, reference, pose)
+        return replace(scene, state=replace(scene.state, base_poses=with_item(scene.state.base_poses, name, pose)))
+
+
+class SetState(msgspec.Struct, frozen=True):
+    """Every entry of a state is taken over; what it does not name stays."""
+
+    state: RobotCellState
+
+    def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
+        old, new = scene.state, self.state
+        tools = {
+            name: replace(
+                tool, configuration=frozendict({**known(old.tools, name, "tool").configuration, **tool.configuration})
+            )
+            for name, tool in new.tools.items()
+        }
+        state = RobotCellState(
+            base_poses=frozendict({**old.base_poses, **new.base_poses}),
+            configuration=frozendict({**old.configuration, **new.configuration}),
+            tools=frozendict({**old.tools, **tools}),
+            bodies=frozendict({**old.bodies, **new.bodies}),
+        )
+        return replace(scene, state=state)
+
+
+def _state_of(scene: Scene, name: str) -> ToolState | BodyState:
+    if name in scene.state.tools:
+        return scene.state.tools[name]
+    if name in scene.state.bodies:
+        return scene.state.bodies[name]
+    things = [*scene.state.tools, *scene.state.bodies]
+    raise UnknownNameError(unknown_name(f"tool or body {name!r}", name, things), subjects=(name,))
+
+
+def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
+    if isinstance(state, ToolState):
+        return replace(scene, state=scene.state.with_tool(name, state))
+    return replace(scene, state=scene.state.with_body(name, state))
+
+
+def _carrier(scene: Scene, name: str) -> str:
+    """The frame that carries a tool, body or named frame."""
+    if name in scene.cell.frames:
+        return scene.cell.frames[name].attached_to or WORLD
+    state = _state_of(scene, name)
+    if isinstance(state, ToolState) and state.attached_to:
+        return scene.cell.tip_link(state.attached_to)
+    return state.attached_to or WORLD
+
+
+def _placed(scene: Scene, name: str, pose: Pose, attached_to: str | None = None) -> Scene:
+    """The thing at a pose in the frame that carries it, which may be a new one."""
+    if name in scene.cell.frames:
+        frame = scene.cell.frames[name]
+        carrier = frame.attached_to if attached_to is None else attached_to or WORLD
+        frames = with_item(scene.cell.frames, name, NamedFrame(name, carrier, pose))
+        return replace(scene, cell=replace(scene.cell, frames=frames))
+    state = replace(_state_of(scene, name), pose=pose)
+    if attached_to is not None:
+        state = replace(state, attached_to=attached_to)
+    return _with_state(scene, name, state)
+
+
+def _touching(scene: Scene, change: Attach | Detach | SetTouch) -> Scene:
+    if change.touch_links is None and change.touch_bodies is None:
+        return scene
+    state = _state_of(scene, change.name)
+    links = state.touch_links if change.touch_links is None else change.touch_links
+    bodies = state.touch_bodies if change.touch_bodies is None else change.touch_bodies
+    tree = FrameTree(scene.cell, scene.state)
+    for name in (*links, *bodies):
+        tree.check(name)
+    return _with_state(scene, change.name, replace(state, touch_links=links, touch_bodies=bodies))
+
+
+def _patched(pose: Pose, position: Vector3, quaternion: Quaternion | None) -> Pose:
+    x, y, z = (old if math.isnan(new) else new for old, new in zip(pose.position, position, strict=True))
+    return Pose((x, y, z), pose.quaternion if quaternion is None else quaternion)

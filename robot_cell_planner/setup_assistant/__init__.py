@@ -1,0 +1,5 @@
+"""First drafts of SRDF and limits files for a robot description that has none."""
+
+from ..system.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,2 @@
+from .options import SimulationOptions as SimulationOptions
+from .simulated_cell import SimulatedCell as SimulatedCell

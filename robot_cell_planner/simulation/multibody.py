@@ -1,0 +1,280 @@
+"""What the physics engine is given: trees of parts, each a robot with what it carries, or a body that stands free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..io.mesh.inertia import uniform_inertial
+from ..model.bodies import RigidBody
+from ..model.cell import RobotCell
+from ..model.geometry import Shape
+from ..model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism
+from ..model.placement import Placements, placements, plane_axes
+from ..model.pose import IDENTITY, Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD, Vector3
+from .inertia import MassProperties, combined
+from .shapes import SolidGroup, groups_of_solids
+
+GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
+AXES: Mapping[str, Vector3] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+AXES_OF_TURNS: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """A joint with one degree of freedom, as it is simulated.
+
+    name: in the cell ("tool/joint" for a tool's). own_name: in its description. tool: the tool it belongs to, or "".
+    turns: a rotation, otherwise a translation. axis: in the part that it moves. start: its value at the start [rad or
+    m]. source, multiplier, offset: the joint that it follows, if it mimics one; source is "" otherwise. damping,
+    friction: as URDF has them.
+    """
+
+    name: str
+    own_name: str
+    tool: str
+    turns: bool
+    axis: Vector3
+    limits: JointLimits
+    start: float
+    source: str = ""
+    multiplier: float = 1.0
+    offset: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass
+class Part:
+    """One rigid part. owner: link, tool link or body whose shapes it has; "" for a step of a compound joint.
+
+    parent: index of the part that carries it, -1 for the first one of an assembly. pose: in that part with the joint at
+    zero; of the first one in the world. joint: what moves it against its parent, None if nothing does. solids: what it
+    collides with. pieces: masses, each at a pose in the part. shapes: of the whole owner, kept with its first part.
+    """
+
+    owner: str
+    parent: int
+    pose: Pose
+    joint: JointModel | None = None
+    solids: SolidGroup = ()
+    pieces: list[tuple[Pose, Inertial]] = field(default_factory=list)
+    shapes: tuple[Shape, ...] = ()
+
+    @property
+    def mass_properties(self) -> MassProperties:
+        return combined(self.pieces)
+
+
+@dataclass
+class Multibody:
+    """Parts in a tree, parents before children.
+
+    fixed: the first part cannot move in the world. still: nothing of it ever can, and it carries nothing that does.
+    """
+
+    name: str
+    fixed: bool
+    still: bool = False
+    parts: list[Part] = field(default_factory=list)
+
+    def is_anchored(self, index: int) -> bool:
+        """Whether a part can never move in the world."""
+        while self.parts[index].joint is None and index > 0:
+            index = self.parts[index].parent
+        return index == 0 and self.fixed
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a frame of the cell is: at a pose in a part of an assembly, both by index."""
+
+    assembly: int
+    part: int
+    pose: Pose = IDENTITY
+
+
+class Multibodies:
+    """All assemblies of a cell in a state.
+
+    - A robot is one, with the tools and bodies that are attached to it, directly or by way of each other. So is a tool
+      that stands free.
+    - A body with a mass that nothing of a robot or tool carries is one of its own, and free to move. Bodies without a
+      mass stand still, each an assembly of its own. A body with a mass that carries other bodies is one with them.
+    - A link or body without shapes that is fixed to another counts as part of that.
+    - What is hidden is left out.
+
+    assumptions: what was made up, because the models don't say it, as sentences.
+    """
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, assumed_density: float) -> None:
+        self._cell = cell
+        self._state = state
+        self._placements = placements(cell, state)
+        self._world = Placements(self._placements)
+        self.items: list[Multibody] = []
+        self.places: dict[str, Place] = {}
+        self.assumptions: list[str] = []
+        for robot in cell.robots.values():
+            link = robot.mechanism.links[robot.mechanism.root]
+            self._add_first(Multibody(robot.name, True), link.name, link)
+            self._add_joints(robot.mechanism, state.configuration, "")
+        for name in self._placements:
+            self._place(name)
+        for assembly in self.items:
+            self._give_mass(assembly, assumed_density)
+
+    @property
+    def joints(self) -> Iterator[JointModel]:
+        """All joints, by assembly and part."""
+        return (part.joint for assembly in self.items for part in assembly.parts if part.joint is not None)
+
+    def _add_first(self, assembly: Multibody, name: str, link: Link | RigidBody) -> None:
+        """Begin an assembly with a link or body."""
+        first, *others = groups_of_solids(link.collisions, assembly.still)
+        pose = self._world.world(name)
+        self.items.append(assembly)
+        self.places[name] = Place(len(self.items) - 1, 0)
+        assembly.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
+        for group in others:
+            if assembly.still:
+                self.items.append(Multibody(name, True, True, [Part(name, -1, pose, solids=group)]))
+            else:
+                assembly.parts.append(Part(name, 0, IDENTITY, solids=group))
+
+    def _add_part(
+        self, carrier: Place, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
+    ) -> None:
+        """Add a link or body with its joint, if any, to an assembly."""
+        parts = self.items[carrier.assembly].parts
+        parent, pose = carrier.part, carrier.pose @ pose
+        for joint in joints[:-1]:
+            parts.append(Part("", parent, pose, joint))
+            parent, pose = len(parts) - 1, IDENTITY
+        first, *others = groups_of_solids(link.collisions, False)
+        last = joints[-1] if joints else None
+        parts.append(Part(name, parent, pose, last, first, _pieces(link.inertial), link.collisions))
+        index = len(parts) - 1
+        self.places[name] = Place(carrier.assembly, index)
+        parts.extend(Part(name, index, IDENTITY, solids=group) for group in others)
+
+    def _add_fixed(self, carrier: Place, pose: Pose, name: str, link: Link | RigidBody) -> None:
+        """Fix a link or body to a part that is there already."""
+        if link.collisions:
+            self._add_part(carrier, pose, (), name, link)
+            return
+        pose = carrier.pose @ pose
+        self.items[carrier.assembly].parts[carrier.part].pieces.extend(_pieces(link.inertial, pose))
+        self.places[name] = Place(carrier.assembly, carrier.part, pose)
+
+    def _add_joints(self, mechanism: Mechanism, configuration: Mapping[str, float], tool: str) -> None:
+        """Add all links but the root, which must be placed already."""
+        prefix = f"{tool}/" if tool else ""
+        for joint in mechanism.tree_order:
+            carrier, name = self.places[prefix + joint.parent], prefix + joint.child
+            link = mechanism.links[joint.child]
+            if joint.kind is JointKind.FIXED:
+                self._add_fixed(carrier, joint.origin, name, link)
+            else:
+                models = tuple(_joint_models(mechanism, joint, configuration, tool))
+                self._add_part(carrier, joint.origin, models, name, link)
+
+    def _place(self, name: str) -> None:
+        """Place a frame and, before it, the one that carries it."""
+        if name in self.places or name == WORLD:
+            return
+        parent, pose = self._placements[name]
+        self._place(parent)
+        if name in self._cell.tools and not self._state.tools[name].hidden:
+            self._place_tool(name, parent, pose)
+        elif name in self._cell.bodies and not self._state.bodies[name].hidden:
+            self._place_body(name, parent, pose)
+        elif parent in self.places:
+            carrier = self.places[parent]
+            self.places[name] = Place(carrier.assembly, carrier.part, carrier.pose @ pose)
+
+    def _place_tool(self, name: str, parent: str, pose: Pose) -> None:
+        mechanism = self._cell.tools[name].mechanism
+        root, link = self._cell.tools[name].frame_of(mechanism.root), mechanism.links[mechanism.root]
+        if parent in self.places:
+            self._add_fixed(self.places[parent], pose, root, link)
+        else:
+            self._add_first(Multibody(name, True), root, link)
+        self.places[name] = self.places[root]
+        self._add_joints(mechanism, self._state.tools[name].configuration, name)
+
+    def _place_body(self, name: str, parent: str, pose: Pose) -> None:
+        body = self._cell.bodies[name]
+        carrier = self.places.get(parent)
+        if carrier is not None and not self.items[carrier.assembly].still:
+            self._add_fixed(carrier, pose, name, body)
+            return
+        still = body.inertial is None or body.inertial.mass == 0.0
+        self._add_first(Multibody(name, still, still), name, body)
+
+    def _give_mass(self, assembly: Multibody, density: float) -> None:
+        """Make up masses below joints that would otherwise move nothing."""
+        for index, part in enumerate(assembly.parts):
+            if part.joint is None:
+                continue
+            below = [p for i, p in enumerate(assembly.parts) if index in _chain(assembly, i)]
+            if sum(p.mass_properties.mass for p in below) > 0.0:
+                continue
+            shaped = [p for p in below if p.shapes]
+            for p in shaped:
+                p.pieces.append((IDENTITY, uniform_inertial(p.shapes, density=density)))
+            if not shaped:
+                below[-1].pieces.append((IDENTITY, GRAIN))
+            what = f"a density of {density:g} kg/m3" if shaped else f"a mass of {GRAIN.mass:g} kg"
+            self.assumptions.append(f"nothing that joint {part.joint.name} moves has a mass; {what} is assumed")
+
+
+def _pieces(inertial: Inertial | None, pose: Pose = IDENTITY) -> list[tuple[Pose, Inertial]]:
+    return [] if inertial is None else [(pose, inertial)]
+
+
+def _chain(assembly: Multibody, index: int) -> Iterator[int]:
+    """A part and all that carry it."""
+    while index >= 0:
+        yield index
+        index = assembly.parts[index].parent
+
+
+def _joint_models(
+    mechanism: Mechanism, joint: Joint, configuration: Mapping[str, float], tool: str
+) -> Iterator[JointModel]:
+    """The elementary joints of a joint, from its parent link outwards."""
+    prefix = f"{tool}/" if tool else ""
+    damping, friction = joint.extras.damping, joint.extras.friction
+    if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
+        for name in joint.variables:
+            turns, axis = _elementary(joint, name.rpartition("/")[2])
+            start = configuration[name]
+            limits = JointLimits()
+            yield JointModel(prefix + name, name, tool, turns, axis, limits, start, damping=damping, friction=friction)
+        return
+    source, multiplier, offset = mechanism.mimic_source(joint.name)
+    yield JointModel(
+        name=prefix + joint.name,
+        own_name=joint.name,
+        tool=tool,
+        turns=joint.kind is not JointKind.PRISMATIC,
+        axis=joint.axis,
+        limits=joint.limits,
+        start=multiplier * configuration[source] + offset,
+        source="" if joint.mimic is None else prefix + source,
+        multiplier=multiplier,
+        offset=offset,
+        damping=damping,
+        friction=friction,
+    )
+
+
+def _elementary(joint: Joint, suffix: str) -> tuple[bool, Vector3]:
+    """Whether an elementary joint turns, and its axis: see `placement.motion`."""
+    if joint.kind is JointKind.FLOATING:
+        return suffix in AXES_OF_TURNS, AXES[AXES_OF_TURNS.get(suffix, suffix)]
+    first, second = plane_axes(joint.axis)
+    return suffix == "theta", {"x": first, "y": second, "theta": joint.axis}[suffix]

@@ -1,0 +1,1 @@
+"""The operating system: processes, confinement, private files, timers and compiled code."""

@@ -1,0 +1,30 @@
+"""Names that a package exports, imported when they are first used (PEP 562), so that its own import costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package, from the stub beside its `__init__.py`.
+
+    The stub (`__init__.pyi`) imports each exported name from its module; type checkers read the same file.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    module_of = {alias.name: f"{package}.{node.module}" for node in imports for alias in node.names}
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    exported = sorted(module_of)
+    return load, lambda: sorted({*vars(sys.modules[package]), *exported}), exported

@@ -1,0 +1,11 @@
+from .limits import MotionLimits as MotionLimits
+from .parameterization import time_path as time_path
+from .sampler import SamplerOptions as SamplerOptions
+from .sampler import TrajectorySample as TrajectorySample
+from .sampler import TrajectorySampler as TrajectorySampler
+from .sampler import rest_at as rest_at
+from .timing import TimingOptions as TimingOptions
+from .timing import follow_samples as follow_samples
+from .timing import stop_at_waypoints as stop_at_waypoints
+from .trajectory import Trajectory as Trajectory
+from .validation import validate as validate

@@ -1,0 +1,355 @@
+"""Smooth traversal of a path: without stopping at its waypoints, past them within a tolerance, checked and in time.
+
+The corners of the path are blended; a blend is passed at a constant speed, and between blends Ruckig's profiles go from
+one speed to the next. All joints obey their limits everywhere, by the extrema of the polynomials. A blend that collides
+gets half the radius, and after some halvings none: the motion then stops at that waypoint, as on the path itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import ruckig
+
+from ..errors import InvalidRequestError, TrajectoryError, Value
+from ..model.arguments import checked_fields
+from .corner_blends import (
+    Blends,
+    CornerRates,
+    Polyline,
+    blended_path,
+    largest_radii,
+    points_of_blend,
+    rates_of_stretches,
+)
+from .curves import CurveSequence, PolynomialCurve, TraversedPath
+from .limits import Array, MotionLimits
+from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, to_whole_periods, way_of_change
+from .sampled_paths import SAME_POINT
+from .timing import (
+    TimedMotion,
+    TimingOptions,
+    checked_path,
+    corners_of,
+    duration_of_stopping,
+    kept_within,
+    stop_at_waypoints,
+)
+from .trajectory import Rest, sample_curve
+from .validation import CollisionCheck
+
+# Shares of the shorter stretch beside a corner that blends may take; the fastest of them is kept.
+SHARES = (0.48, 0.4, 0.3, 0.18)
+HALVINGS = 5
+# A start or end velocity that turns off the path by more than this (sine of the angle) gets a way of its own.
+ALONG = 1e-6
+# Length of that way, in ways that braking to rest takes.
+BRAKING_WAYS = 2.0
+
+
+@checked_fields
+@dataclass(frozen=True)
+class SmoothOptions:
+    """How corners are blended.
+
+    tolerance [rad or m of each joint]: largest distance between the path and the motion at a blend. in_collision:
+    (n, dof) -> (n,) of bool, what the blends are held against; None: nothing. step [rad or m]: widest step of a joint
+    between the states that are checked.
+
+    Raises:
+        InvalidRequestError: a tolerance or step that is not above 0.
+    """
+
+    tolerance: float = 0.1
+    in_collision: CollisionCheck | None = None
+    step: float = 0.001
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "step"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                text = f"the {name} of blends is {value:g}, expected a finite number above 0"
+                raise InvalidRequestError(text, stage="trajectory", values=(Value(name, value),))
+
+
+def smooth(
+    path: Array,
+    limits: MotionLimits,
+    options: TimingOptions | None = None,
+    blends: SmoothOptions | None = None,
+    *,
+    start_velocity: Array | None = None,
+    end_velocity: Array | None = None,
+    speeds: Array | None = None,
+) -> TimedMotion:
+    """A motion along a path (n, dof) that stops only where it must; never slower than stopping at each waypoint.
+
+    start_velocity, end_velocity (dof,): zero by default. One that points off the path leaves it: a short way along the
+    velocity is put before the path or after it, checked like the blends. speeds (n - 1,): highest speed along each
+    stretch, by its Euclidean length in joint space; None: only the joints limit it.
+
+    Raises:
+        InvalidRequestError: a path or velocity of a wrong shape or with numbers that are not finite.
+        JointLimitError: a waypoint beyond position limits.
+        TrajectoryError: a start or end velocity above its limits, or with no room, or no free way, to brake.
+    """
+    options, blends = options or TimingOptions(), blends or SmoothOptions()
+    path = checked_path(path, limits.narrowed(options.limits))
+    allowed, scaled = options.allowed(limits), options.apply(limits)
+    kept = corners_of(path)
+    corners = path[kept]
+    first = _velocity(start_velocity, allowed, "start")
+    last = _velocity(end_velocity, allowed, "end")
+    if len(corners) == 1 and not (first.any() or last.any()):
+        return stop_at_waypoints(path, limits, options)
+    moving = bool(first.any() or last.any())
+    caps = _caps(kept, speeds)
+    corners, caps, added = _with_ways(corners, caps, (first, last), scaled, blends)
+    line = Polyline.through(corners)
+    plain = rates_of_stretches(line, scaled)
+    rates = [replace(rate, speed=min(rate.speed, cap)) for rate, cap in zip(plain, caps.tolist(), strict=True)]
+    ends = float(np.linalg.norm(first)), float(np.linalg.norm(last))
+    best = _fastest(line, rates, ends, scaled, blends)
+    if speeds is None and not moving and duration_of_stopping(corners, scaled, options) <= best.duration:
+        return stop_at_waypoints(path, limits, options)
+    return _finished(best, path, kept, added, ends, allowed, options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Radii and speeds at all corners, the rises of the blends at the inner ones, and the stretches between, solved."""
+
+    line: Polyline
+    radii: Array
+    rises: Array
+    speeds: Array
+    stretches: tuple[PathInterval, ...]
+    profiles: ruckig.Trajectory
+    duration: float
+
+
+def _fastest(
+    line: Polyline, rates: list[Rates], ends: tuple[float, float], limits: MotionLimits, blends: SmoothOptions
+) -> _Choice:
+    best: _Choice | None = None
+    tried: set[bytes] = set()
+    corners = CornerRates.of(line, limits)
+    for share in SHARES:
+        chosen = corners.fastest(largest_radii(line, blends.tolerance, share))
+        chosen = _free_blends(line, chosen, corners, blends)
+        if chosen.radii.tobytes() not in tried:
+            tried.add(chosen.radii.tobytes())
+            choice = _timed(line, chosen, rates, ends)
+            best = choice if best is None or choice.duration < best.duration else best
+    assert best is not None
+    return best
+
+
+def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: SmoothOptions) -> Blends:
+    """The blends with their radii halved as often as they collide; in the end with none."""
+    if options.in_collision is None:
+        return blends
+    left = np.flatnonzero(blends.radii).tolist()
+    for _ in range(HALVINGS):
+        if not left:
+            return blends
+        points = [
+            points_of_blend(line, corner, float(blends.radii[corner]), float(blends.rises[corner]), options.step)
+            for corner in left
+        ]
+        hits = np.asarray(options.in_collision(np.concatenate(points)))
+        parts = np.split(hits, np.cumsum([len(each) for each in points])[:-1])
+        left = [corner for corner, part in zip(left, parts, strict=True) if part.any()]
+        radii = blends.radii.copy()
+        radii[left] *= 0.5
+        # A changed radius may change the shape of its own blend, which is checked again; the others stay as they are.
+        blends = corners.fastest(radii)
+    radii = blends.radii.copy()
+    radii[left] = 0.0
+    return corners.fastest(radii)
+
+
+def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float, float]) -> _Choice:
+    """The fastest speeds at the corners that the stretches between them allow.
+
+    Raises:
+        TrajectoryError: a start or end velocity cannot be braked on the stretch there.
+    """
+    around = np.concatenate(([0.0], blends.radii, [0.0]))
+    caps = [min(before.speed, after.speed) for before, after in pairwise(rates)]
+    inner = np.minimum(blends.speeds, caps).tolist()
+    lengths = (line.lengths - around[:-1] - around[1:]).tolist()
+    speeds = [ends[0], *inner, ends[1]]
+    for index, rate in enumerate(rates):
+        speeds[index + 1] = reachable_speed(speeds[index], speeds[index + 1], lengths[index], rate)
+    for index in range(len(rates) - 1, -1, -1):
+        speeds[index] = reachable_speed(speeds[index + 1], speeds[index], lengths[index], rates[index])
+    for name, index, wanted, found in (("start", 0, ends[0], speeds[0]), ("end", -1, ends[1], speeds[-1])):
+        if found < wanted:
+            numbers = (Value("way", way_of_change(wanted, 0.0, rates[index]), lengths[index]),)
+            raise TrajectoryError(f"the {name} velocity needs more way than the path has there", values=numbers)
+    stretches = tuple(
+        PathInterval(length, rate, speeds[index], speeds[index + 1])
+        for index, (length, rate) in enumerate(zip(lengths, rates, strict=True))
+    )
+    passed = sum(2.0 * radius / speed for radius, speed in zip(around.tolist(), speeds, strict=True) if radius > 0.0)
+    profiles = solved(stretches)
+    duration = passed + sum(profiles.independent_min_durations)
+    return _Choice(line, around, blends.rises, np.array(speeds), stretches, profiles, duration)
+
+
+def _finished(
+    choice: _Choice,
+    path: Array,
+    kept: list[int],
+    added: tuple[bool, bool],
+    ends: tuple[float, float],
+    limits: MotionLimits,
+    options: TimingOptions,
+) -> TimedMotion:
+    """The pieces put together, from stop to stop; each part from rest to rest takes a whole number of periods."""
+    count = len(choice.line.corners)
+    stops = [0, *(i for i in range(1, count - 1) if choice.radii[i] == 0.0), count - 1]
+    parts: list[TraversedPath] = []
+    passing_corners = np.zeros(count)
+    rests: list[Rest] = []
+    start = 0.0
+    if ends[0] == 0.0:
+        rests.append(Rest(0.0, choice.line.corners[0]))
+    for first, last in pairwise(stops):
+        line = Polyline(
+            choice.line.corners[first : last + 1],
+            choice.line.directions[first:last],
+            choice.line.lengths[first:last],
+        )
+        law, places = _law(choice, first, last)
+        at_rest = choice.speeds[first] == 0.0 and choice.speeds[last] == 0.0
+        if at_rest:
+            stretched = to_whole_periods(law, options.period)
+            places = places * (stretched.duration / law.duration)
+            law = stretched
+        part = TraversedPath(blended_path(line, choice.radii[first + 1 : last], choice.rises[first : last - 1]), law)
+        passing_corners[first : last + 1] = start + places
+        start += part.duration
+        parts.append(part)
+        if last < count - 1 or ends[1] == 0.0:
+            rests.append(Rest(start, choice.line.corners[last]))
+    curve = CurveSequence(parts)
+    own = passing_corners[int(added[0]) : count - int(added[1])] if len(kept) > 1 else passing_corners[:1]
+    passing = _passing_times(path, kept, own)
+    trajectory = sample_curve(limits.variables, curve, options.period, rests)
+    motion = TimedMotion(curve, trajectory, passing, tuple(rests))
+    return motion if any(ends) else kept_within(motion, limits, options.period)
+
+
+def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
+    """The place along the path over time from one stop to the next, and when each corner is passed (its blend's
+    middle)."""
+    spans: list[float] = []
+    rows: list[tuple[float, float, float, float]] = []
+    passing, time, place = [0.0], 0.0, 0.0
+    profiles = choice.profiles.profiles[0]
+    radii, speeds, lengths = choice.radii.tolist(), choice.speeds.tolist(), choice.line.lengths.tolist()
+    for index in range(first, last):
+        taken, pieces = pieces_of(choice.stretches[index], profiles[index])
+        spans += taken
+        rows += [(place + piece[0], *piece[1:]) for piece in pieces]
+        time += math.fsum(taken)
+        radius, speed = radii[index + 1], speeds[index + 1]
+        place += lengths[index] - radii[index] - radius
+        if radius > 0.0:
+            span = 2.0 * radius / speed
+            rows.append((place, speed, 0.0, 0.0))
+            spans.append(span)
+            passing.append(time + 0.5 * span)
+            time += span
+            place += 2.0 * radius
+        else:
+            passing.append(time)
+    breaks = np.concatenate(([0.0], np.cumsum(spans)))
+    return PolynomialCurve(breaks, np.array(rows)[:, :, None]), np.array(passing)
+
+
+def _passing_times(path: Array, kept: list[int], corners: Array) -> Array:
+    """When each point of the path is passed; those on straight stretches in proportion to their way."""
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    places = np.concatenate(([0.0], np.cumsum(steps)))
+    times: Array = np.interp(places, places[kept], corners)
+    times.setflags(write=False)
+    return times
+
+
+def _caps(kept: list[int], speeds: Array | None) -> Array:
+    """Highest speed along each kept stretch: the lowest of those on it."""
+    if speeds is None:
+        return np.full(max(len(kept) - 1, 0), np.inf)
+    return np.array([float(np.min(speeds[a:b])) for a, b in pairwise(kept)])
+
+
+def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
+    dof = len(limits.variables)
+    if given is None:
+        return np.zeros(dof)
+    velocity = np.array(given, dtype=np.float64)
+    if velocity.shape != (dof,) or not np.isfinite(velocity).all():
+        text = f"the {where} velocity has shape {velocity.shape}, expected ({dof},) finite numbers"
+        raise InvalidRequestError(text, stage="trajectory")
+    over = np.flatnonzero(np.abs(velocity) > limits.velocity)
+    if len(over):
+        joint, value = limits.variables[over[0]], float(velocity[over[0]])
+        numbers = (Value(f"velocity of {joint}", value, float(limits.velocity[over[0]])),)
+        text = f"the {where} velocity of {joint} is above its limit"
+        raise TrajectoryError(text, subjects=(joint,), values=numbers)
+    return velocity
+
+
+def _with_ways(
+    corners: Array, caps: Array, ends: tuple[Array, Array], limits: MotionLimits, blends: SmoothOptions
+) -> tuple[Array, Array, tuple[bool, bool]]:
+    """The corners with a way before the path or after it, for velocities that point off it."""
+    first, last = ends
+    before = _way(corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start")
+    after = _way(corners[-1], -last, corners[-2] - corners[-1] if len(corners) > 1 else None, limits, blends, "end")
+    added = before is not None, after is not None
+    if before is not None:
+        corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(np.inf, caps)
+        if len(corners) == 2:
+            corners, caps = np.concatenate([corners, corners[:1]]), np.append(caps, np.inf)
+    if after is not None and len(corners) == 1:
+        corners, caps = np.concatenate([corners, after[None], corners]), np.full(2, np.inf)
+    elif after is not None:
+        corners, caps = np.concatenate([corners[:-1], after[None], corners[-1:]]), np.append(caps, np.inf)
+    return corners, caps, added
+
+
+def _way(
+    point: Array, velocity: Array, onward: Array | None, limits: MotionLimits, blends: SmoothOptions, where: str
+) -> Array | None:
+    """The end of a way from a point along a velocity, long enough to brake on; None if the path itself goes there."""
+    speed = float(np.linalg.norm(velocity))
+    if speed == 0.0:
+        return None
+    direction = velocity / speed
+    if onward is not None:
+        along = float(direction @ onward) / float(np.linalg.norm(onward))
+        if along > 0.0 and 1.0 - along * along <= ALONG * ALONG:
+            return None
+    with np.errstate(divide="ignore"):
+        kinds = (limits.velocity, limits.acceleration, limits.jerk)
+        rates = Rates(*(float((kind / np.abs(direction)).min()) for kind in kinds))
+    length = BRAKING_WAYS * way_of_change(speed, 0.0, rates)
+    target: Array = point + length * direction
+    beyond = np.flatnonzero((target < limits.lower - SAME_POINT) | (target > limits.upper + SAME_POINT))
+    names = tuple(limits.variables[index] for index in beyond)
+    if names:
+        text = f"the {where} velocity leads {', '.join(names)} beyond their limits before they can brake"
+        raise TrajectoryError(text, subjects=names)
+    if blends.in_collision is not None:
+        count = int(np.ceil(float(np.abs(target - point).max()) / blends.step)) + 1
+        points = np.linspace(point, target, count + 1)
+        if np.asarray(blends.in_collision(points)).any():
+            raise TrajectoryError(f"the way on which the {where} velocity is braked is in collision")
+    return target

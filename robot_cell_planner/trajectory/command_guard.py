@@ -1,0 +1,144 @@
+"""The last barrier before a robot: no command breaks a limit, whatever it comes from.
+
+Each command is held against the limits of its joints and against the command before it. Times are those of the
+playback, so that commands which a busy machine sends late are judged by the motion that they describe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import RobotCellError, TrajectoryLimitError, Value
+from .limits import Array, MotionLimits
+from .sampler import TrajectorySample
+
+STAGE = "command barrier"
+# By how much a command may exceed a limit: what sampling leaves open in changes of the speed, and rounding.
+VELOCITY_ALLOWANCE = 1e-3
+ACCELERATION_ALLOWANCE = 0.05
+POSITION_ALLOWANCE = 1e-6  # [rad or m]
+SPEED_ROUNDING = 1e-6  # [per s]
+ITERATIONS = 3  # of a step of the stop: where it leads depends a little on how fast it is
+QUANTITIES = ("position", "velocity", "change of velocity", "step")
+
+Point = Callable[[float], tuple[Array, Array, Array]]
+
+
+class CommandGuard:
+    """Holds commands of some joints (dof,) against their limits, and against what was commanded before.
+
+    limits: None where they are not known; commands then have to be finite. start: positions where the commands begin; a
+    joint beyond a limit there may stay, and may move back.
+    """
+
+    def __init__(self, joints: tuple[str, ...], limits: MotionLimits | None, start: Array) -> None:
+        self._joints = joints
+        self._limits = limits
+        self._positions = np.array(start, dtype=np.float64)
+        self._velocities = np.zeros_like(self._positions)
+        self._time = np.nan
+        if limits is None:
+            return
+        count = len(self._positions)
+        self._rows, self._upper, self._lower = (np.zeros((4, count)) for _ in range(3))
+        self._upper[0] = np.maximum(limits.upper, start) + POSITION_ALLOWANCE
+        self._lower[0] = np.minimum(limits.lower, start) - POSITION_ALLOWANCE
+        self._upper[1] = limits.velocity * (1.0 + VELOCITY_ALLOWANCE)
+        self._lower[1] = -self._upper[1]
+        self._acceleration = limits.acceleration * (1.0 + ACCELERATION_ALLOWANCE)
+
+    def rest(self) -> None:
+        """The joints have come to rest where they were commanded to, by other means."""
+        self._velocities, self._time = np.zeros_like(self._positions), np.nan
+
+    def passed(self, sample: TrajectorySample, now: float) -> None:
+        """Take note of a command that is sent, for a time [s]."""
+        self._positions, self._velocities, self._time = sample.positions, sample.velocities, now
+
+    def seconds(self, now: float) -> float:
+        """Time since the command before [s]; 0 without one, and after a rest."""
+        return max(now - self._time, 0.0) if self._time == self._time else 0.0
+
+    def breach(self, sample: TrajectorySample, now: float) -> RobotCellError | None:
+        """Why a command for a time [s] must not be sent; None if it may."""
+        positions, velocities = sample.positions, sample.velocities
+        if self._limits is None:
+            finite = np.isfinite(positions).all() and np.isfinite(velocities).all()
+            return None if finite else self._not_finite(sample)
+        seconds = self.seconds(now)
+        rows = self._rows
+        rows[0] = positions
+        rows[1] = velocities
+        np.subtract(velocities, self._velocities, out=rows[2])
+        rows[3] = positions - self._positions - (0.5 * seconds) * (velocities + self._velocities)
+        # With |q''| <= A the velocity changes by A h at most in a time h, and the mean of both end velocities is off by
+        # less than that.
+        change = self._acceleration * seconds
+        self._upper[2] = change + SPEED_ROUNDING
+        self._upper[3] = change * (0.5 * seconds) + POSITION_ALLOWANCE
+        np.negative(self._upper[2:], out=self._lower[2:])
+        if ((rows <= self._upper) & (rows >= self._lower)).all():  # false for NaN
+            return None
+        return self._broken(seconds)
+
+    def _not_finite(self, sample: TrajectorySample) -> RobotCellError:
+        wrong = ~(np.isfinite(sample.positions) & np.isfinite(sample.velocities))
+        names = tuple(self._joints[index] for index in np.flatnonzero(wrong))
+        text = f"the next command of {', '.join(names)} is not a finite number; it was not sent"
+        return TrajectoryLimitError(text, stage=STAGE, subjects=names)
+
+    def _broken(self, seconds: float) -> RobotCellError:
+        """The error for the first kind of limit that is broken, at its worst joint."""
+        assert self._limits is not None
+        rows, lower, upper = self._rows, self._lower, self._upper
+        broken = ~((rows <= upper) & (rows >= lower))
+        kind = int(np.argmax(broken.any(axis=1)))
+        beyond = np.where(broken[kind], np.maximum(rows[kind] - upper[kind], lower[kind] - rows[kind]), -np.inf)
+        joint = int(np.argmax(np.where(np.isnan(beyond), np.inf, beyond)))
+        name, value = self._joints[joint], float(rows[kind, joint])
+        if not np.isfinite(value):
+            text = f"the next command of {name} is not a finite number; it was not sent"
+            return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(QUANTITIES[kind], value),))
+        limit = float(upper[kind, joint])
+        if kind == 0:
+            limit = float(self._limits.upper[joint] if value > upper[0, joint] else self._limits.lower[joint])
+        elif kind == 1:
+            limit = float(self._limits.velocity[joint])
+        elif kind == 2 and seconds > 0.0:
+            value, limit = value / seconds, float(self._limits.acceleration[joint])
+        quantity = "acceleration" if kind == 2 and seconds > 0.0 else QUANTITIES[kind]
+        text = f"the next command would break the {quantity} limit of {name}; it was not sent"
+        return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit),))
+
+    def stop_step(self, point: Point, place: float, now: float) -> TrajectorySample | None:
+        """The next command of a stop along a path, as hard as the acceleration limits allow; None if each would break a
+        limit.
+
+        point: positions and first two derivatives of the path at a place. place: of the command before.
+        """
+        if self._limits is None or not np.isfinite(place):
+            return None
+        seconds = self.seconds(now)
+        first = point(place)[1]
+        along = float(first @ first)
+        rate = max(float(first @ self._velocities) / along, 0.0) if along > 0.0 else 0.0
+        slower, most = rate, self._limits.acceleration * seconds
+        for _ in range(ITERATIONS):
+            reached = place + 0.5 * seconds * (rate + slower)
+            positions, first, second = point(reached)
+            moving = np.abs(first) > SPEED_ROUNDING
+            steepness = np.where(moving, first, 1.0)
+            # The lowest rate with which no joint's velocity changes by more than its limit allows.
+            bounds = (self._velocities * np.sign(steepness) - most) / np.abs(steepness)
+            slower = min(max(float(np.where(moving, bounds, 0.0).max(initial=0.0)), 0.0), rate)
+        slope = (slower - rate) / seconds if seconds > 0.0 else 0.0
+        sample = TrajectorySample(reached, positions, first * slower, second * slower**2 + first * slope)
+        return sample if self.breach(sample, now) is None else None
+
+
+def held_at(sample: TrajectorySample) -> TrajectorySample:
+    """The same place, at rest."""
+    still = np.zeros_like(sample.positions)
+    return TrajectorySample(sample.place, sample.positions, still, still)

@@ -1,0 +1,35 @@
+"""Files that the documentation names exist."""
+
+import re
+
+import pytest
+from sources import PACKAGE, ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|msg|srv|action|yaml|xml|xacro|urdf|srdf|json))`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+def exists(name, document):
+    """A path is meant from the root, the package, one of its folders, or the document."""
+    package = ROOT / PACKAGE
+    folders = [ROOT, package, document.parent, *(path for path in package.iterdir() if path.is_dir())]
+    return any((folder / name).exists() for folder in folders)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_named_files_exist(document):
+    text = document.read_text(encoding="utf-8")
+    missing = [name for name in FILE.findall(text) if "*" not in name and not exists(name, document)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_to_files(document):
+    text = document.read_text(encoding="utf-8")
+    assert [link for link in LINK.findall(text) if not (document.parent / link).exists()] == []
+
+
+def test_a_file_that_does_not_exist_is_found():
+    assert FILE.findall("see `cell/nowhere.py`") == ["cell/nowhere.py"]
+    assert not exists("cell/nowhere.py", ROOT / "README.md")
