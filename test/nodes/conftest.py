@@ -1,12 +1,8 @@
 """Fixtures of the nodes' tests: a free domain for each module, and nodes that end with the test."""
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from robot_cell_planner.nodes.common.domain import reserve_domain
 

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
+
+from folders import SUPPORT
 
 SETTLED = """
 import sys
@@ -36,7 +37,7 @@ for engine in ("coal", "bullet"):
 
 
 def answers(seed):
-    script = SCRIPT.format(folder=str(Path(__file__).parent))
+    script = SCRIPT.format(folder=str(SUPPORT))
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": seed}
     done = subprocess.run(
         [sys.executable, "-c", script, seed], capture_output=True, env=environment, check=False, timeout=240

@@ -1,4 +1,3 @@
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 DEMO = Path(__file__).parents[3] / "config/demo/cell.yaml"
 

@@ -6,12 +6,12 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cartesian_digests import digests
 from cartesian_ways import axes, follow, frames, moved
+from folders import SUPPORT
 from frozendict import frozendict
 from planning_cells import gantry, wall_with_gap
 
@@ -141,7 +141,7 @@ def test_the_same_bytes_in_another_process(demo):
     cell, state = demo
     here = digests(cell, state)
     assert {name.split()[0] for name in here} == {strategy.value for strategy in Strategy}
-    program = [sys.executable, str(Path(__file__).parent / "cartesian_digests.py")]
+    program = [sys.executable, str(SUPPORT / "cartesian_digests.py")]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     answer = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     assert json.loads(answer.stdout) == here

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from folders import SUPPORT
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -106,7 +107,7 @@ sys.stdout.buffer.write(plan_to_json(plan_motion(*wall_with_gap(), request), rep
 def test_same_bytes_in_another_process(request, tmp_path):
     cell, state = wall_with_gap()
     here = plan_to_json(plan_motion(cell, state, to(FAR, seed=5)), repeatable=True)
-    path = os.pathsep.join([*sys.path, str(request.path.parent)])
+    path = os.pathsep.join([*sys.path, str(SUPPORT)])
     there = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "77"},

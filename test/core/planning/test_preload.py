@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from folders import SUPPORT
+
 ROOT = Path(__file__).parents[3]
-PROGRAM = Path(__file__).parent / "kernels_of_requests.py"
+PROGRAM = SUPPORT / "kernels_of_requests.py"
 
 
 def test_no_request_compiles_anything_after_the_warm_up():

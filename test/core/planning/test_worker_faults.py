@@ -11,9 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.errors import (
@@ -250,7 +250,7 @@ def descendants(of):
 def test_no_worker_outlives_its_owner_not_even_one_that_hangs(tmp_path):
     """A native library holds the interpreter of the worker when its owner is killed."""
     program = tmp_path / "owner.py"
-    program.write_text(OWNER.format(folder=str(Path(__file__).parent), task="hang"))
+    program.write_text(OWNER.format(folder=str(SUPPORT), task="hang"))
     owner = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
     assert owner.stdout.readline() == "hangs\n"
     left = [os.pidfd_open(pid) for pid in descendants(owner.pid)]

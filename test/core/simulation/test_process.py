@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 from simulation_cells import box, joint, link, pendulums, workshop
 
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, WorkerCrashedError
@@ -149,7 +149,7 @@ time.sleep(600)
 
 def test_no_physics_outlive_their_owner_not_even_where_they_hang():
     """It stands still, as in a native library that does not return, when its owner is killed."""
-    code = OWNER.format(folder=str(Path(__file__).parent))
+    code = OWNER.format(folder=str(SUPPORT))
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     pid = int(owner.stdout.readline())
     os.kill(pid, signal.SIGSTOP)

@@ -5,10 +5,10 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from folders import SUPPORT
 from simulation_cells import EDGE, body, box, joint, pendulums, things, workshop
 
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, StateError, UnknownNameError
@@ -252,7 +252,7 @@ def fingerprint():
 
 def test_the_same_calls_give_the_same_bytes_in_another_process():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "7"}
-    script = SCRIPT.format(folder=str(Path(__file__).parent))
+    script = SCRIPT.format(folder=str(SUPPORT))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
     assert result.stdout.split()[-1] == fingerprint()
 

@@ -25,4 +25,4 @@ def digests(cell, state):
 
 
 if __name__ == "__main__":
-    print(json.dumps(digests(*load_cell(Path(__file__).parents[3] / "config/demo/cell.yaml"))))
+    print(json.dumps(digests(*load_cell(Path(__file__).parents[2] / "config/demo/cell.yaml"))))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DISPLAYS = yaml.safe_load((ROOT / "config" / "cell.rviz").read_text())["Visualization Manager"]["Displays"]
 
 

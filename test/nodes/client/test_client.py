@@ -5,9 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 from rclpy.action import ActionClient
 from unique_identifier_msgs.msg import UUID
 
@@ -26,7 +26,7 @@ from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
 from robot_cell_planner.nodes.common.presence import NameTakenError, Observed, Presence
 from robot_cell_planner.nodes.common.server_watch import is_idempotent
 
-PROGRAM = Path(__file__).parent / "stubborn_server.py"
+PROGRAM = SUPPORT / "stubborn_server.py"
 FOR_EVER = 86_400.0
 CHECK = srv.CheckStates, "collision/check_states", srv.CheckStates.Request()
 CHANGE = srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request()

@@ -22,7 +22,7 @@ from robot_cell_planner.errors import LimitExceededError
 from robot_cell_planner.nodes.conversions.basic import duration_to_message, time_to_message
 from robot_cell_planner.nodes.conversions.wire_types import NOT_FINITE, to_wire
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPTH = 3  # names and indices; deeper fields are those of types that are looked at themselves
 
 

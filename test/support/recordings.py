@@ -14,7 +14,7 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import RobotCellState
 from robot_cell_planner.viewer import Recorder, Recording
 
-CONFIG = Path(__file__).parents[3] / "config"
+CONFIG = Path(__file__).parents[2] / "config"
 ATTACHED_AT = 20  # the moment from which on the gripper carries the workpiece
 MOMENTS = 60
 STEP = 0.02  # [s]

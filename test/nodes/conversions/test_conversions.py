@@ -1,6 +1,5 @@
 """What is sent arrives as it was: models, states and differences through messages and their bytes, to the last bit."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ from frozendict import frozendict
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
+from strategies import bodies, frames, inertials, name_tuples, names, poses, shape_tuples, shapes, states
 
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
@@ -26,11 +26,7 @@ from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "core" / "cell"))
-
-from strategies import bodies, frames, inertials, name_tuples, names, poses, shape_tuples, shapes, states
-
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OWNER = ModelReader(NO_ROOTS).trusting()
 PANDA = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
 laws = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))

@@ -2,7 +2,6 @@
 
 import math
 import sys
-from pathlib import Path
 
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from shape_msgs.msg import Mesh, MeshTriangle
@@ -39,15 +38,13 @@ from robot_cell_planner.msg import (
     ToolState,
 )
 
-CORE = Path(__file__).parents[1] / "core" / "cell"
 sys.path.insert(0, str(CORE))
-
-import sdf_documents  # noqa: E402
-import test_cell_file  # noqa: E402
-import test_meshes  # noqa: E402
-import test_moveit_scene  # noqa: E402
-import test_sdf_files  # noqa: E402
-import test_urdf  # noqa: E402
+import sdf_documents
+import test_cell_file
+import test_meshes
+import test_moveit_scene
+import test_sdf_files
+import test_urdf
 
 C, G = SceneChange, Geometry
 NAN, INF = math.nan, math.inf

@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 from running import DEMO
 
 CLIENTS, PROCESSES, REQUESTS = 200, 2, 6
-SCRIPT = Path(__file__).parent / "scene_clients.py"
+SCRIPT = SUPPORT / "scene_clients.py"
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 from hypothesis import HealthCheck, given, settings
 from reference import small_cell
 from strategies import bodies, mechanisms, states
@@ -74,7 +74,7 @@ def test_the_same_bytes_in_another_process():
     )
     texts = {
         subprocess.run(
-            [sys.executable, "-c", program, str(Path(__file__).parent)],
+            [sys.executable, "-c", program, str(SUPPORT)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
