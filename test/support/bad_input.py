@@ -1,8 +1,13 @@
 """Bad files and bad requests for the scene node, each with the error it must get."""
 
 import math
-import sys
 
+import sdf_documents
+import test_cell_file
+import test_meshes
+import test_moveit_scene
+import test_sdf_files
+import test_urdf
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from shape_msgs.msg import Mesh, MeshTriangle
 
@@ -37,14 +42,6 @@ from robot_cell_planner.msg import (
     ToolModel,
     ToolState,
 )
-
-sys.path.insert(0, str(CORE))
-import sdf_documents
-import test_cell_file
-import test_meshes
-import test_moveit_scene
-import test_sdf_files
-import test_urdf
 
 C, G = SceneChange, Geometry
 NAN, INF = math.nan, math.inf
