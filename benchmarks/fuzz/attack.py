@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -49,6 +50,7 @@ class Findings:
     not_finite: list[str] = field(default_factory=list)
     requests: int = 0
     messages: int = 0
+    repeated: int = 0  # requests that were sent again, since no reply came
     cancelled: int = 0  # goals whose motion was too slow, or paused
     slowest: float = 0.0  # [s]
     usage: list[Usage] = field(default_factory=list)
@@ -202,7 +204,7 @@ class Attack:
     def _service(self, fuzzer: Fuzzer, name: str, interface: Any, place: str) -> None:
         request = fuzzer.message(interface.Request, self._accepted(name))
         client = self._client("service", name, interface)
-        reply = self._answer(client.call_async(request), place, request)
+        reply = self._answer(client.call_async(request), place, request, again=lambda: client.call_async(request))
         if reply is not None:
             self._judge(reply, place, request)
 
@@ -222,13 +224,18 @@ class Attack:
         with self._lock:
             self.findings.messages += 1
 
-    def _answer(self, future: Any, place: str, request: Any, goal: Any = None) -> Any:
+    def _answer(
+        self, future: Any, place: str, request: Any, goal: Any = None, again: Callable[[], Any] | None = None
+    ) -> Any:
         """The reply, or None if none came in time; the node may have died meanwhile.
 
+        again: sends the request once more, since DDS may lose a reply that is sent before it has matched the client's
+        reader ("failed to send response"), and every client of a service has to reckon with that.
         goal: the handle of a goal whose result is awaited. A motion that was slowed down or paused by other messages
         takes as long as it says: it is cancelled, and must end in time then.
         """
         done = threading.Event()
+        futures = [future]
         future.add_done_callback(lambda _: done.set())
         begun = monotonic()
         while not done.wait(LOOK) and monotonic() - begun < PATIENCE and self.process.poll() is None:
@@ -236,12 +243,17 @@ class Attack:
                 goal.cancel_goal_async()
                 goal, begun = None, monotonic()
                 self.findings.cancelled += 1
+            if again is not None and monotonic() - begun > PATIENCE / 2:
+                futures.append(again())
+                futures[-1].add_done_callback(lambda _: done.set())
+                again = None
+                self.findings.repeated += 1
         with self._lock:
             self.findings.requests += 1
             self.findings.slowest = max(self.findings.slowest, monotonic() - begun)
         if not done.is_set() and self.process.poll() is None:
             self.findings.late.append(f"{place}: {_shown(request)}")
-        return future.result() if done.is_set() else None
+        return next((each.result() for each in futures if each.done()), None)
 
     def _judge(self, reply: Any, place: str, request: Any) -> None:
         error = getattr(reply, "error", None)

@@ -17,7 +17,7 @@ from .attack import Attack, Findings
 from .cell import NODES, cell_of_nodes
 
 FAULTS = ("died", "unexpected", "late", "not_finite")
-COUNTS = ("requests", "messages", "cancelled")
+COUNTS = ("requests", "messages", "repeated", "cancelled")
 
 
 def add_findings(results: Results, name: str, found: Findings) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from folders import SUPPORT
 
@@ -19,7 +20,7 @@ print(repr(coal.distance(first, coal.Transform3s(), second, pose, request, resul
 """
 SCRIPT = """
 import sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 import numpy as np
 from collision_cells import body, box, working_cell
 from test_engines_agree import margins
@@ -37,7 +38,7 @@ for engine in ("coal", "bullet"):
 
 
 def answers(seed):
-    script = SCRIPT.format(folder=str(SUPPORT))
+    script = SCRIPT.format(folders=[str(SUPPORT), str(Path(__file__).parent)])
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": seed}
     done = subprocess.run(
         [sys.executable, "-c", script, seed], capture_output=True, env=environment, check=False, timeout=240

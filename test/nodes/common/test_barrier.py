@@ -79,7 +79,7 @@ def test_nodes_that_raise_still_answer(raising_nodes, client):
 def test_no_node_has_another_executor():
     sources = (Path(node_module.__file__).parents[1]).rglob("*.py")
     makers = [path.name for path in sources if re.search(r"\b(Single|Multi)ThreadedExecutor\b", path.read_text())]
-    assert makers == ["barrier.py"]
+    assert makers == ["callback_guard.py"]
 
 
 # The parts that somebody waits for, in this process.
