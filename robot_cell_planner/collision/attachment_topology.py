@@ -1,4 +1,4 @@
-"""What collision checks build once for an arrangement, and each thread keeps for itself."""
+"""Data that collision checks build once per attachment topology and cache per thread."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _of_thread = threading.local()
 
 
 class AttachmentTopology:
-    """Rule book, solids and engine of a cell for all states that differ only in joint values.
+    """Allowed pairs, geometry model and engine of a cell, valid for all states that differ only in joint values.
 
-    decomposed: things that are checked by a convex decomposition, as asked for or because the engine has to.
+    decomposed: names of objects that are checked as a convex decomposition, by request or because the engine requires
+    it.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ def _engine(name: str, model: CellModel, table: GeometryModel) -> CollisionEngin
     if name == "coal":
         return CoalEngine(pin_model, table)
     if name == "bullet":
-        # PyBullet takes a while to import, and most processes never use it.
+        # Import lazily: PyBullet is slow to import, and most processes do not use it.
         from .engines.bullet_engine import BulletEngine
 
         return BulletEngine(pin_model, table)
@@ -61,11 +62,11 @@ def _is_decomposed(geometry: Any) -> bool:
 def arrangement(
     cell: RobotCell, state: RobotCellState, engine: str, options: CollisionOptions
 ) -> tuple[CellModel, AttachmentTopology]:
-    """The kinematic model of a state, and what this thread has for its arrangement.
+    """Return the kinematic model of a state and the cached collision data of its attachment topology.
 
     Raises:
-        UnknownNameError: no such engine.
-        GeometryError: a shape cannot be built.
+        UnknownNameError: the engine does not exist.
+        GeometryError: a collision shape cannot be built.
     """
     kept: OrderedDict[tuple[object, ...], tuple[object, AttachmentTopology]]
     kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
@@ -74,7 +75,8 @@ def arrangement(
         for name, tool in state.tools.items()
     )
     model = cell_model(cell, state)
-    # Whole cells are slow to compare. Entries hold their objects, so that no id comes to mean another one.
+    # Comparing whole cells is slow, so keys are ids. Entries keep references to their objects, so that an id stays
+    # valid.
     held = (cell, state.base_poses, state.bodies)
     key = (*map(id, held), tools, engine, options)
     found = kept.get(key)

@@ -1,4 +1,4 @@
-"""The collision checker: what every layer above asks about states, batches and motions."""
+"""Collision checker for single states, batches of states and straight joint-space motions."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ STATES_AT_ONCE = 256
 
 
 class CollisionChecker:
-    """Collision checks of a cell in the arrangement of a state.
+    """Collision and distance queries for a cell with the attachment topology of a given state.
 
-    variables: those that each q (dof,) [rad or m] gives, in this order; every other joint stays as the state
-    has it. Attributes: `variables`, `engine` (its name), `rule_book`, `decomposed` (things checked by a
-    convex decomposition).
+    Two objects collide if their distance is below their margin by more than `engines.base.TOUCHING` (10 micrometres). A
+    triangle surface (a mesh of use "exact") has no interior: an object that lies entirely inside it does not collide.
 
-    Two things collide where their gap is below their margin by more than `engine.TOUCHING`, 10 micrometres. A
-    surface of triangles (meshes of use "exact") has no inside: what lies wholly within it does not collide.
+    Data that depends only on the attachment topology is cached per thread, so a second checker for the same topology
+    takes microseconds to create. A checker may only be used in the thread that created it.
 
-    What is built for an arrangement is kept by the thread, so that a second checker of it costs microseconds.
-    A checker serves the thread that made it, and no other.
+    Attributes:
+        variables: names of the joint variables of each q (dof,) [rad or m], in this order; all other joints keep the
+            values of the state.
+        engine: name of the collision engine.
+        rule_book: allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
+        decomposed: names of the objects that are checked as a convex decomposition.
     """
 
     @public
@@ -52,12 +55,21 @@ class CollisionChecker:
         engine: str = "coal",
         options: CollisionOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """variables: if not given, those of `group` ("": the main one), or without it those of all robots.
+        """Create a checker for the joint variables `variables`.
+
+        Args:
+            cell: models of robots, tools and bodies.
+            state: state that defines attachments, poses and the values of all joints that are not in `variables`.
+            variables: joint variables of the configurations to check; None: those of `group`, or those of all robots if
+                `group` is None, too.
+            group: planning group that provides the variables; "": the main group.
+            engine: name of the collision engine.
+            options: extra margin and steps of the check.
 
         Raises:
-            UnknownNameError: no such variable, group or engine.
+            UnknownNameError: a variable, the group or the engine does not exist.
             InvalidRequestError: a variable is listed twice.
-            GeometryError: a shape cannot be built.
+            GeometryError: a collision shape cannot be built.
         """
         if variables is None:
             variables = tuple(cell.variables) if group is None else cell.group(group).variables
@@ -93,59 +105,62 @@ class CollisionChecker:
         raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")
 
     def in_collision(self, q: Floats) -> bool:
-        """Whether anything collides at q (dof,).
+        """Return whether any checked pair collides at configuration q (dof,).
 
         Raises:
-            InvalidRequestError: q has another length, or is not finite.
+            InvalidRequestError: q has the wrong shape or is not finite.
         """
         return self._engine.collides(self._expand(q))
 
     def in_collision_batch(self, configurations: Floats) -> NDArray[np.bool_]:
-        """Whether anything collides, (n,), at each of n configurations (n, dof).
+        """Return for each of n configurations (n, dof) whether any checked pair collides, (n,).
 
         Raises:
-            InvalidRequestError: another shape, or not finite.
+            InvalidRequestError: the array has the wrong shape or is not finite.
         """
         full = self._expand_batch(configurations)
         collides = self._engine.collides
         return np.fromiter((collides(q) for q in full), dtype=np.bool_, count=len(full))
 
     def motion_in_collision(self, start: Floats, end: Floats, step: float) -> bool:
-        """Whether anything collides on the straight motion between two configurations, checked at both ends
-        and in between so that no variable changes by more than `step` [rad or m] from one sample to the next.
+        """Return whether any checked pair collides on the straight motion between two configurations (dof,).
+
+        The motion is sampled at both ends and in between, so that no variable changes by more than `step` [rad or m]
+        from one sample to the next. For a proof about the continuous motion see `certification`.
 
         Raises:
-            InvalidRequestError: a shape is wrong, a value is not finite, or the step is not above zero or too
-            small.
+            InvalidRequestError: a shape is wrong, a value is not finite, or the step is not above zero or too small.
         """
         return self.first_collision_on_motion(start, end, step) is not None
 
     def first_collision_on_motion(self, start: Floats, end: Floats, step: float) -> float | None:
-        """The fraction of the motion, 0 to 1, at which a collision was met, or None.
+        """Return the fraction (0 to 1) of a straight motion at which a collision was found, or None.
 
-        It is the first one met, not the first on the way: the ends are tried first, then the middle, the
-        quarters and so on, each finer comb filling the gaps of the last.
+        This is the first collision found, not the first along the motion: both ends are checked first, then the middle,
+        the quarters and so on (bisection order). Sampling and errors are as in `motion_in_collision`.
         """
         first, last = self._expand(start), self._expand(end)
         samples = segments(start, end, step)
         collides = self._engine.collides
         for fraction in halving_order(samples):
-            # The ends exactly, whatever rounding does in between.
+            # Use both ends exactly, so that interpolation adds no rounding there.
             q = first if fraction == 0.0 else last if fraction == 1.0 else first + fraction * (last - first)
             if collides(q):
                 return fraction
         return None
 
     def first_pair(self, q: Floats) -> CollisionPair | None:
-        """The first colliding pair at q (dof,), by step, then by names; None if nothing collides."""
+        """Return the first colliding pair at q (dof,), ordered by step and then by names; None if nothing collides."""
         found = colliding_pairs(self._table, self._engine, self._expand(q), 1)
         return found[0] if found else None
 
     def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
-        """All that collides at q (dof,), or at the state itself.
+        """Report all colliding pairs at q (dof,), or at the state of the checker if q is None.
 
-        max_pairs: stop after so many colliding pairs; 0: all. verbose: list also every pair that is checked
-        or skipped, with the reason (the first 100,000 of each).
+        Args:
+            q: configuration (dof,) [rad or m].
+            max_pairs: stop after this number of colliding pairs; 0: report all.
+            verbose: also list all checked pairs and all skipped pairs with the reason (the first 100,000 of each).
         """
         full = self._expand(self.default if q is None else q)
         found = colliding_pairs(self._table, self._engine, full, max_pairs)
@@ -162,29 +177,28 @@ class CollisionChecker:
         )
 
     def check(self, q: Floats | None = None) -> None:
-        """Refuse a configuration in collision.
+        """Raise an error if a configuration is in collision.
 
         Raises:
-            CollisionCheckError: something collides; the full report is in `partial`.
+            CollisionCheckError: at least one pair collides; the full report is in `partial`.
         """
         self.report(q).raise_if_colliding()
 
     def distance(self, q: Floats | None = None, max_distance: float = math.inf) -> Clearance:
-        """The closest approach of any two things that are checked, at q (dof,) or at the state itself.
+        """Return the smallest distance of all checked pairs at q (dof,), or at the state of the checker if q is None.
 
-        An overlap counts as negative distance. Beyond max_distance [m] nothing is searched.
+        Penetration counts as negative distance. Pairs farther apart than `max_distance` [m] are not searched.
         """
         found = self.clearances(q, 1, max_distance=max_distance)
         return found[0] if found else Clearance(math.inf)
 
     def closest_of(self, configurations: Floats, max_distance: float = math.inf) -> tuple[int, Clearance] | None:
-        """Which of n configurations (n, dof) brings any two things closest that are checked, and how close they come.
+        """Return the index of the configuration with the smallest distance of all checked pairs, and that distance.
 
-        Where several are equal to a nanometre it is the first. None: nothing comes within max_distance [m], or there
-        is nothing to check.
+        Distances within a nanometre count as equal; the first configuration is returned. The result is None if no pair is within `max_distance` [m] or no pair is checked.
 
         Raises:
-            InvalidRequestError: another shape, or not finite.
+            InvalidRequestError: the array (n, dof) has the wrong shape or is not finite.
         """
         found: tuple[int, Clearance] | None = None
         for first in range(0, len(configurations), STATES_AT_ONCE):
@@ -203,13 +217,18 @@ class CollisionChecker:
         names: Iterable[str] = (),
         max_distance: float = math.inf,
     ) -> tuple[Clearance, ...]:
-        """The closest pairs, closest first; at most `count`.
+        """Return the closest checked pairs, closest first, at most `count`.
 
-        names: robots, links, tools, tool links or bodies that one side must be among; none: any.
+        Args:
+            q: configuration (dof,) [rad or m]; None: the state of the checker.
+            count: maximum number of pairs.
+            names: robots, links, tools, tool links or bodies; one object of each pair must be among them. Empty: any
+                pair.
+            max_distance: pairs farther apart than this [m] are not searched.
 
         Raises:
             InvalidRequestError: q is malformed, or the count is below one.
-            UnknownNameError: nothing is named so.
+            UnknownNameError: a name does not exist.
         """
         if count < 1:
             raise InvalidRequestError(f"count is {count}, expected at least 1", stage="collision")
@@ -217,7 +236,7 @@ class CollisionChecker:
         return closest_pairs(self._table, self._engine, full, count, tuple(names), max_distance)
 
     def _expand(self, q: Floats) -> Floats:
-        """All joints of the model at q, which is checked."""
+        """Validate q (dof,) and expand it to the configuration (nq,) of the kinematic model."""
         if threading.get_ident() != self._thread:
             text = "a collision checker serves the thread that made it, and no other"
             raise NotSupportedError(text, stage="collision")
@@ -229,10 +248,10 @@ class CollisionChecker:
         return full
 
     def checked(self, q: Floats) -> Floats:
-        """A configuration (dof,) of numbers within `cell.value.MAX_JOINT_VALUE`, as doubles.
+        """Return a configuration (dof,) as float64 after checking that its values are within `MAX_JOINT_VALUE`.
 
         Raises:
-            InvalidRequestError: it has another shape, or is not finite or larger.
+            InvalidRequestError: the shape is wrong, or a value is not finite or too large.
         """
         try:
             q = np.asarray(q, dtype=np.float64)
@@ -241,29 +260,35 @@ class CollisionChecker:
         if q.shape != self._shape:
             expected = f"expected ({self._shape[0]},)"
             raise InvalidRequestError(f"a configuration has shape {q.shape}, {expected}", stage="collision")
-        # NaN and infinity are not below either, and the length of what is huge does not overflow.
+        # The comparison is false for NaN and infinity as well, and hypot does not overflow for large values.
         if not math.hypot(*q.tolist()) <= MAX_JOINT_VALUE and not (np.abs(q) <= MAX_JOINT_VALUE).all():
             raise InvalidRequestError(f"a configuration is {_out_of_bounds(self.variables, q)}", stage="collision")
         return q
 
     def near_solids(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
-        """Pairs of solids whose boxes come within their margin and `reach` [m] of each other at q (dof,), where
-        everything stays placed: both owners, by index in the rule book, both solids, and the margin [m]."""
+        """Return pairs of collision geometries whose bounding boxes come within their margin plus `reach` [m] at q
+        (dof,).
+
+        The engine keeps the placements of q. Each entry has the indices of both collision objects in the rule book, the
+        indices of both geometries, and the margin [m].
+        """
         near = self._table.candidates(self._engine.place(self._expand(q)), reach)
         owners = self._table.owners
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
         return [((int(owners[i]), int(owners[j])), i, j, margin) for i, j, margin in pairs]
 
     def distance_of_solids(self, first: int, second: int) -> float:
-        """Distance of two solids [m], by the numbers that `near_solids` gave, where it placed them; negative for an
-        overlap."""
+        """Return the distance [m] of two collision geometries at the placements of the last `near_solids` call.
+
+        The indices are those that `near_solids` returned. Penetration is negative.
+        """
         return self._engine.distance(first, second).distance
 
     def require_configurations(self, configurations: Floats) -> None:
-        """Refuse configurations that no check could take.
+        """Raise an error if configurations are malformed.
 
         Raises:
-            InvalidRequestError: their shape is not (n, dof), or a value is not finite.
+            InvalidRequestError: the shape is not (n, dof), or a value is not finite.
         """
         self._expand_batch(configurations)
 
@@ -295,25 +320,27 @@ def _out_of_bounds(variables: tuple[str, ...], q: Floats) -> str:
 
 
 def _own_joints(matrix: Floats) -> NDArray[np.intp] | None:
-    """The joint (n,) that each variable drives, where each drives one alone and as it is; matrix: (joints, n)."""
+    """Return the joint index (n,) of each variable if each drives exactly one joint with factor 1, else None.
+
+    matrix: (joints, n), values of the joints per variable.
+    """
     if np.array_equal(np.count_nonzero(matrix, axis=0), np.ones(matrix.shape[1])) and (matrix.max(axis=0) == 1.0).all():
         return np.asarray(matrix.argmax(axis=0), dtype=np.intp)
     return None
 
 
 def _as_slice(indices: NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    """The indices as a slice where they are consecutive, which numpy assigns to faster."""
+    """Return consecutive indices as a slice, since numpy assigns to a slice faster."""
     if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
         return slice(int(indices[0]), int(indices[0]) + len(indices))
     return indices
 
 
 def segments(start: Floats, end: Floats, step: float) -> int:
-    """Into how many equal parts a straight motion is cut so that no variable changes by more than `step` in
-    one.
+    """Return the number of equal intervals of a straight motion in which no variable changes by more than `step`.
 
     Raises:
-        InvalidRequestError: the step is not above zero, or so small that there would be too many.
+        InvalidRequestError: the step is not above zero, or so small that the number of intervals exceeds `MAX_SAMPLES`.
     """
     if not step > 0.0:
         raise InvalidRequestError(f"step is {step}, expected above 0", stage="collision")
@@ -324,7 +351,7 @@ def segments(start: Floats, end: Floats, step: float) -> int:
 
 
 def halving_order(count: int) -> Iterable[float]:
-    """The fractions 0, 1/count, ... 1, both ends first, then by ever finer halving; each once."""
+    """Yield the fractions 0, 1/count, ..., 1 once each, both ends first, then in bisection order."""
     yield 0.0
     yield 1.0
     stride = 1 << max(0, (count - 1).bit_length())

@@ -1,4 +1,4 @@
-"""The closest pairs of things, found best first: boxes say which pairs are worth an exact distance."""
+"""Closest pairs of collision objects, best first: bounding boxes select the pairs that need an exact distance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .report import Clearance
 
 FIRST_REACH = 0.25  # [m]
 GROWTH = 4.0
-LAST_REACH = 100.0  # [m], after which the search has no limit
+LAST_REACH = 100.0  # [m], beyond which the search is unlimited
 SAME = 1e-9  # [m]
 
 
@@ -28,7 +28,7 @@ def closest_pairs(
     names: tuple[str, ...],
     max_distance: float,
 ) -> tuple[Clearance, ...]:
-    """The closest pairs at q (nq,), closest first; at most `count`, none beyond max_distance [m]."""
+    """Return the closest pairs at q (nq,), closest first: at most `count`, none beyond `max_distance` [m]."""
     chosen = _owners_named(table.book, names)
     poses = engine.place(q)
     reach = FIRST_REACH
@@ -43,10 +43,13 @@ def closest_pairs(
 def closest_of(
     table: GeometryModel, engine: CollisionEngine, configurations: Floats, max_distance: float
 ) -> tuple[int, Clearance] | None:
-    """Index of the configuration (n, nq) that brings any two things closest, and how close; None if nothing comes
-    within max_distance [m]. Where several are equal to a nanometre it is the first."""
+    """Return the index of the configuration (n, nq) with the smallest distance, and that distance.
+
+    Distances within a nanometre count as equal; the first one is returned. The result is None if no pair is within
+    `max_distance` [m].
+    """
     if max_distance > FIRST_REACH:
-        # How close the first one comes bounds the search among the rest.
+        # The distance of the first configuration bounds the search in the others.
         first = closest_pairs(table, engine, configurations[0], 1, (), max_distance)
         if first:
             max_distance = min(max_distance, first[0].distance + SAME)
@@ -68,8 +71,11 @@ def closest_of(
 def _closest_within(
     table: GeometryModel, engine: CollisionEngine, poses: Floats, limit: float
 ) -> tuple[int, int, int, float] | None:
-    """Of arrangements (n, m, 4, 4) the index of that with the closest pair within the limit, the solids of the pair in
-    the order of their owners, and its margin."""
+    """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).
+
+    The result has the index of the placements, the indices of both geometries in the order of their collision objects,
+    and the margin [m].
+    """
     states, near = table.candidates_along(poses, max(limit, 0.0))
     order = np.argsort(near.gaps, kind="stable")
     first, second = near.first[order], near.second[order]
@@ -79,7 +85,7 @@ def _closest_within(
     met: list[tuple[float, int, int]] = []
     bound, placed = limit, -1
     for place, (gap, state, i, j) in enumerate(zip(*columns, strict=True)):
-        # Boxes that overlap say nothing about how deep their solids do.
+        # Overlapping boxes give no bound on the penetration depth of their geometries.
         if gap > max(bound, 0.0) + SAME:
             break
         if state != placed:
@@ -96,7 +102,7 @@ def _closest_within(
 
 
 def _owners_named(book: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:
-    """Owners that are named themselves or by their robot or tool; empty for no names."""
+    """Return the indices of collision objects named directly or by their robot or tool; empty for no names."""
     owners: set[int] = set()
     for name in names:
         matching = [owner.index for owner in book.owners if name in (owner.name, owner.unit)]
@@ -118,11 +124,11 @@ def _among(table: GeometryModel, near: Candidates, chosen: frozenset[int]) -> Ca
 def _within(
     table: GeometryModel, engine: CollisionEngine, near: Candidates, count: int, limit: float
 ) -> tuple[Clearance, ...]:
-    """The closest pairs of things within the limit, among candidates that reach as far."""
+    """Return the closest pairs within the limit, from candidates that cover the same limit."""
     best: dict[tuple[int, int], tuple[float, DistanceResult]] = {}
     bound = limit
     for place in np.argsort(near.gaps, kind="stable").tolist():
-        # Boxes that overlap say nothing about how deep their solids do.
+        # Overlapping boxes give no bound on the penetration depth of their geometries.
         if near.gaps[place] > max(bound, 0.0):
             break
         i, j = int(near.first[place]), int(near.second[place])

@@ -1,4 +1,4 @@
-"""From colliding solids to pairs of things, as reports name them."""
+"""Conversion of colliding geometries to pairs of collision objects for reports."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from .geometry.geometry_model import GeometryModel, GeometryPair
 from .pairs.allowed_pairs import CheckedPair
 from .report import CollisionPair, Contact
 
-ROUNDING = 2e-6  # [m], above what two solvers differ by about one pair
+ROUNDING = 2e-6  # [m], upper bound on the difference of two solvers for the same pair
 
 
 def colliding_pairs(table: GeometryModel, engine: CollisionEngine, q: Floats, most: int) -> tuple[CollisionPair, ...]:
-    """Pairs of things that collide at q (nq,); by step, then by names; most: 0 for all.
+    """Return the colliding pairs at q (nq,), by step and then by names; most: maximum number, 0 for all.
 
-    There are some if and only if `engine.collides(q)`. On the very threshold the quick check may see what the full one
-    misses by its last digits, or the other way round; there its verdict counts.
+    The result is non-empty if and only if `engine.collides(q)`. Exactly at the threshold the boolean check and the
+    distance computation may differ in their last digits; then the boolean check decides.
     """
     near = table.near(engine.place(q))
     found = pairs_among(table, engine, near, most, ROUNDING)
@@ -28,8 +28,10 @@ def colliding_pairs(table: GeometryModel, engine: CollisionEngine, q: Floats, mo
 def pairs_among(
     table: GeometryModel, engine: CollisionEngine, near: list[GeometryPair], most: int, rounding: float = 0.0
 ) -> tuple[CollisionPair, ...]:
-    """Those that collide of solids that come near, where the engine has last placed things; rounding: how far above
-    the threshold still counts [m]."""
+    """Return the colliding pairs among candidate geometry pairs, at the last placements of the engine.
+
+    rounding: pairs up to this distance [m] above the threshold still count as colliding.
+    """
     found: list[CollisionPair] = []
     hits: list[DistanceResult] = []
     current: CheckedPair | None = None

@@ -1,4 +1,4 @@
-"""Collision checks of whole paths and trajectories, given as arrays."""
+"""Collision checks of joint-space paths and trajectories given as arrays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ MAX_COLLISIONS = 100_000
 
 @dataclass(frozen=True)
 class PathCollision:
-    """A pair that collides somewhere on a path.
+    """A pair that collides at a state of a path.
 
-    point: index of the waypoint that collides, or that follows the collision. place: where, counted in
-    waypoints: 2.5 is halfway from waypoint 2 to 3. time [s]: there; 0 for a path without times.
+    Attributes:
+        point: index of the colliding waypoint, or of the waypoint after the collision.
+        place: path parameter counted in waypoints: 2.5 is halfway from waypoint 2 to 3.
+        time: time at the path parameter [s]; 0 for a path without times.
     """
 
     point: int
@@ -35,7 +37,7 @@ class PathCollision:
 
 @dataclass(frozen=True)
 class PathClearance:
-    """The closest approach on a path, with its place and time as in `PathCollision`."""
+    """Smallest distance on a path, with its path parameter and time as in `PathCollision`."""
 
     clearance: Clearance
     place: float
@@ -44,11 +46,13 @@ class PathClearance:
 
 @dataclass(frozen=True)
 class PathReport:
-    """What a check of a path found.
+    """Result of a collision check of a path.
 
-    collisions: in their order on the path; only the first one met, if not all were asked for. truncated:
-    there were more than the limit. states_checked: how many configurations were looked at. smallest: None if
-    not asked for.
+    Attributes:
+        collisions: colliding pairs in path order; only the first one found, unless all were requested.
+        truncated: whether there were more collisions than the maximum.
+        states_checked: number of configurations checked.
+        smallest: smallest distance on the path; None if not requested.
     """
 
     collisions: tuple[PathCollision, ...]
@@ -72,20 +76,25 @@ def check_path(
     max_collisions: int = 1000,
     max_states: int = MAX_STATES,
 ) -> PathReport:
-    """Check a path at its waypoints (n, dof), and between them where a resolution is given.
+    """Check a path at its waypoints (n, dof) and, if a resolution is given, between them.
 
-    times: (n,) [s] of the waypoints. find_all: report every colliding pair of every state, in order;
-    otherwise states are tried in an order that jumps all over the path, so that a bad one is refused early,
-    and the first collision met ends it. resolution: no variable changes by more than this [rad or m] from one
-    state to the next; 0: waypoints only. clearance: find also the closest approach, at the same states, which
-    takes longer. max_collisions: to report. max_states: to look at.
+    Args:
+        checker: collision checker whose variables the columns are.
+        waypoints: configurations (n, dof) [rad or m].
+        times: times of the waypoints (n,) [s].
+        find_all: report every colliding pair of every state, in path order. Otherwise states are checked in bisection
+            order, so that a colliding path is rejected early, and the check stops at the first collision found.
+        resolution: maximum change of any variable [rad or m] from one state to the next; 0: waypoints only.
+        clearance: also compute the smallest distance at the same states, which takes longer.
+        max_collisions: maximum number of collisions to report.
+        max_states: maximum number of states to check.
 
     Raises:
-        InvalidRequestError: shapes do not fit, or a value is not finite, or a limit is negative.
-        LimitExceededError: the resolution asks for too many states.
+        InvalidRequestError: shapes do not fit, a value is not finite, or a limit is negative.
+        LimitExceededError: the resolution requires more than `max_states` states.
     """
     path = np.asarray(waypoints, dtype=np.float64)
-    # Malformed waypoints are refused before anything is checked.
+    # Reject malformed waypoints before any check.
     checker.require_configurations(path)
     stamps = _times(times, len(path))
     if not 1 <= max_collisions <= MAX_COLLISIONS:
@@ -117,7 +126,7 @@ def smallest_clearance(
     *,
     resolution: float = 0.0,
 ) -> PathClearance:
-    """The closest approach of any two things on a path; arguments and errors as in `check_path`."""
+    """Return the smallest distance of all checked pairs on a path; arguments and errors as in `check_path`."""
     path = np.asarray(waypoints, dtype=np.float64)
     checker.require_configurations(path)
     return _smallest(checker, path, _places(path, resolution), _times(times, len(path)))
@@ -128,7 +137,7 @@ def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: F
     for first in range(0, len(places), STATES_AT_ONCE):
         part = places[first : first + STATES_AT_ONCE].tolist()
         configurations = np.array([path_at(path, place) for place in part])
-        # Only what is closer than the best so far is searched.
+        # Search only for distances below the smallest one found so far.
         found = checker.closest_of(configurations, best.clearance.distance)
         if found is not None and found[1].distance < best.clearance.distance:
             place = part[found[0]]
@@ -137,7 +146,7 @@ def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: F
 
 
 def _places(path: Floats, resolution: float, most: int = MAX_STATES) -> Floats:
-    """Where the path is looked at, counted in waypoints, ascending."""
+    """Return the ascending path parameters to check, counted in waypoints."""
     if not (math.isfinite(resolution) and resolution >= 0.0):
         raise InvalidRequestError(f"resolution is {resolution}, expected a finite number of at least 0")
     if resolution == 0.0 or len(path) < 2:
@@ -151,14 +160,14 @@ def _places(path: Floats, resolution: float, most: int = MAX_STATES) -> Floats:
 
 
 def _jumping_order(count: int) -> NDArray[np.intp]:
-    """All indices below count: both ends, then by ever finer halving."""
+    """Return all indices below `count`, both ends first, then in bisection order."""
     if count < 2:
         return np.arange(count)
     return np.rint(np.fromiter(halving_order(count - 1), dtype=np.float64) * (count - 1)).astype(np.intp)
 
 
 def path_at(path: Floats, place: float) -> Floats:
-    """The configuration (dof,) at a place of a path (n, dof), counted in waypoints."""
+    """Return the configuration (dof,) at a path parameter of a path (n, dof), counted in waypoints."""
     index = min(int(place), len(path) - 1)
     part = place - index
     q: Floats = path[index]

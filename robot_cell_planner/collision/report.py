@@ -1,4 +1,4 @@
-"""What a collision check finds: values that name the things, the step of the rule book, and the numbers."""
+"""Results of collision checks: colliding pairs, contacts, distances and the rule that applied."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ MAX_LISTED = 4
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """Where two things touch or come closest.
+    """Contact points, or closest points, of two objects.
 
-    point_first, point_second: witness points in the world [m]. normal: unit vector in the world from the
-    second to the first, along which moving the first separates them. depth [m]: overlap, or minus the gap.
+    Attributes:
+        point_first: closest point on the first object, in the world frame [m].
+        point_second: closest point on the second object, in the world frame [m].
+        normal: unit vector in the world frame from the second object to the first; moving the first object along it
+            separates the two.
+        depth: penetration depth [m], or the negative distance.
     """
 
     point_first: Vector3
@@ -26,10 +30,15 @@ class Contact(msgspec.Struct, frozen=True):
 
 
 class CollisionPair(msgspec.Struct, frozen=True):
-    """Two things that collide.
+    """Two objects that collide.
 
-    distance [m]: the smallest gap of their surfaces, negative for the depth of an overlap. margin [m]: the
-    gap that was asked for. contacts: one for each pair of their shapes that collides, deepest first.
+    Attributes:
+        step: step of the collision check that the pair belongs to.
+        first, second: names of the objects.
+        first_kind, second_kind: link, tool or body.
+        distance: smallest distance of the surfaces [m]; negative: penetration depth.
+        margin: requested minimum distance [m].
+        contacts: one for each pair of collision geometries that collides, deepest first.
     """
 
     step: Step
@@ -43,7 +52,7 @@ class CollisionPair(msgspec.Struct, frozen=True):
 
     @property
     def depth(self) -> float:
-        """Depth of the overlap [m]; negative where only the margin is broken."""
+        """Penetration depth [m]; negative if only the margin is violated."""
         return -self.distance
 
     @property
@@ -66,12 +75,16 @@ class CollisionPair(msgspec.Struct, frozen=True):
 
 
 class CollisionReport(msgspec.Struct, frozen=True):
-    """What a check of one state found.
+    """Result of a collision check of one state.
 
-    pairs: those that collide, by step, then by names: all, or only the first. pairs_checked: how many were
-    held against each other. pairs_skipped: how many the rules leave out. engine: its name. decomposed: things
-    that the engine checked by a convex decomposition although their triangles were asked for, or that ask for
-    one. checked, skipped: all pairs, where a verbose report was asked for.
+    Attributes:
+        pairs: colliding pairs, by step and then by names; all of them, or the first ones if a maximum was requested.
+        pairs_checked: number of pairs that were checked.
+        engine: name of the collision engine.
+        decomposed: names of objects that were checked as a convex decomposition, because the mesh requests one or the
+            engine does not support its triangles.
+        checked, skipped: all checked pairs and skipped pairs, if a verbose report was requested.
+        pairs_skipped: number of pairs that the rules exclude.
     """
 
     pairs: tuple[CollisionPair, ...]
@@ -94,10 +107,10 @@ class CollisionReport(msgspec.Struct, frozen=True):
         return f"{listed}; and {more} more" if more > 0 else listed
 
     def raise_if_colliding(self, stage: str = "collision") -> None:
-        """Turn a collision into an error.
+        """Raise an error if the report has a colliding pair.
 
         Raises:
-            CollisionCheckError: something collides; the report is in `partial`.
+            CollisionCheckError: at least one pair collides; the report is in `partial`.
         """
         if not self.pairs:
             return
@@ -110,10 +123,9 @@ class CollisionReport(msgspec.Struct, frozen=True):
 
 
 class Clearance(msgspec.Struct, frozen=True):
-    """The closest approach of two things; infinite distance and no names where nothing was near enough.
+    """Smallest distance of two objects; infinite and without names if no pair is within the search distance.
 
-    distance [m]: gap of their surfaces, negative for the depth of an overlap. Points and normal as in
-    `Contact`.
+    distance [m]: between the surfaces, negative for the penetration depth. Points and normal are as in `Contact`.
     """
 
     distance: float
@@ -128,5 +140,5 @@ class Clearance(msgspec.Struct, frozen=True):
 
     @property
     def slack(self) -> float:
-        """What is left of the distance beyond the margin [m]; below zero the pair collides."""
+        """Distance minus margin [m]; the pair collides if it is below zero."""
         return self.distance - self.margin

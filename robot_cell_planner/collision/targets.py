@@ -1,6 +1,7 @@
-"""The check of a target before planning: what a group carries against what stands, the robot left out.
+"""Collision check of a Cartesian target before planning: end effector and attached bodies against stationary objects.
 
-It needs no configuration, and it is not complete: a target that passes may still be out of reach or blocked.
+The check needs no configuration and ignores the robot's own links. It is a necessary condition only: a target that
+passes may still be unreachable or blocked.
 """
 
 from __future__ import annotations
@@ -32,10 +33,9 @@ MAX_LISTED = 100_000
 
 
 class TargetChecker:
-    """Tools and bodies that a planning group carries in a state, to be held against the stationary things
-    elsewhere.
+    """Check the tools and attached bodies of a planning group against the stationary objects of a cell.
 
-    Joints of tools stay as the state has them. `rule_book`: who is held against whom.
+    Joints of tools keep the values of the state. `rule_book`: allowed pairs of the check.
     """
 
     @public
@@ -48,9 +48,11 @@ class TargetChecker:
         engine: str = "coal",
         options: CollisionOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """Raises:
-        UnknownNameError: no such group or engine.
-        ModelError: the group has no tip link.
+        """Create a checker for the objects fixed to the tip link of a planning group.
+
+        Raises:
+            UnknownNameError: the group or the engine does not exist.
+            ModelError: the group has no tip link.
         """
         steps = tuple(step for step in STEPS if step in options.steps)
         options = CollisionOptions(options.extra_margin, steps)
@@ -76,23 +78,26 @@ class TargetChecker:
         self._tip_T_solids = np.linalg.inv(self._world_T_tip) @ self._home
 
     def report(self, world_T_tip: Pose, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
-        """What collides with the tip link of the group at a pose in the world.
+        """Report collisions with the tip link of the group at a pose in the world frame.
 
-        max_pairs: 0 for all. verbose: list also every pair that is checked, and what is carried or stands but
-        is skipped, with the reason (the first 100,000 of each).
+        Args:
+            world_T_tip: pose of the tip link in the world frame.
+            max_pairs: stop after this number of colliding pairs; 0: report all.
+            verbose: also list all checked pairs, and all skipped pairs of an attached and a stationary object with the
+                reason (the first 100,000 of each).
         """
         return self._report(world_T_tip.matrix, max_pairs, verbose)
 
     def report_target(self, target: Target, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
-        """What collides at a target; arguments as in `report`.
+        """Report collisions at a target; arguments as in `report`.
 
-        A point-axis target is tried at 24 rotations about its axis, beginning with the one that turns the frame
-        least, and the first one without a collision is the answer; if there is none, that of the first.
+        A point-axis target is checked at 24 rotations about its axis, the one that rotates the frame least first. The
+        report is that of the first rotation without collision, or of the first rotation if all collide.
 
         Raises:
-            TargetModeMismatchError: the state cannot offer the target's mode, or its frame is not carried by
-                the tip link of the group.
-            UnknownNameError: a frame that the target names does not exist.
+            TargetModeMismatchError: the state does not support the mode of the target, or the target frame is not fixed
+                to the tip link of the group.
+            UnknownNameError: a frame of the target does not exist.
         """
         reports: list[CollisionReport] = []
         for world_T_tip in self._tip_poses(target):
@@ -102,11 +107,11 @@ class TargetChecker:
         return reports[0]
 
     def in_collision(self, world_T_tip: Pose) -> bool:
-        """Whether anything that the group carries collides there."""
+        """Return whether any attached object collides at a pose of the tip link in the world frame."""
         return self.report(world_T_tip, 1).in_collision
 
     def _tip_poses(self, target: Target) -> Iterator[Floats]:
-        """Where the tip link is for a target (4, 4), for each rotation that the target leaves free."""
+        """Yield poses (4, 4) of the tip link for a target, one for each rotation that the target leaves free."""
         cell, state = self._cell, self._state
         frame = target_frame(cell, state, self._group, target.mode, target.frame)
         if frame != self._tip and self._tip not in self._tree.ancestors(frame):
@@ -143,6 +148,6 @@ class TargetChecker:
         )
 
     def _concerns(self, pair: CheckedPair | SkippedPair) -> bool:
-        """Whether one of a pair is carried and the other stands."""
+        """Return whether one object of a pair is attached to the tip link and the other is stationary."""
         first, second = (self.rule_book.by_name[name] for name in (pair.first, pair.second))
         return any(one.index in self._owners and not other.moves for one, other in ((first, second), (second, first)))

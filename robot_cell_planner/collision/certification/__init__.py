@@ -1,1 +1,1 @@
-"""Certified motions: continuous motions that are proven free of collision, not sampled."""
+"""Certification of motions: proofs that a continuous motion is free of collision, without sampling."""

@@ -1,4 +1,4 @@
-"""Checks of what certificates are asked for."""
+"""Validation of the arguments of certificates."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .curves import JointCurve
 
 Floats = NDArray[np.float64]
 STAGE = "certificate"
-MAX_JUMP = 1e-6  # [rad or m] from one piece of a curve to the next, for rounding
+MAX_JUMP = 1e-6  # [rad or m], maximum rounding error between consecutive pieces of a curve
 
 
 def check_pieces(curve: JointCurve) -> None:
-    """Refuse what is no curve: parameters that do not ascend, jumps from piece to piece.
+    """Check that a curve has ascending parameters and continuous, finite pieces.
 
     Raises:
-        InvalidRequestError: says what is wrong and where.
+        InvalidRequestError: the curve is malformed; the message names the parameter.
     """
     pieces = np.asarray(curve.pieces, dtype=np.float64)
     require_ascending(pieces)
@@ -34,7 +34,7 @@ def check_pieces(curve: JointCurve) -> None:
 
 
 def require_ascending(breaks: Floats) -> None:
-    """Refuse parameters between pieces of a curve that are not at least two finite numbers which ascend.
+    """Check that the parameters between pieces of a curve are at least two finite, ascending numbers.
 
     Raises:
         InvalidRequestError: they are not.
@@ -45,10 +45,10 @@ def require_ascending(breaks: Floats) -> None:
 
 
 def require_no_jump(before: Floats, after: Floats, place: float) -> None:
-    """Refuse a curve whose piece does not begin where the last one ends.
+    """Check that a piece of a curve begins where the previous one ends, within `MAX_JUMP`.
 
     Raises:
-        InvalidRequestError: with the place and the jump.
+        InvalidRequestError: the curve jumps; the error has the parameter and the size of the jump.
     """
     jump = float(np.abs(np.subtract(after, before)).max(initial=0.0))
     if not jump <= MAX_JUMP:
@@ -57,13 +57,13 @@ def require_no_jump(before: Floats, after: Floats, place: float) -> None:
 
 
 def check_margin(margin: float) -> None:
-    """Refuse a margin [m] beyond 0 to MAX_EXTRA_MARGIN, with an InvalidRequestError."""
+    """Check that a margin [m] is within 0 and MAX_EXTRA_MARGIN; raise InvalidRequestError otherwise."""
     if not 0.0 <= margin <= MAX_EXTRA_MARGIN:
         raise InvalidRequestError(f"margin is {margin} m, expected 0 to {MAX_EXTRA_MARGIN:g}", stage=STAGE)
 
 
 def check_numbers(margin: float, resolution: float) -> None:
-    """Refuse a margin [m] or a resolution [rad or m] out of range, with an InvalidRequestError."""
+    """Check the range of a margin [m] and a resolution [rad or m]; raise InvalidRequestError if outside."""
     check_margin(margin)
     if not 1e-9 <= resolution <= 1.0:
         raise InvalidRequestError(f"resolution is {resolution}, expected 1e-9 to 1", stage=STAGE)

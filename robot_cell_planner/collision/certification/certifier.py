@@ -1,4 +1,4 @@
-"""Certified motions: proven free, colliding at a configuration that is named, or undecided at a resolution."""
+"""Motion certificates: a motion is proven free, colliding at a given configuration, or undecided at a resolution."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .joint_tree import LIMIT_SLACK
 from .scene import MotionScene
 
 Floats = NDArray[np.float64]
-COARSE = 1.0 / 1024.0  # [rad or m] at which balls give up
-FINE = 1e-5  # [rad or m] at which exact distances do
-KEPT = 8  # arrays for different margins, certifiers for different arrangements
+COARSE = 1.0 / 1024.0  # [rad or m], interval size at which the sphere test stops bisecting
+FINE = 1e-5  # [rad or m], interval size at which the exact distance test stops bisecting
+KEPT = 8  # maximum number of cached arrays per margin, and of cached certifiers per attachment topology
 MAX_LEVELS = 12
 _of_thread = threading.local()
 
 
 class Verdict(str, Enum):
-    """What is known of a motion."""
+    """Verdict of a motion certificate."""
 
     FREE = "free"
     COLLIDING = "colliding"
@@ -46,14 +46,21 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class MotionCertificate:
-    """The verdict about a motion.
+    """Certificate of a motion.
 
-    clearance [m]: what everything is proven to keep all along, beyond the margins of the cell; NaN unless free. It is
-    what was asked for: more may be there. place, configuration: where it collides, or where the first stretch lies
-    that is undecided; 0 and empty if it is free. pair: who collides there, or may. distance [m]: of them there, less
-    their margin. resolution [rad or m]: at which it is undecided. states: configurations looked at by balls, and
-    exact_states by exact distances; exact_share: of the motion's parameter that these had to decide. warnings: of
-    objects whose spheres are coarse, so that exact distances have to decide more.
+    Attributes:
+        verdict: free, colliding or undecided.
+        clearance: proven minimum clearance along the motion, in addition to the margins of the cell [m]; NaN unless
+            free. It equals the requested margin; the actual clearance may be larger.
+        place: path parameter of the collision, or of the first undecided interval; 0 if free.
+        configuration: configuration (dof,) at `place`; empty if free.
+        pair: pair that collides or may collide there.
+        distance: distance of the pair there minus its margin [m].
+        resolution: resolution of the test [rad or m].
+        states: number of configurations evaluated with spheres.
+        exact_states: number of configurations evaluated with exact distances.
+        exact_share: fraction of the motion's parameter range that exact distances had to decide.
+        warnings: about objects whose sphere model is coarser than requested, so that exact distances decide more.
     """
 
     verdict: Verdict
@@ -74,13 +81,14 @@ class MotionCertificate:
 
 
 class MotionCertifier:
-    """Certificates for motions of the variables of a checker, in its cell and arrangement.
+    """Certify motions of the variables of a collision checker, in its cell and attachment topology.
 
-    Covers of what moves are made when they are not on disk yet, which takes a second or so for a new mesh; then making
-    a certifier takes milliseconds. It belongs to the thread of its checker.
+    Missing sphere approximations of moving objects are computed and stored on disk, which takes about a second for a
+    new mesh. With stored approximations a certifier is created in milliseconds. It may only be used in the thread of
+    its checker.
 
     Raises:
-        GeometryError: a shape cannot be read.
+        GeometryError: a collision shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
@@ -88,19 +96,22 @@ class MotionCertifier:
         self.scene = MotionScene(checker, protrusion)
         self.exact = ExactCertifier(checker)
         self.states = 0
-        self.open_place = 0.5  # share of the motion last asked about where balls could not tell
+        self.open_place = 0.5  # fraction of the last motion at which the sphere test was inconclusive
         self._facts = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of objects whose spheres are coarser than requested: their names, the resolution in use, and why."""
+        """Warnings about objects whose spheres are coarser than requested: name, resolution in use, and reason."""
         return self.scene.warnings
 
     def _smallest_fixed_gap(self) -> float:
-        """The smallest gap beyond their margin of things that no variable moves against each other [m], but at most 1;
-        balls do not look at them."""
+        """Return the smallest distance minus margin of pairs that no variable moves relative to each other [m], at most
+        1.
+
+        The sphere test does not evaluate these pairs.
+        """
         fixed = {frozenset(pair[:2]) for pair in self.scene.model.fixed_pairs}
         if not fixed:
             return 1.0
@@ -113,7 +124,7 @@ class MotionCertifier:
         return min(gaps)
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
-        """Arrays and work space of the kernels, with a margin added to all others [m]."""
+        """Return the packed arrays and the work space of the kernels for an additional margin [m]."""
         found = self._packed.get(margin)
         if found is None:
             arrays = self.scene.arrays(margin)
@@ -124,12 +135,16 @@ class MotionCertifier:
         return found
 
     def balls_serve(self, margin: float = 0.0) -> bool:
-        """Whether balls can prove anything with a margin [m]: not where things collide that nothing moves."""
+        """Return whether the sphere test can prove anything at a margin [m].
+
+        It cannot if a pair that no variable moves is closer than that.
+        """
         return margin <= self._fixed_gap + TOUCHING
 
     def quickly_free(self, start: Floats, end: Floats, margin: float = 0.0) -> bool:
-        """Whether balls alone prove a straight motion free; False means that they cannot tell, as where a slide is
-        beyond its limits.
+        """Return whether the sphere test alone proves a straight motion free.
+
+        False means inconclusive, for example because a prismatic joint is beyond its limits.
 
         Raises:
             InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
@@ -140,7 +155,7 @@ class MotionCertifier:
         if not self.balls_serve(margin) or not self.within_slides(start, end):
             return False
         scene, work = self.packed(margin)
-        # What was hit before is no matter to verdicts, but to where a motion is said to be open.
+        # Previous hits do not change the verdict, but they change the fraction that is reported as inconclusive.
         work.arrays[HITS].fill(0)
         facts = self._facts
         facts[0] = 0.0
@@ -153,15 +168,19 @@ class MotionCertifier:
     def certify(
         self, start: Floats, end: Floats, margin: float = 0.0, *, resolution: float = FINE, enough: int = ENOUGH
     ) -> MotionCertificate:
-        """Decide about the straight motion between two configurations (dof,) [rad or m].
+        """Certify the straight motion between two configurations (dof,) [rad or m].
 
-        margin [m]: to keep in addition to the margins of the cell. resolution [rad or m]: stretches in which no joint
-        moves by more than this are not cut any further. enough: configurations that exact distances may cost for each
-        stretch that balls cannot tell about.
+        Args:
+            start: first configuration (dof,).
+            end: last configuration (dof,).
+            margin: clearance in addition to the margins of the cell [m].
+            resolution: intervals in which no joint moves by more than this [rad or m] are not bisected further.
+            enough: maximum number of configurations evaluated with exact distances for each interval that the sphere
+                test leaves open.
 
         Raises:
             InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
-            JointLimitError: a slide leaves its limits, beyond which nothing is known of what it carries.
+            JointLimitError: a prismatic joint exceeds its limits, beyond which no motion bound holds.
         """
         check_numbers(margin, resolution)
         motion = StraightMotion(self.checker.checked(start).copy(), self.checker.checked(end).copy())
@@ -175,10 +194,10 @@ class MotionCertifier:
         return self._decided(motion, left, margin, resolution, int(facts[0]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
-        """Decide about a curve; arguments and errors as in `certify`, places being the curve's parameters.
+        """Certify a curve. Arguments and errors are as in `certify`; path parameters are those of the curve.
 
         Raises:
-            InvalidRequestError: also for breaks that descend, and pieces that do not begin where the last one ends.
+            InvalidRequestError: in addition, the breaks descend, or a piece does not begin where the previous one ends.
         """
         check_numbers(margin, resolution)
         check_pieces(curve)
@@ -189,8 +208,11 @@ class MotionCertifier:
         return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
 
     def open_intervals(self, curve: JointCurve) -> Floats:
-        """Intervals (n, 2) of a curve, their middles and halves of their lengths in its parameter, that balls do not
-        prove free; the curve takes no slide beyond its limits."""
+        """Return the intervals (n, 2) of a curve that the sphere test does not prove free.
+
+        Each row has the middle and half the length of an interval in the curve's parameter. Prismatic joints must be
+        within their limits on the whole curve.
+        """
         left, states = self._left_by_balls(curve, np.column_stack(stretches(curve, 0.5 * SPACING)), 0.0)
         self.states += states
         return _joined(left)[0]
@@ -199,7 +221,8 @@ class MotionCertifier:
         return self._open_boxes(curve, pending, margin) if self.balls_serve(margin) else (pending, 0)
 
     def _open_boxes(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
-        """Stretches (n, 2) of a curve that balls do not prove free, and how many configurations they looked at."""
+        """Return the intervals (n, 2) that the sphere test does not prove free, and the number of configurations
+        evaluated."""
         scene, work = self.packed(margin)
         facts = np.zeros(3)
         left: list[Floats] = []
@@ -228,8 +251,10 @@ class MotionCertifier:
         states: int,
         enough: NDArray[np.intp],
     ) -> MotionCertificate:
-        """The certificate of a curve of which the stretches `left` (n, 2) are still open. enough: configurations (n,)
-        that each may cost."""
+        """Return the certificate of a curve whose intervals `left` (n, 2) are undecided after the sphere test.
+
+        enough: maximum number of configurations (n,) for each interval.
+        """
         before = self.exact.states
         self.states += states
         span = float(curve.pieces[-1] - curve.pieces[0])
@@ -273,12 +298,17 @@ class MotionCertifier:
         return found
 
     def within_slides(self, start: Floats, end: Floats) -> bool:
-        """Whether both configurations (dof,) are within the limits of all slides; beyond nothing is proven."""
+        """Return whether both configurations (dof,) keep all prismatic joints within their limits; nothing is proven
+        beyond."""
         beyond = self.scene.model.slide_beyond
         return beyond(start) is None and beyond(end) is None
 
     def _check_slides_along(self, curve: JointCurve, middles: Floats, halves: Floats) -> None:
-        """Refuse a curve that takes a slide beyond its limits, cutting intervals until their bounds tell."""
+        """Check that a curve keeps prismatic joints within their limits, bisecting intervals until the bounds decide.
+
+        Raises:
+            JointLimitError: a prismatic joint exceeds its limits.
+        """
         model = self.scene.model
         pending = list(zip(middles.tolist(), halves.tolist(), strict=True))
         while pending:
@@ -287,7 +317,7 @@ class MotionCertifier:
             if model.slide_beyond(q - spread) is None and model.slide_beyond(q + spread) is None:
                 continue
             self._check_slides(q, q)
-            # What remains is within the slack by which bounds are wider than the limits.
+            # The remaining intervals are within the slack by which the bounds are wider than the limits.
             if float(spread.max()) > LIMIT_SLACK:
                 pending.extend((middle + side * 0.5 * half, 0.5 * half) for side in (-1.0, 1.0))
 
@@ -300,8 +330,10 @@ class MotionCertifier:
 
 
 def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Stretches (n, 2), middles and halves of their lengths, in order; those that touch are made one, since an exact
-    distance mostly reaches farther than balls can tell. And how many became each."""
+    """Merge adjacent intervals (n, 2) of middles and half lengths; also return how many were merged into each.
+
+    An exact distance usually decides a larger interval than the sphere test, so merged intervals need fewer distances.
+    """
     if not len(stretches):
         return stretches, np.zeros(0, dtype=np.intp)
     begins, ends = stretches[:, 0] - stretches[:, 1], stretches[:, 0] + stretches[:, 1]
@@ -312,20 +344,20 @@ def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def certifier_of(checker: CollisionChecker) -> MotionCertifier:
-    """The certifier of a checker; the thread keeps it for others that check the same.
+    """Return the cached certifier of a checker; the thread shares it between checkers of the same problem.
 
     Raises:
-        GeometryError: a shape cannot be read.
+        GeometryError: a collision shape cannot be read.
     """
     kept: OrderedDict[tuple[object, ...], tuple[object, MotionCertifier]]
     kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
     model = cell_model(checker.cell, checker.state)
-    # Of the joints' values, those of the joints that are held matter alone.
+    # Only the values of the fixed joints matter.
     held = np.delete(model.configuration(checker.state), model.indices(checker.variables))
     key = (id(checker.rule_book), checker.variables, held.tobytes())
     found = kept.get(key)
     if found is None:
-        # The book is held, so that its id comes to mean no other.
+        # The entry keeps a reference to the allowed pairs, so that their id stays valid.
         found = kept[key] = (checker.rule_book, MotionCertifier(checker))
         if len(kept) > KEPT:
             kept.popitem(last=False)
@@ -342,6 +374,8 @@ def certify(
     *,
     variables: Sequence[str] | None = None,
 ) -> MotionCertificate:
-    """Decide about one straight motion of variables (those of all robots, if none are given) from one configuration to
-    another, everything else being as in the state. For many motions make a `MotionCertifier` once."""
+    """Certify one straight motion of variables (None: those of all robots) between two configurations (dof,).
+
+    All other joints keep the values of the state. To certify many motions, create a `MotionCertifier` once.
+    """
     return MotionCertifier(CollisionChecker(cell, state, variables)).certify(start, end, margin)

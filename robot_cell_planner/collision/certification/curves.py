@@ -1,5 +1,4 @@
-"""Curves through joint space whose certificates are asked for: all that is needed of one is where it is, and how far
-from there it can get."""
+"""Joint-space curves to certify: a curve provides its configuration and a bound on its deviation over an interval."""
 
 from __future__ import annotations
 
@@ -14,31 +13,30 @@ from numpy.typing import NDArray
 from ...errors import InvalidRequestError
 
 Floats = NDArray[np.float64]
-MORE = 1.0 + 1e-9  # for rounding
+MORE = 1.0 + 1e-9  # factor against rounding errors
 
 
 class JointCurve(Protocol):
     """A curve q(t) of (dof,) values.
 
-    pieces: (m + 1,) ascending parameters between which `spread` is asked for.
+    pieces: (m + 1,) ascending parameters; `spread` is only evaluated within one piece.
     """
 
     @property
     def pieces(self) -> Floats: ...
 
     def at(self, parameter: float) -> Floats:
-        """The configuration (dof,) there."""
+        """Return the configuration (dof,) at a parameter."""
         ...
 
     def spread(self, middle: float, half: float) -> Floats:
-        """A bound (dof,) on how far q(t) is from q(middle), for all t no farther than `half` from the middle that lie
-        in the same piece."""
+        """Return an upper bound (dof,) on |q(t) - q(middle)| for all t within `half` of `middle` in the same piece."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class StraightMotion:
-    """The straight line between two configurations (dof,), t from 0 to 1."""
+    """Straight line between two configurations (dof,), t from 0 to 1."""
 
     start: Floats
     end: Floats
@@ -48,7 +46,7 @@ class StraightMotion:
         return np.array((0.0, 1.0))
 
     def at(self, parameter: float) -> Floats:
-        # The ends exactly, whatever rounding does in between.
+        # Use both ends exactly, so that interpolation adds no rounding there.
         if parameter in (0.0, 1.0):
             return self.start if parameter == 0.0 else self.end
         return np.asarray(self.start + parameter * (self.end - self.start))
@@ -59,10 +57,11 @@ class StraightMotion:
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMotion:
-    """Polynomials of time, one piece after the other.
+    """Piecewise polynomial of time.
 
-    breaks: (m + 1,) ascending. coefficients: (m, degree + 1, dof), ascending powers of the time since the piece's own
-    break.
+    Attributes:
+        breaks: (m + 1,) ascending times.
+        coefficients: (m, degree + 1, dof), ascending powers of the time since the break at which the piece begins.
 
     Raises:
         InvalidRequestError: the shapes do not fit each other.
@@ -85,7 +84,7 @@ class PolynomialMotion:
         return np.asarray(self._around(piece, parameter)[0])
 
     def spread(self, middle: float, half: float) -> Floats:
-        # q(middle + h) - q(middle) is the sum of the Taylor terms there, each of which grows with |h|.
+        # q(middle + h) - q(middle) is the sum of the Taylor terms at the middle, each of which grows with |h|.
         terms = self._around(self._piece(middle), middle)[1:]
         powers = half ** np.arange(1, len(terms) + 1, dtype=np.float64)
         return np.asarray((np.abs(terms) * powers[:, None]).sum(axis=0) * MORE)
@@ -94,7 +93,7 @@ class PolynomialMotion:
         return int(np.clip(np.searchsorted(self.breaks, parameter, side="right") - 1, 0, len(self.breaks) - 2))
 
     def _around(self, piece: int, parameter: float) -> Floats:
-        """Coefficients (degree + 1, dof) of a piece in powers of the time since `parameter`."""
+        """Return the coefficients (degree + 1, dof) of a piece in powers of the time since `parameter`."""
         shift, old = parameter - float(self.breaks[piece]), np.asarray(self.coefficients[piece])
         degree = len(old) - 1
         found = np.zeros_like(old)
@@ -105,8 +104,10 @@ class PolynomialMotion:
 
 
 def stretches(curve: JointCurve, widest: float) -> tuple[Floats, Floats]:
-    """Middles (n,) and halves (n,) of equal parts of each piece, so many that nothing spreads by more than `widest` in
-    the first estimate [rad or m]."""
+    """Return the middles (n,) and half lengths (n,) of equal intervals of each piece.
+
+    The number of intervals is such that the first estimate of the deviation is at most `widest` [rad or m] in each.
+    """
     middles: list[Floats] = []
     halves: list[Floats] = []
     for low, high in pairwise(curve.pieces.tolist()):

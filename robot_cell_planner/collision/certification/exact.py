@@ -1,7 +1,8 @@
-"""Certificates by exact distances, where balls cannot tell: conservative advancement (Mirtich, 1996) by halving.
+"""Certificates by exact distances, for intervals that the sphere test leaves open.
 
-Two things that keep a distance d at a configuration cannot meet within a stretch around it in which they approach each
-other by less than d. Each pair is asked only until it is done with; what is left is asked again in both halves.
+The algorithm is conservative advancement (Mirtich, 1996) by bisection: two objects at distance d at a configuration
+cannot collide within an interval around it in which they approach each other by less than d. A pair is evaluated until
+it is decided; undecided pairs are evaluated again in both halves of the interval.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from .curves import JointCurve
 from .motion_bounds import motion_model
 
 Floats = NDArray[np.float64]
-ENOUGH = 20_000  # configurations that one stretch may cost
-MAX_IN_CONTACT = 200  # of them in which a pair is nearer than TOUCHING and not decided, as where one slides on another
+ENOUGH = 20_000  # maximum number of configurations for one interval
+MAX_IN_CONTACT = 200  # maximum number of those with an undecided pair nearer than TOUCHING, as in sliding contact
 
 
 @dataclass(frozen=True)
 class ContactResult:
-    """What became of a stretch.
+    """Result of the exact test of an interval.
 
-    free: proven; otherwise `place` is a parameter where it collides, or which is undecided, of the pair of owners
-    `first` and `second`, by index. distance: of these there [m], margins taken off.
+    Attributes:
+        free: whether the interval is proven free.
+        collides: whether it collides at `place`; if neither, the interval is undecided there.
+        place: path parameter of the collision or of the undecided configuration.
+        first, second: indices of the collision objects of the pair.
+        distance: distance of the pair there minus its margins [m].
     """
 
     free: bool
@@ -40,8 +45,10 @@ class ContactResult:
 
 
 class OpenPair(NamedTuple):
-    """A pair of owners that may collide: by index, its distance at a configuration less its margin [m], and by how much
-    that is too small to rule a collision out."""
+    """A pair that may collide: indices of both objects and distance minus margin at a configuration [m].
+
+    missing [m]: amount by which the distance is too small to exclude a collision.
+    """
 
     pair: tuple[int, int]
     distance: float
@@ -49,13 +56,13 @@ class OpenPair(NamedTuple):
 
 
 class ExactCertifier:
-    """Certifies stretches of curves with the distances of a checker. states: configurations looked at."""
+    """Certify intervals of curves with the exact distances of a checker. states: number of configurations evaluated."""
 
     def __init__(self, checker: CollisionChecker) -> None:
         self._checker = checker
         self._model = motion_model(checker)
         joints = self._model.tree.joints
-        # The distances of other engines are off by more than is ever asked about; they are taken as they are.
+        # The distance errors of other engines exceed every tolerance used here; their distances are used uncorrected.
         self._errs = checker.engine == "coal"
         self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
         self._gain = np.array([abs(joint.multiplier) for joint in joints])
@@ -64,11 +71,16 @@ class ExactCertifier:
     def certify(
         self, curve: JointCurve, middle: float, half: float, margin: float, resolution: float, enough: int = ENOUGH
     ) -> ContactResult:
-        """Whether a curve keeps a margin [m] beyond those of the rule book, within `half` of `middle`.
+        """Certify that a curve keeps a margin [m] in addition to those of the allowed pairs, within `half` of `middle`.
 
-        resolution: where no joint moves by more than this [rad or m], nothing is cut any further. enough:
-        configurations that it may cost; it also ends, undecided, after 200 that leave a pair open in contact, which
-        is proven by some micrometres at a time.
+        Args:
+            curve: curve to certify.
+            middle: middle of the interval in the curve's parameter.
+            half: half the length of the interval.
+            margin: additional margin [m].
+            resolution: intervals in which no joint moves by more than this [rad or m] are not bisected further.
+            enough: maximum number of configurations. The test also ends, undecided, after 200 configurations with an
+                undecided pair in contact, since contact is proven in steps of a few micrometres.
         """
         pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
         spent = self.states + enough
@@ -92,19 +104,21 @@ class ExactCertifier:
     def _left(
         self, q: Floats, spread: Floats, margin: float, kept: set[tuple[int, int]] | None
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
-        """Pairs of owners that a look at q leaves open, and the nearest of them with its distance less its margin."""
+        """Return the pairs that remain undecided at q, and the closest of them with its distance minus margin [m]."""
         found = self._open(q, spread, margin, kept)
         worst = min(found, key=lambda entry: entry.distance, default=None)
         return {entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)
 
     def open_pairs(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
-        """The pairs that may collide where no variable is further from q (dof,) than `spread` (dof,); kept: the only
-        ones to ask about, None for all. Counts as a configuration."""
+        """Return the pairs that may collide while no variable deviates from q (dof,) by more than `spread` (dof,).
+
+        kept: pairs to evaluate; None: all. The call counts as one configuration.
+        """
         self.states += 1
         return self._open(q, spread[self._joint_of] * self._gain, margin, kept)
 
     def _open(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
-        # Nothing approaches anything by more than what two movers can make good.
+        # Two moving objects approach each other by at most the sum of both displacement bounds.
         drifts = self._model.speed_bounds @ spread
         reach = margin + 2.0 * float(drifts.max(initial=0.0))
         found: list[OpenPair] = []

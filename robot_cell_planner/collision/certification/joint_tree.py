@@ -1,4 +1,4 @@
-"""The joints that some variables move, as a tree, and bounds on how fast each moves a point whatever the rest does."""
+"""Kinematic tree of the joints that some variables move, with bounds on the speed of points on each link."""
 
 from __future__ import annotations
 
@@ -15,16 +15,24 @@ from ...model.mechanism import Variable
 from ._kernels.arrays import UNBOUNDED
 
 Floats = NDArray[np.float64]
-SIDES = 64  # of the polygon around a circle
-LIMIT_SLACK = 1e-6  # [m] by which bounds allow slides to be beyond their limits
-MAX_TURNED = 16.0 * math.pi  # [rad] that a joint without limits is taken to turn from 0 where it drives a slide
-MORE = 1.0 + 1e-6  # bounds are widened by this for rounding
+SIDES = 64  # sides of the polygon that encloses a circle
+LIMIT_SLACK = 1e-6  # [m], slack of the limits of prismatic joints in the bounds
+MAX_TURNED = 16.0 * math.pi  # [rad], assumed range (+-) of a variable without limits that drives a prismatic joint
+MORE = 1.0 + 1e-6  # factor of the bounds against rounding errors
 
 
 @dataclass(frozen=True)
 class TreeJoint:
-    """A joint that moves. parent: its index in the tree, -1: the world. before (4, 4): from the parent's frame to its
-    own, whose axis is z. variable: index of what drives it, by multiplier and offset. low, high: its range [rad, m]."""
+    """A moving joint of the tree.
+
+    Attributes:
+        parent: index of the parent joint in the tree; -1: the world.
+        before: transform (4, 4) from the frame of the parent joint to the frame of this joint, whose axis is z.
+        turns: whether the joint is revolute; otherwise it is prismatic.
+        variable: index of the variable that drives the joint.
+        multiplier, offset: joint value = multiplier * variable + offset.
+        low, high: range of the joint value [rad or m].
+    """
 
     parent: int
     before: Floats
@@ -38,20 +46,20 @@ class TreeJoint:
 
 @dataclass(frozen=True)
 class Carried:
-    """Where something is fixed: the joint of the tree that carries it (-1: the world), and its placement (4, 4)."""
+    """Parent of a fixed frame: index of the joint in the tree (-1: the world) and placement (4, 4) in its frame."""
 
     joint: int
     placement: Floats
 
 
 class JointTree:
-    """The joints of a cell that `variables` move; all others stay at the values of a configuration (nv,)."""
+    """Joints of a cell that `variables` move; all other joints keep the values of a configuration (nv,)."""
 
     def __init__(self, model: CellModel, variables: tuple[str, ...], expanded: Floats) -> None:
         self._model = model.mechanisms.pin_model
         self.joints: list[TreeJoint] = []
         place = {name: index for index, name in enumerate(variables)}
-        # Pinocchio's joints: the joint of the tree that carries them, and their placement there.
+        # For each Pinocchio joint: the joint of the tree that it is fixed to, and its placement there.
         self._at: list[Carried] = [Carried(-1, np.eye(4))]
         for index in range(1, self._model.njoints):
             drive = model.mechanisms.drives[index - 1]
@@ -72,12 +80,12 @@ class JointTree:
             self._at.append(Carried(len(self.joints) - 1, aligned.T))
 
     def carrier(self, joint: int, placement: Floats) -> Carried:
-        """Where something is fixed that Pinocchio's joint carries at a placement (4, 4)."""
+        """Return the joint of the tree, and the placement in it, of a frame at `placement` (4, 4) in a Pinocchio joint."""
         at = self._at[joint]
         return Carried(at.joint, at.placement @ placement)
 
     def ancestors(self, joint: int) -> list[int]:
-        """A joint and all that carry it, the outermost last; none for the world."""
+        """Return a joint and all its ancestors, outermost last; empty for the world."""
         found = []
         while joint >= 0:
             found.append(joint)
@@ -85,12 +93,15 @@ class JointTree:
         return found
 
     def bounds(self, joint: int, points: Floats) -> tuple[Floats, Floats]:
-        """For points (n, 3) in the frame of a joint: how fast each joint of the tree moves them at most, (n, j) [m per
-        rad or m]; and (n,) how far from the world's origin they can come [m].
+        """Return bounds on the speed of points (n, 3) in the frame of a joint, and on their distance from the world
+        origin.
 
-        Turned about an axis by any angle, a point stays on a circle; what is known of it in a joint's frame is a
-        cylinder about the joint's axis. Seen from the parent's frame the farthest of it from the parent's axis is a
-        corner of the polygons around its two ends.
+        The speed bounds are (n, j) [m per rad or m]: the maximum displacement of each point per unit of each joint. The
+        distances are (n,) [m].
+
+        A point that rotates about an axis stays on a circle, so in the frame of a joint its possible positions are
+        enclosed by a cylinder about the joint axis. In the frame of the parent joint the position farthest from the
+        parent's axis is a corner of the polygons that enclose the two ends of the cylinder.
         """
         chain = []
         for index in self.ancestors(joint):
@@ -99,7 +110,7 @@ class JointTree:
         return _chain_bounds(tuple(chain), len(self.joints), np.ascontiguousarray(points).tobytes())
 
     def between(self, first: int, second: int) -> tuple[list[int], list[int]]:
-        """The joints that move the first of two joints' bodies and not the second, and the other way round."""
+        """Return the joints that move only the first of two links, and those that move only the second."""
         one, other = self.ancestors(first), self.ancestors(second)
         return [j for j in one if j not in other], [j for j in other if j not in one]
 
@@ -108,9 +119,10 @@ class JointTree:
 def _chain_bounds(
     chain: tuple[tuple[int, bool, float, float, bytes], ...], joints: int, content: bytes
 ) -> tuple[Floats, Floats]:
-    """The bounds of points (n, 3) of doubles, read-only; they stay the same whatever else stands in a cell.
+    """Compute the bounds of points (n, 3), cached and read-only; they do not depend on other objects of the cell.
 
-    chain: index, whether it turns, low, high and placement (4, 4) of the joints that carry the points, innermost first.
+    chain: index, whether the joint is revolute, low, high and placement (4, 4) as bytes of the joint and its ancestors,
+    innermost first. content: the points as bytes of float64.
     """
     points = np.frombuffer(content).reshape(-1, 3)
     reach = np.zeros((len(points), joints))
@@ -132,7 +144,7 @@ def _chain_bounds(
 
 
 def _corners(radius: Floats, low: Floats, high: Floats) -> Floats:
-    """Corners (n, 2 SIDES, 3) of prisms around cylinders about z."""
+    """Return the corners (n, 2 SIDES, 3) of prisms that enclose cylinders about z."""
     radius, low, high = (np.clip(values, -UNBOUNDED, UNBOUNDED) for values in (radius, low, high))
     angles = 2.0 * math.pi * np.arange(SIDES) / SIDES
     ring = np.stack((np.cos(angles), np.sin(angles)), axis=1) / math.cos(math.pi / SIDES)
@@ -142,17 +154,17 @@ def _corners(radius: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _range(variable: Variable, multiplier: float, offset: float, slack: float) -> tuple[float, float]:
-    """Least and largest value of a joint that a variable drives [rad or m], widened by a slack."""
+    """Return the minimum and maximum value of a joint driven by a variable [rad or m], widened by a slack."""
     ends: tuple[float, ...] = (variable.limits.lower, variable.limits.upper)
     if variable.angular:
-        # One that turns without limits, as a spindle does, by so much that what it drives stays bounded.
+        # Limit continuous joints, such as spindles, so that the joints that they drive stay bounded.
         ends = tuple(math.copysign(MAX_TURNED, end) if math.isinf(end) else end for end in ends)
     values = [multiplier * end + offset if multiplier else offset for end in ends]
     return min(values) - slack, max(values) + slack
 
 
 def _aligned(axis: Floats) -> Floats:
-    """A rotation (4, 4) whose z axis is the given unit vector."""
+    """Return a rotation (4, 4) whose z axis is the given unit vector."""
     result = np.eye(4)
     side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
     side /= np.linalg.norm(side)

@@ -1,8 +1,8 @@
-"""Which objects of a checker its variables move, and bounds on how fast they approach one another.
+"""Motion bounds: which objects the variables of a checker move, and how fast the objects approach one another.
 
-The bounds are motion bounds as in "Adaptive dynamic collision checking" (Schwarzer, Saha and Latombe, 2005), for pairs
-of objects: a joint that carries both moves them as one rigid body and counts for neither, one that carries either of
-them counts for that one, and joints that mimic the same variable add up.
+The bounds are those of "Adaptive dynamic collision checking" (Schwarzer, Saha and Latombe, 2005), for pairs of objects:
+a joint that moves both objects as one rigid body counts for neither, a joint that moves only one of them counts for
+that one, and joints that mimic the same variable add up.
 """
 
 from __future__ import annotations
@@ -25,13 +25,19 @@ from ..sphere_model.polytopes import polytope_around
 from .joint_tree import Carried, JointTree
 
 Floats = NDArray[np.float64]
-MAX_CORNERS = 128  # of a solid; of one that has more the corners of its bounding box are taken
+MAX_CORNERS = 128  # of a collision geometry; those with more are replaced by the corners of their bounding box
 
 
 @dataclass(frozen=True)
 class ScenePair:
-    """Two objects that are checked against each other at a margin [m]: numbers among those that the variables move, and
-    the joints that move one of them alone."""
+    """A pair of moving objects that is checked at a margin [m].
+
+    Attributes:
+        first, second: positions of the objects in `MotionModel.movers`.
+        margin: minimum distance [m].
+        first_joints: joints that move the first object only.
+        second_joints: joints that move the second object only.
+    """
 
     first: int
     second: int
@@ -41,13 +47,16 @@ class ScenePair:
 
 
 class MotionModel:
-    """The joints that the variables of a checker move, as a tree, and the pairs of objects that they move against each
-    other. It needs no sphere approximation.
+    """Kinematic tree of the joints that the variables of a checker move, and the pairs of objects in relative motion.
 
-    carried: of each object by its index in the rule book the joint that carries it. movers: indices of the objects that
-    the variables move, `number` their numbers by index. pairs: of two movers; obstacle_margins: by obstacle, then by
-    mover, the margin [m]; fixed_pairs: (index, index, margin) of pairs whose objects no variable moves against each
-    other.
+    The model needs no sphere approximation.
+
+    Attributes:
+        carried: by index in the rule book, the joint that each object is fixed to.
+        movers: indices in the rule book of the objects that the variables move; `number` is the inverse.
+        pairs: checked pairs of two moving objects.
+        obstacle_margins: margins [m] by obstacle, then by position of the moving object in `movers`.
+        fixed_pairs: (index, index, margin) of checked pairs without relative motion.
     """
 
     def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
@@ -95,19 +104,19 @@ class MotionModel:
 
     @property
     def moves_pairs(self) -> bool:
-        """Whether the variables move any objects against each other that are checked."""
+        """Return whether the variables move any checked pair of objects relative to each other."""
         return bool(self.pairs or self.obstacle_margins)
 
     @cached_property
     def largest_margin(self) -> float:
-        """Of all pairs that the variables move against each other [m]; 0 if there are none."""
+        """Maximum margin of the pairs in relative motion [m]; 0 if there are none."""
         margins = [pair.margin for pair in self.pairs]
         margins += [margin for partners in self.obstacle_margins.values() for margin in partners.values()]
         return max(margins, default=0.0)
 
     @cached_property
     def speed_bounds(self) -> Floats:
-        """(m, j) how fast each joint moves any point of each mover at most [m per rad or m]."""
+        """Maximum displacement of any point of each moving object per unit of each joint, (m, j) [m per rad or m]."""
         found = np.zeros((len(self.movers), len(self.tree.joints)))
         for number, index in enumerate(self.movers):
             at = self.carried[index]
@@ -121,8 +130,10 @@ class MotionModel:
         return found
 
     def slide_beyond(self, q: Floats) -> Value | None:
-        """The first slide that a configuration (dof,) takes beyond its limits, for which no bound holds; None if there
-        is none."""
+        """Return the first prismatic joint that a configuration (dof,) moves beyond its limits, or None.
+
+        No motion bound holds beyond the limits.
+        """
         for joint in self._slides:
             value = joint.multiplier * float(q[joint.variable]) + joint.offset
             if not joint.low <= value <= joint.high:
@@ -131,8 +142,10 @@ class MotionModel:
         return None
 
     def pair_bound(self, i: int, j: int) -> Floats:
-        """(joints,) how fast each joint brings two objects, by index in the rule book, nearer to each other at most [m
-        per rad or m]."""
+        """Return the maximum approach of two objects, by index in the rule book, per unit of each joint.
+
+        The array is (joints,) [m per rad or m].
+        """
         found = self._pair_bounds.get((i, j))
         if found is None:
             found = self._pair_bounds[i, j] = self._find_pair_bound(i, j)
@@ -149,11 +162,9 @@ class MotionModel:
 
     @cached_property
     def approach_bounds(self) -> Floats:
-        """(dof,) how fast each variable brings any two objects that are checked nearer to each other at most [m per rad
-        or m]; read-only.
+        """Maximum approach of any checked pair per unit of each variable, (dof,) [m per rad or m]; read-only.
 
-        Two of them approach each other on a motion by no more than the sum over the variables of bound times
-        displacement.
+        On a motion, two objects approach each other by at most the sum over the variables of bound times displacement.
         """
         rows = [self.speed_bounds[m] for partners in self.obstacle_margins.values() for m in partners]
         rows += [self.pair_bound(self.movers[pair.first], self.movers[pair.second]) for pair in self.pairs]
@@ -171,23 +182,23 @@ _models: IdentityCache[MotionModel] = IdentityCache(size=64)
 
 
 def motion_model(checker: CollisionChecker) -> MotionModel:
-    """The motion model of a checker; checkers of the same rules, variables and values of the other joints share it."""
+    """Return the motion model of a checker, shared by checkers with equal pairs, variables and other joint values."""
     model = cell_model(checker.cell, checker.state)
-    # Of the joints' values only those matter that the variables do not change.
+    # Only the values of joints that the variables do not move matter.
     fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
     key = (checker.variables, fixed.tobytes())
     return _models.get((model, checker.rule_book), key, lambda: MotionModel(model, checker))
 
 
 def _placed_corners(shape: Shape) -> Floats:
-    """Spheres (n, 4) whose convex hull holds a shape, in the frame that it is written in."""
+    """Return spheres (n, 4) whose convex hull contains a shape, in the frame of the shape's pose."""
     corners, pose = _corners(shape.geometry), shape.pose.matrix
     return np.column_stack((corners[:, :3] @ pose[:3, :3].T + pose[:3, 3], corners[:, 3]))
 
 
 @lru_cache(maxsize=4096)
 def _corners(geometry: Geometry) -> Floats:
-    """Spheres (n, 4), of radius 0 where a corner is meant, whose convex hull holds a geometry."""
+    """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
     found: list[Floats] = []
     for solid in solids(geometry):
         if isinstance(solid, Sphere):

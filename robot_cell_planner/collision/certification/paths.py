@@ -1,4 +1,4 @@
-"""Certificates of whole motions: paths of straight segments, and trajectories with polynomials between samples."""
+"""Certificates of whole motions: piecewise linear paths and piecewise polynomial trajectories."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PathCertificate:
-    """The verdict about a motion of several segments.
+    """Certificate of a motion of several segments.
 
-    verdict: COLLIDING if a segment is, else UNDECIDED if one is, else FREE. segments: of each segment; those after the
-    first collision were not looked at and have None. proven: see `proven_fraction`.
-    clearance [m]: proven to be kept all along, NaN unless free. first_open: the certificate of the first segment that
-    decides the verdict, None if all are free; place: where that is, counted in waypoints. states, exact_states: looked
-    at by balls and by exact distances. resolution: at which exact distances give up [rad or m]. digest: of all numbers
-    that the balls' proof rests on. warnings: as of `MotionCertificate`.
+    Attributes:
+        verdict: COLLIDING if a segment collides, else UNDECIDED if one is undecided, else FREE.
+        segments: verdict of each segment; None for segments after the first collision, which are not evaluated.
+        proven: certified fraction of the path, see `proven_fraction`.
+        clearance: proven minimum clearance along the motion [m]; NaN unless free.
+        first_open: certificate of the first segment that determines the verdict; None if all are free.
+        place: path parameter of that result, counted in waypoints.
+        states, exact_states: numbers of configurations evaluated with spheres and with exact distances.
+        resolution: resolution of the exact distance test [rad or m].
+        digest: SHA-256 of all numbers that the proof by spheres depends on.
+        warnings: as in `MotionCertificate`.
     """
 
     verdict: Verdict
@@ -44,7 +49,7 @@ class PathCertificate:
 
     @property
     def method(self) -> str:
-        """What decided: "spheres", "exact" or "spheres and exact"."""
+        """Test that decided: "spheres", "exact" or "spheres and exact"."""
         if not self.exact_states:
             return "spheres"
         return "spheres and exact" if self.states else "exact"
@@ -53,8 +58,10 @@ class PathCertificate:
 def certify_path(
     certifier: MotionCertifier, path: Floats, margin: float = 0.0, resolution: float = FINE
 ) -> PathCertificate:
-    """Decide about straight motions between the rows of a path (n, dof) of the certifier's variables; arguments and
-    errors as in `MotionCertifier.certify`."""
+    """Certify the straight motions between the rows of a path (n, dof) of the certifier's variables.
+
+    Arguments and errors are as in `MotionCertifier.certify`.
+    """
     if len(path) == 0:
         raise InvalidRequestError("the path has no waypoints", stage="certificate")
     rows = path if len(path) > 1 else np.concatenate((path, path))
@@ -73,8 +80,10 @@ def certify_trajectory(
     margin: float = 0.0,
     resolution: float = FINE,
 ) -> PathCertificate:
-    """Decide about polynomials of time one after the other, as `curves.PolynomialMotion` has them; arguments and
-    errors as in `MotionCertifier.certify_curve`."""
+    """Certify a piecewise polynomial trajectory, given as in `curves.PolynomialMotion`.
+
+    Arguments and errors are as in `MotionCertifier.certify_curve`.
+    """
     require_ascending(breaks)
     spans = np.diff(breaks)
     if coefficients.ndim != 3 or len(coefficients) != len(spans) or not len(spans):
@@ -95,10 +104,10 @@ def certify_trajectory(
 
 
 def proven_fraction(path: Floats, certified: Sequence[bool]) -> float:
-    """The fraction of a path (n, dof), by Euclidean length in joint space, whose segments have a certificate that they
-    are free; NaN for a path without length, of which there is nothing to prove.
+    """Return the fraction of a path (n, dof), by Euclidean length in joint space, whose segments are certified free.
 
-    certified: of each of the n - 1 segments.
+    The result is NaN for a path of length zero. certified: for each of the n - 1 segments, whether it is certified
+    free.
     """
     lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
     total = float(lengths.sum())
@@ -140,6 +149,6 @@ def _of_segments(
 
 
 def _digest(certifier: MotionCertifier, margin: float) -> str:
-    """Of the balls, joints, obstacles and margins that kernels read."""
+    """Return the digest of the spheres, joints, obstacles and margins that the kernels read."""
     arrays, _ = certifier.packed(margin)
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays.arrays)).hexdigest()

@@ -1,8 +1,8 @@
-"""What may be hidden between the states at which a motion was checked, where no certificate decides.
+"""Bound on the collisions that a sampled motion may miss, for motions without a certificate.
 
-The motion is cut in halves where objects are nearer to each other than they may move between two states, always first
-where most may be hidden. So what is left when the states are used up has a bound: the deepest overlap that no state
-has shown.
+Intervals in which objects are closer than they may move between two states are bisected, the interval with the largest
+possible overlap first. When the maximum number of states is reached, the remaining largest possible overlap is a bound
+on the penetration depth between the states.
 """
 
 from __future__ import annotations
@@ -25,20 +25,24 @@ from .exact import ExactCertifier, OpenPair
 from .motion_bounds import motion_model
 
 Floats = NDArray[np.float64]
-Pair = tuple[int, int]  # owners, by index
-ENOUGH = 4_000  # configurations that one motion may cost
-NEGLIGIBLE = ABSOLUTE_ERROR["coal"]  # [m] beyond TOUCHING, below which distances do not tell
-WIDEST = 0.05  # [m] by which objects approach each other from the middle of an interval that is looked at first
+Pair = tuple[int, int]  # indices of two collision objects
+ENOUGH = 4_000  # maximum number of configurations for one motion
+NEGLIGIBLE = ABSOLUTE_ERROR["coal"]  # [m] beyond TOUCHING, resolution of the distance computation
+WIDEST = 0.05  # [m], maximum approach of objects from the middle of an initial interval to its ends
 MOST_INTERVALS = 500
 AT_ONCE = 64  # configurations between two calls of `look`
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """An overlap of two objects on a motion: found, or one that may be hidden between states.
+    """An overlap of two objects on a motion that was found, or that the states may have missed.
 
-    collides: it was found, at `configuration`. depth [m]: of that one, or how deep a hidden one may be; infinite where
-    no bound holds, as beyond the limits of a slide. first, second: the objects, "" where no bound holds.
+    Attributes:
+        collides: whether the overlap was found, at `configuration`.
+        configuration: configuration (dof,) of the overlap, or of the middle of the interval.
+        depth: penetration depth [m], found or possible; infinite if no bound holds, as beyond the limits of a prismatic
+            joint.
+        first, second: names of the objects; "" if no bound holds.
     """
 
     collides: bool
@@ -50,8 +54,10 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False)
 class Polyline:
-    """Straight motions from each of n configurations (n, dof) to the next, as a curve of one piece, its parameter
-    counted in configurations."""
+    """Piecewise linear motion through configurations (n, dof), as a curve of one piece.
+
+    The parameter counts configurations.
+    """
 
     configurations: Floats
     travelled: Floats
@@ -84,8 +90,10 @@ def _between(rows: Floats, parameter: float) -> Floats:
 
 
 class _Interval(NamedTuple):
-    """An interval in which pairs may overlap, by how much is missing to rule that out for the worst of them, negative,
-    so that the heap has the worst interval first."""
+    """An interval in which pairs may overlap, ordered for a heap.
+
+    rank: negative missing distance of the worst pair, so that the worst interval is first.
+    """
 
     rank: float
     number: int
@@ -96,9 +104,9 @@ class _Interval(NamedTuple):
 
 
 class MotionRefiner:
-    """Looks for overlaps between the states of motions of a checker. states: configurations checked.
+    """Search for overlaps between the sampled states of a checker's motions. states: number of configurations checked.
 
-    With another engine than coal the engine's distances are taken as they are, whatever their error.
+    The distances of engines other than coal are used uncorrected, whatever their error.
     """
 
     def __init__(self, checker: CollisionChecker) -> None:
@@ -119,11 +127,16 @@ class MotionRefiner:
         enough: int = ENOUGH,
         look: Callable[[], None] = lambda: None,
     ) -> Overlap | None:
-        """The first overlap found on a curve of one piece, or else the deepest one that may be hidden on it; None: none
-        is deeper than `engine.TOUCHING`, but for errors of distances.
+        """Return the first overlap found on a curve of one piece, or the deepest possible one; None if there is none.
 
-        certifier: whose spheres are asked first. ignored: pairs of names that may overlap. enough: configurations to
-        check. look: called now and then, to raise what ends the search.
+        Overlaps up to `engines.base.TOUCHING`, plus the error of the distance computation, are ignored.
+
+        Args:
+            curve: curve of one piece.
+            certifier: certifier whose sphere test excludes intervals first; None: no sphere test.
+            ignored: pairs of names that may overlap.
+            enough: maximum number of configurations.
+            look: called repeatedly; it may raise an error to end the search.
         """
         low, high = curve.pieces.tolist()
         if not self._bounded(curve, (low, high)):
@@ -162,7 +175,7 @@ class MotionRefiner:
         return [entry for entry in found if self._names(entry.pair) not in ignored] if ignored else found
 
     def _narrow(self, curve: JointCurve, low: float, high: float) -> Floats:
-        """Equal intervals (n, 2), so many that few objects are near enough to be asked for their distance."""
+        """Return equal intervals (n, 2), short enough that few pairs are near enough for a distance query."""
         half = 0.5 * (high - low)
         approach = float(self._model.approach_bounds @ curve.spread(low + half, half))
         count = min(max(1, math.ceil(approach / WIDEST)), MOST_INTERVALS)
@@ -170,14 +183,14 @@ class MotionRefiner:
         return np.column_stack((low + half * (2.0 * np.arange(count) + 1.0), np.full(count, half)))
 
     def _bounded(self, curve: JointCurve, ends: tuple[float, float]) -> bool:
-        """Whether bounds on motion hold between both ends of a curve."""
+        """Return whether the motion bounds hold between both ends of a curve."""
         middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0])
         q, spread = curve.at(middle), curve.spread(middle, half)
         beyond = (self._model.slide_beyond(at) for at in (curve.at(ends[0]), curve.at(ends[1]), q - spread, q + spread))
         return not (self._model.approach_bounds >= UNBOUNDED).any() and all(value is None for value in beyond)
 
     def _collides(self, q: Floats, ignored: Set[frozenset[str]]) -> bool:
-        """Whether the engine says so, too, on whose threshold distances differ by their last digits."""
+        """Return whether the engine's boolean check agrees; at the threshold distances differ in their last digits."""
         if not ignored:
             return self._checker.in_collision(q)
         return any(frozenset((pair.first, pair.second)) not in ignored for pair in self._checker.report(q).pairs)

@@ -1,4 +1,4 @@
-"""A cell in one arrangement, made ready for certificates: what moves as trees of balls, what stands as obstacles."""
+"""Certification model of a cell in one attachment topology: moving objects as sphere trees, all others as obstacles."""
 
 from __future__ import annotations
 
@@ -22,18 +22,24 @@ from .sphere_tree import SphereTree, ball_tree
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Wholes = NDArray[np.int64]
-JOINT_ROUNDING = 24.0  # units of rounding that a joint may add to where things are, as a share of their distance
+JOINT_ROUNDING = 24.0  # unit roundoffs that a joint may add to the position of an object, relative to its distance
 
 
 class MotionScene:
-    """What a checker checks, by what its variables move.
+    """Moving objects and obstacles of a checker, as the kernels read them.
 
-    movers: owners, by index in the rule book, that the variables move, with the joint that carries each. Owners that
-    only held joints move count as obstacles. protrusion: of the covers near the base of a robot [m], see `fineness`.
-    warnings: of movers whose spheres are coarser than that, see `spheres.resolution`.
+    Objects that only fixed joints move count as obstacles.
+
+    Attributes:
+        movers: indices in the rule book of the objects that the variables move.
+        trees: their sphere trees.
+        warnings: about moving objects whose spheres are coarser than requested, see `sphere_model.resolution`.
+
+    Args:
+        protrusion: maximum protrusion of the spheres near the base of a robot [m], see `sphere_model.tolerance`.
 
     Raises:
-        GeometryError: a shape cannot be read.
+        GeometryError: a collision shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
@@ -56,24 +62,24 @@ class MotionScene:
         return object_spheres(owner.shapes, self._fineness[owner.name])
 
     def _placed(self, index: int, spheres: ObjectSpheres) -> Floats:
-        """Balls (n, 4) of an owner in the frame of the joint that carries it."""
+        """Return the spheres (n, 4) of an object in the frame of the joint that it is fixed to."""
         balls, pose = spheres.balls, self.carried[index].placement
         return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
 
     @cached_property
     def ball_count(self) -> int:
-        """Balls of all covers."""
+        """Number of spheres of all moving objects."""
         return sum(len(tree.leaves) for tree in self.trees)
 
     @cached_property
     def origin(self) -> Floats:
-        """The point (3,) of the world that single-precision coordinates are counted from: the first joint."""
+        """Origin (3,) of the single-precision coordinates, in the world frame: the position of the first joint."""
         return self.tree.joints[0].before[:3, 3].copy() if self.tree.joints else np.zeros(3)
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
-        """The arrays of the kernels. extra_margin: added to every margin [m]."""
+        """Return the arrays of the kernels. extra_margin: added to every margin [m]."""
         balls, children, cores, reach, farthest = self._ball_arrays()
-        # Balls are rounded where they are put: by the joints, and by their own numbers.
+        # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
         obstacles, margins = self._obstacles(extra_margin)
         shapes = np.array(obstacles.shapes).reshape(-1, 20)
@@ -110,8 +116,10 @@ class MotionScene:
         return np.array((*before[:3, :3].ravel(), *shift))
 
     def _ball_arrays(self) -> tuple[Singles, Wholes, Wholes, Singles, float]:
-        """Balls (n, 4), children (n, 2), cores (n,), reach (n, j), and how far a centre can come from the origin
-        [m]."""
+        """Return spheres (n, 4), children (n, 2), cores (n,), reach (n, j), and the maximum distance of a centre [m].
+
+        The distance is that from the origin. reach: motion bounds of each sphere per joint.
+        """
         roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.ball_count
         balls = np.zeros((roots + clusters + leaves, 4))
         children, cores = np.zeros((len(balls), 2), dtype=np.int64), np.zeros(len(balls), dtype=np.int64)
@@ -135,7 +143,7 @@ class MotionScene:
         return balls.astype(np.float32), children, cores, (reach * (1.0 + 1e-6)).astype(np.float32), farthest
 
     def _obstacles(self, extra_margin: float) -> tuple[Obstacles, NDArray[np.float32]]:
-        """All solids that stand still, and the rows (r, m) of their margins with each mover."""
+        """Return all stationary collision geometries, and rows (r, m) of their margins with each moving object [m]."""
         found = Obstacles()
         rows: dict[tuple[float, ...], int] = {}
         for index in sorted(self.model.obstacle_margins):
@@ -159,7 +167,7 @@ def _single(rows: list[Floats], width: int) -> NDArray[np.float32]:
 
 
 def _filled(rows: Floats | Singles) -> Singles:
-    """Rows with zeros behind them, for whole vectors of LANES."""
+    """Return rows padded with zeros to a multiple of LANES."""
     width = max(-(-rows.shape[1] // LANES), 1) * LANES
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1]))).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Trees of balls, three levels deep: one ball that holds all of an owner, clusters, and the balls of its cover."""
+"""Sphere trees of three levels: one bounding sphere of the object, clusters, and the spheres of its approximation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SphereTree:
-    """root (4,), clusters (c, 4), leaves (n, 4) of centres and radii; leaves of cluster i: starts[i] to starts[i+1]."""
+    """Centres and radii of the root (4,), clusters (c, 4) and leaves (n, 4); cluster i has leaves starts[i] to
+    starts[i+1]."""
 
     root: Floats
     clusters: Floats
@@ -25,7 +26,7 @@ class SphereTree:
 
 
 def ball_tree(balls: Floats) -> SphereTree:
-    """The tree of an owner's balls (n, 4), in clusters of about the square root of their number."""
+    """Return the sphere tree of spheres (n, 4), with about sqrt(n) clusters."""
     return _made(np.ascontiguousarray(balls, dtype=np.float64).tobytes())
 
 
@@ -39,7 +40,7 @@ def _made(content: bytes) -> SphereTree:
 
 
 def _clusters(balls: Floats, count: int) -> list[NDArray[np.intp]]:
-    """Indices of balls in `count` groups at most, near ones together (Lloyd's algorithm from farthest points)."""
+    """Return the indices of the spheres in each of at most `count` clusters (Lloyd's algorithm from farthest points)."""
     points = balls[:, :3]
     centres = [points[0]]
     for _ in range(1, count):

@@ -1,1 +1,1 @@
-"""Which pairs of collision objects are checked, and at what margin."""
+"""Pairs of collision objects that are checked, and their margins."""

@@ -1,7 +1,7 @@
-"""The rule book: which pairs of things in a cell are held against each other, and at what distance.
+"""Allowed pairs: which pairs of collision objects of a cell are checked, and at what distance.
 
-CC.1 to CC.5 are the steps of compas_fab's collision check; CC.6 and CC.7 are what it leaves out. The book
-depends on attachments, touch lists, hidden things and collision settings, never on joint values or poses.
+CC.1 to CC.5 are the steps of compas_fab's collision check; CC.6 and CC.7 are pairs that compas_fab does not check. The
+pairs depend on attachments, touch lists, hidden objects and collision settings, never on joint values or poses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_EXTRA_MARGIN = 10.0  # [m]
 
 
 class Step(IntEnum):
-    """The steps of a check. Their numbers are those on the wire."""
+    """Steps of a collision check. The numbers are those of the ROS messages."""
 
     CC1 = 1  # link and link
     CC2 = 2  # link and tool
@@ -43,9 +43,11 @@ ALL_STEPS = tuple(Step)
 @checked_fields
 @dataclass(frozen=True)
 class CollisionOptions:
-    """What a check covers.
+    """Scope of a collision check.
 
-    extra_margin: distance to keep in addition to the margins of the cell [m]. steps: those to do.
+    Attributes:
+        extra_margin: distance in addition to the margins of the cell [m].
+        steps: steps to check.
 
     Raises:
         InvalidValueError: the margin is not within 0 to 10 m.
@@ -63,7 +65,7 @@ DEFAULT_OPTIONS = CollisionOptions()
 
 
 class CheckedPair(NamedTuple):
-    """A pair to check: it collides where the gap is below margin [m]."""
+    """A pair to check; it collides if its distance is below `margin` [m]."""
 
     step: Step
     first: str
@@ -72,7 +74,7 @@ class CheckedPair(NamedTuple):
 
 
 class SkippedPair(NamedTuple):
-    """A pair that is not checked, and why."""
+    """A pair that is not checked, with the reason."""
 
     step: Step
     first: str
@@ -81,7 +83,7 @@ class SkippedPair(NamedTuple):
 
 
 class Partner(NamedTuple):
-    """The other side of a pair, as a row of the book has it: a moving owner, by index, and the margin [m]."""
+    """Index of a moving collision object that a stationary one is checked against, and the margin [m]."""
 
     owner: int
     margin: float
@@ -89,7 +91,7 @@ class Partner(NamedTuple):
 
 @dataclass(frozen=True)
 class StaticRow:
-    """Owners that never move and are checked against the same moving ones at the same margins."""
+    """Stationary collision objects that are checked against the same moving objects at the same margins."""
 
     owners: tuple[int, ...]
     partners: tuple[Partner, ...]
@@ -106,20 +108,20 @@ _STEPS = {
 
 
 class AllowedPairs:
-    """The pairs of a cell in one arrangement.
+    """Allowed pairs of a cell for one attachment topology.
 
-    Two things are checked unless one of these holds, the first that does being the reason:
-    - the step is not asked for;
-    - one is hidden;
-    - neither can move in the world;
-    - they are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot
-      without an SRDF
-      also skips neighbours at a joint;
-    - they are links of one tool: fixed to each other, or neighbours at a joint;
-    - one carries the other: the nearest thing with shapes that a tool or body is fixed to;
+    A pair is checked unless one of these conditions holds; the first that does is reported as the reason:
+
+    - the step is not requested;
+    - one object is hidden;
+    - neither object can move in the world;
+    - both are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot without an SRDF
+      also skips links that are neighbours at a joint;
+    - both are links of one tool: fixed to each other, or neighbours at a joint;
+    - one is attached to the other: the nearest object with shapes that a tool or body is fixed to;
     - a tool holds the body;
-    - a touch list of either side names the other, or its robot or tool;
-    - a collision ignore group has both.
+    - a touch list of either object names the other, or its robot or tool;
+    - an ignore group contains both.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
@@ -142,13 +144,13 @@ class AllowedPairs:
         self.static = tuple(owner.index for owner in self.owners if not owner.moves and not owner.hidden)
 
     def step(self, first: CollisionObject, second: CollisionObject) -> Step:
-        """The step that a pair belongs to, in the order of owners."""
+        """Return the step that a pair belongs to; the objects are in index order."""
         if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.unit == second.unit:
             return Step.CC7
         return _STEPS[first.kind, second.kind]
 
     def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
-        """Why a pair is not checked; "" if it is."""
+        """Return why a pair is not checked; "" if it is checked."""
         if self.step(first, second) not in self._options.steps:
             return "its step is not asked for"
         if first.hidden or second.hidden:
@@ -165,7 +167,7 @@ class AllowedPairs:
         return f"ignore group {group}" if group else ""
 
     def _reason_within(self, first: CollisionObject, second: CollisionObject) -> str:
-        """Why two links of one robot or tool are not checked."""
+        """Return why two links of one robot or tool are not checked; "" if they are."""
         disabled = self._disabled.get(first.unit, {}) if first.kind is ObjectKind.LINK else {}
         pair = frozenset((first.name, second.name))
         if pair in disabled:
@@ -185,10 +187,10 @@ class AllowedPairs:
         return ""
 
     def pair(self, first: str, second: str) -> CheckedPair | SkippedPair:
-        """The verdict about two owners, by name, whichever way round.
+        """Return how two collision objects, given by name in any order, are treated.
 
         Raises:
-            KeyError: one of them owns no collision shape.
+            KeyError: one of the names has no collision shape.
         """
         one, other = sorted((self.by_name[first], self.by_name[second]), key=lambda owner: owner.index)
         return self._verdict(one, other)
@@ -203,7 +205,7 @@ class AllowedPairs:
 
     @cached_property
     def moving_pairs(self) -> tuple[tuple[int, int, float], ...]:
-        """Pairs of moving owners that are checked: both indices, and the margin [m]."""
+        """Checked pairs of two moving objects: both indices and the margin [m]."""
         pairs: list[tuple[int, int, float]] = []
         for place, i in enumerate(self.moving):
             for j in self.moving[place + 1 :]:
@@ -214,10 +216,10 @@ class AllowedPairs:
 
     @cached_property
     def static_rows(self) -> tuple[StaticRow, ...]:
-        """Owners that never move, by whom they are checked against. Those that no pair has are left out.
+        """Stationary objects, grouped by the moving objects that they are checked against.
 
-        Owners that the rules cannot tell apart are looked at once, so a thousand plain obstacles cost little
-        more than one.
+        Objects without a checked pair are omitted. Objects that the rules treat alike are evaluated once, so that a
+        thousand similar obstacles cost little more than one.
         """
         partners_of: dict[tuple[object, ...], tuple[Partner, ...]] = {}
         rows: dict[tuple[Partner, ...], list[int]] = {}
@@ -235,7 +237,7 @@ class AllowedPairs:
         return names
 
     def _signature(self, owner: CollisionObject, mentioned: set[str]) -> tuple[object, ...]:
-        """All that the rules look at; owners with equal signatures have equal rows."""
+        """Return all properties that the rules depend on; objects with equal signatures have equal rows."""
         if owner.kind is not ObjectKind.BODY or owner.name in mentioned:
             return (owner.name,)
         return (
@@ -256,7 +258,7 @@ class AllowedPairs:
         return tuple(partners)
 
     def checked(self) -> list[CheckedPair]:
-        """All pairs that are checked, by step, then by names."""
+        """Return all checked pairs, by step and then by names."""
         pairs = list(self.moving_pairs)
         for row in self.static_rows:
             pairs.extend((owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners)
@@ -264,22 +266,22 @@ class AllowedPairs:
 
     @cached_property
     def pair_count(self) -> int:
-        """How many pairs are checked."""
+        """Number of checked pairs."""
         static = sum(len(row.owners) * len(row.partners) for row in self.static_rows)
         return len(self.moving_pairs) + static
 
     @property
     def skipped_count(self) -> int:
-        """How many pairs are not checked."""
+        """Number of pairs that are not checked."""
         return len(self.owners) * (len(self.owners) - 1) // 2 - self.pair_count
 
     def as_pair(self, first: int, second: int, margin: float) -> CheckedPair:
-        """A pair of owners, by index, with its step."""
+        """Return a pair of collision objects, given by index, with its step."""
         one, other = self.owners[min(first, second)], self.owners[max(first, second)]
         return CheckedPair(self.step(one, other), one.name, other.name, margin)
 
     def skipped(self) -> Iterator[SkippedPair]:
-        """Pairs that are not checked, in the order of owners; n owners have up to n (n - 1) / 2 of them."""
+        """Yield the pairs that are not checked, in index order; n objects have up to n (n - 1) / 2 of them."""
         for i, one in enumerate(self.owners):
             for other in self.owners[i + 1 :]:
                 verdict = self._verdict(one, other)
@@ -297,7 +299,7 @@ def _reason_carried(first: CollisionObject, second: CollisionObject) -> str:
 
 
 def _touch_list(state: RobotCellState, owner: CollisionObject) -> tuple[str, ...]:
-    """Names that an owner may touch. Links of robots have no list of their own."""
+    """Return the names that a collision object may touch. Links of robots have no touch list of their own."""
     if owner.kind is ObjectKind.LINK:
         return ()
     placed = state.tools[owner.unit] if owner.kind is ObjectKind.TOOL else state.bodies[owner.unit]

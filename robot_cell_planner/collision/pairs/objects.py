@@ -1,4 +1,4 @@
-"""Owners of collision geometry: links, tool links and bodies, who carries them, and whether they move."""
+"""Collision objects: links, tool links and bodies, the objects they are attached to, and whether they move."""
 
 from __future__ import annotations
 
@@ -21,13 +21,20 @@ class ObjectKind(str, Enum):
 
 @dataclass(frozen=True)
 class CollisionObject:
-    """One thing with collision shapes.
+    """A link, tool link or body with collision shapes.
 
-    name: its frame in the cell: a robot link, "tool/link", or a body. unit: the robot, tool or body it is
-    part of. link: its name within the unit. rigid_frame: the outermost frame that it is fixed to without a
-    joint between; "world" for what never moves. parent_rigid_frame: the nearest such frame with shapes of the
-    same unit beyond the joint above, or "". carrier: the nearest owner of another unit that it is fixed to,
-    or "". held_by: the tool that holds the body, or "".
+    Attributes:
+        index: position in `ObjectTable.owners`.
+        name: frame in the cell: a robot link, "tool/link", or a body.
+        kind: link, tool or body.
+        unit: name of the robot, tool or body that it is part of.
+        link: name within the unit.
+        shapes: collision shapes.
+        rigid_frame: outermost frame that it is connected to without a movable joint; "world" if it never moves.
+        parent_rigid_frame: nearest such frame beyond the joint above that has shapes of the same unit, or "".
+        carrier: nearest object of another unit that it is fixed to, or "".
+        held_by: tool that holds the body, or "".
+        hidden: whether it is excluded from all checks.
     """
 
     index: int
@@ -48,9 +55,9 @@ class CollisionObject:
 
 
 class ObjectTable:
-    """All owners of a cell in one arrangement: robots' links first, then tools' links, then bodies.
+    """All collision objects of a cell in one attachment topology: robot links first, then tool links, then bodies.
 
-    Things without collision shapes own nothing and are left out.
+    Objects without collision shapes are omitted.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
@@ -109,7 +116,7 @@ class ObjectTable:
             )
 
     def _parent_rigid_frame(self, unit: str, rigid: str) -> str:
-        """The nearest group of fixed frames beyond the joint above that has shapes of the same unit."""
+        """Return the nearest rigid frame beyond the joint above that has shapes of the same unit, or ""."""
         frame = rigid
         while frame != WORLD and self._units.get(frame) == unit:
             frame = self._parents[frame]
@@ -126,7 +133,7 @@ class ObjectTable:
         return ""
 
     def _holder(self, frame: str) -> str:
-        """The tool that a body attached to `frame` is held by: directly, or by way of named frames."""
+        """Return the tool that holds a body attached to `frame`, directly or through named frames, or ""."""
         while frame != WORLD and self._tree.kind(frame) is FrameKind.FRAME:
             frame = self._parents[frame]
         kind = self._tree.kind(frame)
@@ -136,7 +143,7 @@ class ObjectTable:
 
 
 def _jointed_frames(cell: RobotCell) -> set[str]:
-    """Frames that a joint with a value moves against their parent frame."""
+    """Return the frames that a movable joint connects to their parent frame."""
     names: set[str] = set()
     for robot in cell.robots.values():
         names.update(_moved_links(robot.mechanism))

@@ -1,4 +1,4 @@
-"""Ignore groups and safety margins of a cell, resolved to single owners."""
+"""Ignore groups and safety margins of a cell, resolved for single collision objects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ EVERYTHING = "*"
 
 
 def unknown_names(cell: RobotCell) -> tuple[str, ...]:
-    """Names in the collision settings that nothing in the cell has, sorted.
+    """Return the sorted names in the collision settings that do not exist in the cell.
 
-    They have no effect: a thing that comes and goes keeps its settings. A cell file that has some is probably
-    misspelt.
+    Such names have no effect, so that an object that is removed and added again keeps its settings. In a cell file they
+    usually are spelling mistakes.
     """
     settings = cell.collision
     known = {EVERYTHING, *cell.robots, *cell.tools, *cell.bodies, *settings.ignore_groups}
@@ -30,9 +30,9 @@ def unknown_names(cell: RobotCell) -> tuple[str, ...]:
 
 
 class IgnoreGroups:
-    """Which groups each name belongs to, groups within groups resolved.
+    """Ignore groups of each name, with nested groups resolved.
 
-    A name that is both a thing and a group stands for both. Groups may contain one another in a circle.
+    A name that is both an object and a group refers to both. Groups may contain each other in a cycle.
     """
 
     def __init__(self, cell: RobotCell) -> None:
@@ -55,18 +55,18 @@ class IgnoreGroups:
         return list(names)
 
     def of(self, owner: CollisionObject) -> tuple[str, ...]:
-        """Names of the groups that an owner is in, by its own name or that of its robot or tool."""
+        """Return the groups of a collision object, by its own name or that of its robot or tool."""
         return tuple(sorted({g for name in (owner.name, owner.unit) for g in self._of_name.get(name, ())}))
 
 
 def common_group(first: Iterable[str], second: Iterable[str]) -> str:
-    """The first group that both are in, or ""."""
+    """Return the first group in alphabetical order that both have, or ""."""
     shared = sorted(set(first) & set(second))
     return shared[0] if shared else ""
 
 
 class Margins:
-    """Safety margins [m]. The name nearest to the thing counts: its own, its robot's or tool's, then "*"."""
+    """Safety margins [m]. The most specific name applies: the object's own, that of its robot or tool, then "*"."""
 
     def __init__(self, cell: RobotCell) -> None:
         self._single = cell.collision.margins
@@ -80,13 +80,13 @@ class Margins:
         return 0.0
 
     def paired_names(self, owner: CollisionObject) -> tuple[str, ...]:
-        """Those names of an owner that margins of pairs mention."""
+        """Return those names of a collision object that pair margins mention."""
         return tuple(name for name in (owner.name, owner.unit) if name in self._paired_names)
 
     def between(self, first: CollisionObject, second: CollisionObject) -> float:
-        """The margin of a pair: its own where it has one, else the sum of both sides'.
+        """Return the margin [m] of a pair: the pair margin if there is one, else the sum of both objects' margins.
 
-        Of several that fit, the one with the nearest names counts, and of equally near ones the largest
+        If several pair margins match, the one with the most specific names applies; if these are equal, the largest
         margin.
         """
         fitting = [(near, pair.margin) for pair in self._pairs if (near := _nearness(pair, first, second)) > 0]
@@ -96,7 +96,7 @@ class Margins:
 
 
 def _nearness(pair: PairMargin, first: CollisionObject, second: CollisionObject) -> int:
-    """How closely the names of a pair margin fit two owners; 0: they do not."""
+    """Return how specifically the names of a pair margin match two collision objects; 0: no match."""
     straight = _fit(pair.first, first) * _fit(pair.second, second)
     crossed = _fit(pair.first, second) * _fit(pair.second, first)
     return max(straight, crossed)
