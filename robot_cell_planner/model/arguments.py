@@ -1,11 +1,11 @@
-"""Arguments of the library's doors, checked by their annotations: a wrong type is an error that names the argument.
+"""Runtime type checks of the public API, based on annotations. The error names the argument.
 
-`public` checks the arguments of a function, `checked_fields` the fields of a dataclass, `check_fields` those of a
-msgspec struct from its `__post_init__`. All three read annotations, so that what is documented is what is checked.
-Values stay as they were given, but for what loses nothing: a list becomes the tuple, a dict the frozendict, and numbers
-in lists the array that the annotation names.
+`public` checks the arguments of a function, `checked_fields` the fields of a dataclass, and `check_fields` those of a
+msgspec struct from its `__post_init__`. All three read the annotations, so that documented and checked types are the
+same. Values are passed unchanged, except for lossless conversions: a list to the annotated tuple, a dict to the
+frozendict, numbers in lists to the array.
 
-Types alone are checked here; ranges are for those who know them.
+Only types are checked here; ranges are checked by the callee.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ TEXTS = (str, bytes, bytearray)
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, its arguments checked at each call.
+    """Decorate a function to check its arguments at each call.
 
     Raises:
-        InvalidValueError: an argument has another type than the annotation says.
+        InvalidValueError: The type of an argument does not match its annotation.
     """
     signature = inspect.signature(function)
     order: list[tuple[str, Entry]] = []
@@ -63,7 +63,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not order:
             prepare()
-        # Most arguments are plainly right by their type; a call with another one is looked at closely.
+        # Most arguments match by exact type; the full check runs only if one does not.
         for value, (_, entry) in zip(args, order):  # noqa: B905 - too many arguments are refused by the call
             if type(value) not in entry.types and entry is not ANYTHING:
                 return closely(args, kwargs)
@@ -76,10 +76,10 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_fields(kind: C) -> C:
-    """The dataclass, its fields checked before its own `__post_init__`.
+    """Decorate a dataclass to check its fields before its own `__post_init__`.
 
     Raises:
-        InvalidValueError: a field has another type than its annotation says.
+        InvalidValueError: The type of a field does not match its annotation.
     """
     following = getattr(kind, "__post_init__", None)
 
@@ -89,7 +89,7 @@ def checked_fields(kind: C) -> C:
             following(self)
 
     setattr(kind, "__post_init__", __post_init__)  # noqa: B010 - mypy knows no such attribute of a type
-    if following is None:  # the constructor that dataclass made calls none
+    if following is None:  # the generated constructor does not call __post_init__
         made = kind.__init__  # type: ignore[misc]
 
         @functools.wraps(made)
@@ -102,10 +102,10 @@ def checked_fields(kind: C) -> C:
 
 
 def check_fields(value: Any) -> None:
-    """Refuse fields of a dataclass or msgspec struct that have another type than their annotations say.
+    """Check that the fields of a dataclass or msgspec struct match their annotations.
 
     Raises:
-        InvalidValueError: names the field.
+        InvalidValueError: A field does not match; the message names it.
     """
     kind: Any = type(value)
     for name, entry in _entries_of_class(kind).items():
@@ -121,7 +121,7 @@ def check_fields(value: Any) -> None:
 
 
 def show(value: object) -> str:
-    """A value in a message, however large it is."""
+    """Return a short text of a value for messages, whatever its size."""
     if isinstance(value, (*TEXTS, numbers.Number, Enum, type(None))):
         text = repr(value[:SHOWN] if isinstance(value, TEXTS) else value)
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
@@ -133,7 +133,7 @@ def show(value: object) -> str:
 
 
 class Entry(NamedTuple):
-    """How one argument is checked. types: of values that are right for certain."""
+    """Check of one argument. `types`: exact types of values that always pass."""
 
     types: frozenset[type]
     check: Check
@@ -169,7 +169,7 @@ def _entries_of_class(kind: type) -> dict[str, Entry]:
 
 
 def _resolved(annotation: Any, module: types.ModuleType, local: dict[str, Any]) -> Any:
-    """What an annotation stands for; Any for what is imported for type checkers only."""
+    """Evaluate an annotation; return Any for names imported for type checkers only."""
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -268,7 +268,7 @@ def _text(name: str, value: Any) -> Any:
 
 
 SCALARS: dict[type, Check] = {float: _number, int: _integer, bool: _flag, str: _text}
-# Types whose values pass a check for certain.
+# Exact types whose values always pass a check.
 QUICK: dict[Check, frozenset[type]] = {check: frozenset((kind,)) for kind, check in SCALARS.items() if kind is not int}
 QUICK[_none] = frozenset((type(None),))
 NONE: frozenset[type] = frozenset()
@@ -336,7 +336,7 @@ def _tuple(inner: tuple[Any, ...]) -> Check:
 
 
 def _entries(item: Check, name: str, values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
-    """The values, checked one by one if they are not all of a type that is right for certain."""
+    """Return the values, checked one by one unless all have an exact type that always passes."""
     if set(map(type, values)) <= QUICK.get(item, NONE):
         return values
     return [item(f"{name}[{index}]", entry) for index, entry in enumerate(values)]
@@ -355,8 +355,8 @@ def _mapping(kind: type, key: Check, item: Check, name: str, value: Any) -> Any:
 
 
 def _items(kind: type, item: Check, name: str, value: Any) -> Any:
-    """Of an abstract kind of collection: those that can be gone through twice are looked into."""
-    if isinstance(value, np.ndarray) and value.ndim and kind in ARRAY_KINDS:  # a sequence to all who use one
+    """Check the items of an abstract collection, if it can be iterated more than once."""
+    if isinstance(value, np.ndarray) and value.ndim and kind in ARRAY_KINDS:  # arrays are accepted as sequences
         return _array(name, value) if item in (_number, _integer, _anything) else _entries(item, name, value.tolist())
     if isinstance(value, TEXTS) or not isinstance(value, kind):
         raise _refused(name, value, f"a {kind.__name__.lower()}")
@@ -379,7 +379,7 @@ def _union(checks: tuple[Check, ...], words: str) -> Check:
             try:
                 return each(name, value)
             except InvalidValueError as error:
-                # An error inside of a collection says more than that the whole is none of the kinds.
+                # An error about an item is more specific than an error about the whole collection.
                 if error.subjects != (name,):
                     nested = error
         raise nested or _refused(name, value, words)

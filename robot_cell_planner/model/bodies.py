@@ -1,4 +1,4 @@
-"""The other things of a cell: tools, rigid bodies and named frames."""
+"""Tools, rigid bodies, named frames and collision settings of a cell."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ TCP = "tcp"
 
 
 class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool: a mechanism whose root frame is the tool frame, and its tool centre point.
+    """Tool: a mechanism whose root frame is the tool frame, with a tool center point (TCP).
 
-    tcp: pose of the tool centre point in `tcp_link` ("" for the root link). Frames of a tool named "gripper" are
-    "gripper" (its root), "gripper/<link>" and "gripper/tcp".
+    The frames of a tool named "gripper" are "gripper" (tool frame), "gripper/<link>" and "gripper/tcp".
+
+    Attributes:
+        name: Name of the tool.
+        mechanism: Links and joints.
+        tcp: Pose of the tool center point in `tcp_link`.
+        tcp_link: Link of the tool center point; "" for the root link.
+        sources: Texts that the model was read from.
     """
 
     name: str
@@ -38,7 +44,7 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ModelError(text, subjects=(self.name, self.tcp_link))
 
     def frame_of(self, link: str) -> str:
-        """Name in the cell of one of the tool's links."""
+        """Return the frame name of a tool link in the cell."""
         return f"{self.name}/{link}"
 
     @property
@@ -54,13 +60,16 @@ def rigid_tool(
     inertial: Inertial | None = None,
     tcp: Pose = IDENTITY,
 ) -> Tool:
-    """A tool of one link without joints."""
+    """Create a tool with a single link and no joints."""
     link = Link("body", visuals or collisions, collisions, inertial)
     return Tool(name, Mechanism(name, frozendict({"body": link}), frozendict()), tcp)
 
 
 class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A thing that does not bend: workpiece, table, wall. visuals: empty means that it looks like its collisions."""
+    """Rigid body, for example a workpiece, table or wall.
+
+    If `visuals` is empty, the collision geometry is displayed.
+    """
 
     name: str
     collisions: tuple[Shape, ...] = ()
@@ -75,7 +84,7 @@ class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NamedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A frame with a name: it moves with `attached_to`; pose: in that frame."""
+    """Named frame fixed to `attached_to`; `pose` is relative to that frame."""
 
     name: str
     attached_to: str = WORLD
@@ -87,7 +96,7 @@ class NamedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PairMargin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Safety margin [m] between two named things, which overrides the sum of their own."""
+    """Safety margin [m] of a pair of named objects. It overrides the sum of their individual margins."""
 
     first: str
     second: str
@@ -98,10 +107,14 @@ class PairMargin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CollisionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who need not be checked against whom, and what distance to keep.
+    """Allowed collisions and safety margins.
 
-    ignore_groups: members (links, tools, bodies, robots, or other groups) are not checked against one another.
-    margins [m]: by name of a robot, link, tool or body; "*" for all. The margins of both sides of a pair add up.
+    Attributes:
+        ignore_groups: Allowed collision groups. Members (links, tools, bodies, robots or other groups) are not checked
+            against each other.
+        margins: Safety margin [m] by name of a robot, link, tool or body; "*" for all. The margin of a pair is the sum
+            of the margins of both objects.
+        pair_margins: Margins of individual pairs.
     """
 
     ignore_groups: frozendict[str, tuple[str, ...]] = frozendict()

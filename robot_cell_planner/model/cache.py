@@ -1,4 +1,4 @@
-"""A bounded cache for what is built from immutable values."""
+"""Bounded cache of objects that are built from immutable values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
-OWNERS = 16  # cells, or models of cells, that a cache holds
+OWNERS = 16  # max number of cells or cell models that own entries
 
 
 class _Entry(Generic[V]):
-    """A value, the objects whose identity it is found by, and whether it was asked for since it was last looked at."""
+    """Cache entry: the value, the objects that identify it, and whether it was requested since the last pass."""
 
     __slots__ = ("objects", "used", "value")
 
@@ -21,14 +21,13 @@ class _Entry(Generic[V]):
 
 
 class IdentityCache(Generic[V]):
-    """A cache keyed by the identity of immutable values and by small hashable extras, that drops what was not asked for
-    lately (the second-chance rule).
+    """Cache keyed by object identity and small hashable extras, with second-chance eviction.
 
-    Comparing or hashing a whole cell costs more than many an answer about it, so entries are found by the objects
-    themselves. The cache holds them, hence an id cannot come to mean another object. Equal values that are not the
-    same object only miss. Old cells are large: no more than `owners` of them, or of what was made of them, are held.
-    Each one owns the entries that begin with it, and they go together. Safe to use from several threads; two of them
-    may build the same entry, and one is kept.
+    Entries are looked up by identity because comparing or hashing a whole cell costs more than many queries about it.
+    The cache holds references to the objects, so an id cannot be reused. An equal value that is not the same object is
+    a miss. Old cells are large: at most `owners` cells, or objects derived from them, are retained. An owner is the
+    first key object of its entries; an owner and its entries are evicted together. Thread-safe; if two threads build
+    the same entry, one of the two is retained.
     """
 
     def __init__(self, size: int, owners: int = OWNERS) -> None:
@@ -39,8 +38,10 @@ class IdentityCache(Generic[V]):
         self._lock = Lock()
 
     def get(self, objects: tuple[object, ...], extras: tuple[object, ...], build: Callable[[], V]) -> V:
-        """The entry of these objects and extras; `build` makes it if it is not there. The first of the objects owns the
-        entry."""
+        """Return the entry of these objects and extras, created by `build` if missing.
+
+        The first object is the owner of the entry.
+        """
         key = (*map(id, objects), *extras)
         entry = self._entries.get(key)
         if entry is not None:

@@ -1,4 +1,4 @@
-"""The robot cell: the models of robots, tools, bodies and frames, under names that are unique in the cell."""
+"""Immutable model of a robot cell: robots, tools, rigid bodies and named frames."""
 
 from __future__ import annotations
 
@@ -23,10 +23,20 @@ from .value import WORLD, check_keys
 
 
 class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
-    """The models of a cell. Robot links, tools, tool links ("tool/link"), bodies and named frames share one namespace.
+    """Models of a robot cell.
+
+    Robot links, tools, tool links ("tool/link"), bodies and named frames share one namespace.
+
+    Attributes:
+        name: Name of the cell.
+        robots: Robots by name.
+        tools: Tools by name.
+        bodies: Rigid bodies by name.
+        frames: Named frames by name.
+        collision: Allowed collision groups and safety margins.
 
     Raises:
-        DuplicateNameError: a name is used twice.
+        DuplicateNameError: A name is used twice.
     """
 
     name: str = "cell"
@@ -68,17 +78,17 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @property
     def robot(self) -> Robot:
-        """The only robot.
+        """The robot of a cell that has exactly one.
 
         Raises:
-            NotSupportedError: there is none, or there are several.
+            NotSupportedError: The cell has no robot or several robots.
         """
         if len(self.robots) != 1:
             raise NotSupportedError(f"cell {self.name} has {len(self.robots)} robots, expected one")
         return next(iter(self.robots.values()))
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that tell cells apart in any process."""
+        """Return the digest of the cell: 16 hexadecimal digits, equal in every process."""
         return self._digest
 
     @cached_property
@@ -87,7 +97,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def mechanism_frames(self) -> frozendict[str, str]:
-        """The frame that carries each link of a robot, and each link and the centre point of a tool."""
+        """Parent frame of each robot link, each tool link and each tool center point, by frame name."""
         parents: dict[str, str] = {}
         for robot in self.robots.values():
             parents[robot.mechanism.root] = WORLD
@@ -101,17 +111,17 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def tool_links(self) -> frozenset[str]:
-        """Frames of the links of tools."""
+        """Frame names of all tool links."""
         return frozenset(tool.frame_of(link) for tool in self.tools.values() for link in tool.mechanism.links)
 
     @cached_property
     def tool_centre_points(self) -> frozenset[str]:
-        """Frames of the centre points of tools."""
+        """Frame names of all tool center points."""
         return frozenset(tool.tcp_frame for tool in self.tools.values())
 
     @cached_property
     def moved_frames(self) -> frozenset[str]:
-        """Links of robots and tools that a joint moves itself."""
+        """Links of robots and tools whose parent joint is not fixed."""
         mechanisms = [("", robot.mechanism) for robot in self.robots.values()]
         mechanisms += [(f"{tool.name}/", tool.mechanism) for tool in self.tools.values()]
         return frozenset(
@@ -123,22 +133,28 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:
-        """Every variable of every robot."""
+        """Variables of all robots, by name."""
         return frozendict({name: v for robot in self.robots.values() for name, v in robot.variables.items()})
 
     def group(self, name: str = "") -> PlanningGroup:
-        """The planning group of that name ("": the main group of the only robot).
+        """Return a planning group by name.
+
+        An empty name selects the main group of the only robot.
 
         Raises:
-            UnknownNameError: no such group.
+            UnknownNameError: The group does not exist.
+            NotSupportedError: The name is empty and the cell does not have exactly one robot.
         """
         return self.robot_of_group(name).group(name)
 
     def robot_of_group(self, name: str = "") -> Robot:
-        """The robot that a planning group belongs to.
+        """Return the robot that a planning group belongs to.
+
+        An empty name selects the only robot.
 
         Raises:
-            UnknownNameError: no such group.
+            UnknownNameError: The group does not exist.
+            NotSupportedError: The name is empty and the cell does not have exactly one robot.
         """
         if not name:
             return self.robot
@@ -148,7 +164,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return groups[name]
 
     def default_state(self) -> RobotCellState:
-        """Everything at the origin of the world, every joint at zero or as near as its limits allow."""
+        """Return a state with all poses at the world origin and each joint at zero, or at the limit nearest to zero."""
         return RobotCellState(
             base_poses=frozendict(dict.fromkeys(self.robots, IDENTITY)),
             configuration=frozendict(
@@ -161,12 +177,12 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         )
 
     def check_state(self, state: RobotCellState) -> None:
-        """Refuse a state that does not fit this cell. Joint limits are not its business, nor collisions.
+        """Check that a state matches this cell. Joint limits and collisions are not checked.
 
         Raises:
-            StateError: something is missing, or two tools share a tip link.
-            UnknownNameError: something in the state is not in the cell.
-            FrameCycleError: attachments close a loop.
+            StateError: An entry is missing, or two tools are attached to the same tip link.
+            UnknownNameError: The state contains a name that is not in the cell.
+            FrameCycleError: The attachments form a cycle.
         """
         for what, have, want in (
             ("base pose of robot", state.base_poses, self.robots),
@@ -200,10 +216,10 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             carriers[tip] = name
 
     def tip_link(self, group: str = "") -> str:
-        """The link at the end of a planning group's chain.
+        """Return the tip link of a planning group.
 
         Raises:
-            ModelError: the group is not a chain.
+            ModelError: The group is not a chain.
         """
         found = self.group(group)
         if not found.tip_link:
@@ -211,7 +227,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return found.tip_link
 
     def tool_of_group(self, state: RobotCellState, group: str = "") -> str:
-        """Name of the tool attached at the tip of a group, or "" if none is."""
+        """Return the name of the tool attached to the tip link of a group, or "" if there is none."""
         tip = self.tip_link(group)
         for name, tool in state.tools.items():
             if tool.attached_to and self.tip_link(tool.attached_to) == tip:
@@ -219,7 +235,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return ""
 
     def workpieces_of_tool(self, state: RobotCellState, tool: str) -> tuple[str, ...]:
-        """Names of the bodies attached to a tool or one of its links."""
+        """Return the names of the bodies attached to a tool or to one of its links."""
         return tuple(
             name
             for name, body in state.bodies.items()
@@ -231,7 +247,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
 
 def _refuse_other_names(what: str, have: Mapping[str, object], want: Mapping[str, object]) -> NoReturn:
-    """Tell of a name that is not wanted, or of those that are missing."""
+    """Raise an error for an unknown name, or for the missing names."""
     for name in have:
         if name not in want:
             raise UnknownNameError(unknown_name(f"{what} {name!r}", name, want), subjects=(name,))

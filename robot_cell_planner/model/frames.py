@@ -1,4 +1,4 @@
-"""The tree of frames that a cell and a state span: who is carried by whom."""
+"""Frame tree of a cell in a state."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class FrameKind(str, Enum):
     TOOL_LINK = "tool link"
     TOOL_CENTRE_POINT = "tool centre point"
     BODY = "body"
-    FRAME = "frame"  # a named one
+    FRAME = "frame"  # named frame
 
 
 class Framed(Protocol):
-    """What the tree asks of a cell; see `cell.RobotCell`."""
+    """Interface of a cell that the frame tree needs; see `cell.RobotCell`."""
 
     @property
     def tools(self) -> Mapping[str, Tool]: ...
@@ -52,14 +52,14 @@ class FrameTree:
     """Parents and kinds of all frames of a cell in a state.
 
     Raises:
-        UnknownNameError: something is attached to a frame that is not there.
-        FrameCycleError: attachments close a loop.
+        UnknownNameError: A parent frame does not exist.
+        FrameCycleError: The attachments form a cycle.
     """
 
     def __init__(self, cell: Framed, state: RobotCellState) -> None:
         self._cell = cell
         self._state = state
-        # What stands free, and what a mechanism holds, leads to the world in any case.
+        # Unattached objects and frames of mechanisms always have the world as an ancestor.
         safe = {WORLD}
         for name, body in state.bodies.items():
             if body.attached_to:
@@ -100,7 +100,7 @@ class FrameTree:
         yield from self._cell.frames
 
     def parent(self, name: str) -> str:
-        """The frame that carries a frame other than the world, which must exist."""
+        """Return the parent frame of an existing frame other than the world."""
         state, cell = self._state, self._cell
         if name in state.bodies:
             return state.bodies[name].attached_to or WORLD
@@ -113,14 +113,14 @@ class FrameTree:
 
     @cached_property
     def parents(self) -> dict[str, str]:
-        """The carriers of all frames but the world."""
+        """Parents of all frames except the world."""
         return {name: self.parent(name) for name in self if name != WORLD}
 
     def kind(self, name: str) -> FrameKind:
-        """What a frame belongs to.
+        """Return the kind of object that a frame belongs to.
 
         Raises:
-            UnknownNameError: there is no such frame.
+            UnknownNameError: The frame does not exist.
         """
         if self.check(name) == WORLD:
             return FrameKind.WORLD
@@ -136,28 +136,28 @@ class FrameTree:
         return FrameKind.LINK
 
     def check(self, name: str) -> str:
-        """The name.
+        """Return the name if the frame exists.
 
         Raises:
-            UnknownNameError: there is no such frame.
+            UnknownNameError: The frame does not exist.
         """
         if name not in self:
             raise UnknownNameError(unknown_name(f"frame {name!r}", name, self), subjects=(name,))
         return name
 
     def ancestors(self, name: str) -> Iterator[str]:
-        """The frames that carry `name`, nearest first, the world last."""
+        """Return the ancestors of `name`, nearest first, ending with the world."""
         frame = self.check(name)
         while frame != WORLD:
             frame = self.parent(frame)
             yield frame
 
     def is_moving(self, name: str) -> bool:
-        """Whether joint values move the frame in the world; a joint that is fixed does not."""
+        """Return whether the pose of the frame in the world depends on joint values."""
         moved = self._cell.moved_frames
         return name in moved or any(frame in moved for frame in self.ancestors(name))
 
     def carried_by(self, name: str) -> tuple[str, ...]:
-        """All frames below `name`."""
+        """Return all descendants of frame `name`."""
         self.check(name)
         return tuple(frame for frame in self if frame != WORLD and name in self.ancestors(frame))

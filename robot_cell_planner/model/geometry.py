@@ -1,4 +1,4 @@
-"""Shapes of links, tools and bodies: primitives and meshes, checked when they enter."""
+"""Shapes of links, tools and bodies: primitives and meshes, validated at construction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .arguments import check_fields
 from .pose import IDENTITY, Pose
 from .value import Vector3, positive, vector3
 
-MAX_SIZE = 1e4  # [m]; anything larger is a mistake of units
+MAX_SIZE = 1e4  # [m] larger values indicate wrong units
 
 
 def _size(value: float, what: str) -> None:
@@ -21,7 +21,7 @@ def _size(value: float, what: str) -> None:
 
 
 class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", tag_field="type"):
-    """Box around its origin; size: full edge lengths along x, y, z [m]."""
+    """Box centered at its origin; `size` is the edge lengths along x, y, z [m]."""
 
     size: Vector3
 
@@ -32,7 +32,7 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", ta
 
 
 class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sphere", tag_field="type"):
-    """Sphere around its origin; radius [m]."""
+    """Sphere centered at its origin; `radius` [m]."""
 
     radius: float
 
@@ -42,7 +42,7 @@ class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="spher
 
 
 class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cylinder", tag_field="type"):
-    """Cylinder along z around its origin; radius and full length [m]."""
+    """Cylinder along z, centered at its origin; `radius` and full `length` [m]."""
 
     radius: float
     length: float
@@ -54,8 +54,10 @@ class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cyl
 
 
 class Capsule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="capsule", tag_field="type"):
-    """Capsule along z around its origin; radius and length of the cylindrical part [m], so that it ends at
-    length / 2 + radius."""
+    """Capsule along z, centered at its origin.
+
+    `radius` and the `length` of the cylindrical part [m]; the ends are at +-(length / 2 + radius).
+    """
 
     radius: float
     length: float
@@ -67,7 +69,7 @@ class Capsule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="caps
 
 
 class Cone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cone", tag_field="type"):
-    """Cone along z, its tip at +length / 2 and its base disc at -length / 2 [m]."""
+    """Cone along z with its apex at +length / 2 and its base disc at -length / 2; `radius` and `length` [m]."""
 
     radius: float
     length: float
@@ -79,18 +81,21 @@ class Cone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cone", 
 
 
 class MeshUse(str, Enum):
-    """How a mesh enters collision checks."""
+    """Collision representation of a mesh."""
 
-    HULL = "hull"  # its convex hull: fast, fills hollows
-    EXACT = "exact"  # its triangles as they are
-    DECOMPOSITION = "decomposition"  # convex pieces
+    HULL = "hull"  # convex hull: fast, fills concavities
+    EXACT = "exact"  # triangles of the mesh
+    DECOMPOSITION = "decomposition"  # convex decomposition
 
 
 class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", tag_field="type"):
-    """A mesh file.
+    """Mesh file.
 
-    uri: as the author wrote it. path: the resolved file. digest: sha256 of its content, so that a file which changes
-    under a cell is noticed. scale: factors along x, y, z that turn file units into metres; a negative one mirrors.
+    Attributes:
+        uri: URI as written in the description.
+        path: Resolved file.
+        digest: SHA-256 of the file content, to detect changes of the file.
+        scale: Factors along x, y, z from file units to metres; a negative factor mirrors the mesh.
     """
 
     uri: str
@@ -106,7 +111,7 @@ class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", 
 
 
 class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="triangles", tag_field="type"):
-    """A mesh given by its numbers: vertices [m] and faces, each three indices of vertices."""
+    """Mesh given by `vertices` [m] and `faces`, each with three vertex indices."""
 
     vertices: tuple[Vector3, ...]
     faces: tuple[tuple[int, int, int], ...]
@@ -138,10 +143,13 @@ Rgba = tuple[float, float, float, float]
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A geometry at a pose in its link or body.
+    """Geometry at a pose in its link or body.
 
-    For those who look: rgba: colour, each 0 to 1, rounded to six decimals; all zero is none. material: name of the
-    material. texture: URI of an image, as the author wrote it.
+    The following fields affect display only:
+
+    rgba: Color, components 0 to 1 rounded to six decimals; all zero means no color.
+    material: Name of the material.
+    texture: Image URI as written in the description.
     """
 
     geometry: Geometry
@@ -160,6 +168,6 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return
         if not all(0.0 <= value <= 1.0 for value in self.rgba):
             raise InvalidValueError(f"rgba {list(self.rgba)} leaves the range 0 to 1")
-        # As much as a message holds, so that a cell is the same wherever it was sent.
+        # Rounded to the precision of messages, so that a cell is identical after transmission.
         r, g, b, a = (round(value, 6) + 0.0 for value in self.rgba)
         msgspec.structs.force_setattr(self, "rgba", (r, g, b, a) if any((r, g, b, a)) else None)

@@ -1,4 +1,4 @@
-"""Mechanisms: links joined in a tree, as URDF describes them. A robot is one, and so is a tool with moving parts."""
+"""Mechanisms: kinematic trees of links and joints as in URDF, used for robots and for tools with joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .value import Vector3, check_keys, check_name, finite, vector3
 
 
 class JointKind(str, Enum):
-    """The joint types of URDF."""
+    """Joint types of URDF."""
 
     FIXED = "fixed"
     REVOLUTE = "revolute"
@@ -30,7 +30,8 @@ class JointKind(str, Enum):
     FLOATING = "floating"
 
 
-# A joint with several degrees of freedom counts as elementary joints in a row, each one variable "joint/suffix".
+# A joint with several degrees of freedom is modelled as a sequence of elementary joints, with one variable
+# "joint/suffix" each.
 COMPOUND_SUFFIXES: Mapping[JointKind, tuple[str, ...]] = frozendict(
     {JointKind.PLANAR: ("x", "y", "theta"), JointKind.FLOATING: ("x", "y", "z", "yaw", "pitch", "roll")}
 )
@@ -40,9 +41,18 @@ NO_LOWER, NO_UPPER = -math.inf, math.inf
 
 
 class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Limits of one variable: position [rad or m], velocity, acceleration, jerk (per s, s2, s3), effort [Nm or N].
+    """Limits of one variable.
 
-    None: not known; infinite position limits: none. `defaulted` names those that no file gave.
+    None means unknown; an infinite position limit means that there is no limit.
+
+    Attributes:
+        lower: Lower position limit [rad or m].
+        upper: Upper position limit [rad or m].
+        velocity: Velocity limit [rad/s or m/s].
+        acceleration: Acceleration limit [rad/s2 or m/s2].
+        jerk: Jerk limit [rad/s3 or m/s3].
+        effort: Effort limit [Nm or N].
+        defaulted: Names of the limits that no file specifies.
     """
 
     lower: float = NO_LOWER
@@ -59,7 +69,7 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             raise InvalidValueError(
                 f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one"
             )
-        # JSON has no infinite numbers: they are the defaults and left out, which msgspec decides by identity.
+        # JSON has no infinite numbers. Infinite limits are the defaults and are omitted; msgspec compares by identity.
         if self.lower == NO_LOWER:
             msgspec.structs.force_setattr(self, "lower", NO_LOWER)
         if self.upper == NO_UPPER:
@@ -71,7 +81,7 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The joint follows another: value = multiplier * value of `joint` + offset."""
+    """Mimic coupling: value = multiplier * value of `joint` + offset."""
 
     joint: str
     multiplier: float = 1.0
@@ -83,10 +93,14 @@ class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JointExtras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What URDF says of a joint beyond kinematics.
+    """Elements of a URDF joint that do not affect kinematics.
 
-    damping [N s/m or Nm s/rad], friction [N or Nm]; calibration, safety_controller: their attributes. blocks: any other
-    element inside the joint, as XML text.
+    Attributes:
+        damping: Damping [N s/m or Nm s/rad].
+        friction: Static friction [N or Nm].
+        calibration: Attributes of the element.
+        safety_controller: Attributes of the element.
+        blocks: All other elements of the joint, as XML text.
     """
 
     damping: float = 0.0
@@ -100,7 +114,19 @@ class JointExtras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A joint; origin: pose of the joint frame in the parent link, axis: unit vector in the joint frame."""
+    """Joint between two links.
+
+    Attributes:
+        name: Name of the joint.
+        kind: Joint type.
+        parent: Parent link.
+        child: Child link.
+        origin: Pose of the joint frame in the parent link.
+        axis: Unit vector in the joint frame.
+        limits: Limits of its variable.
+        mimic: Mimic coupling, or None.
+        extras: Elements that do not affect kinematics.
+    """
 
     name: str
     kind: JointKind
@@ -123,7 +149,8 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of its variables: none if fixed or mimicking, its own name, or one for each elementary joint."""
+        """Names of the variables: none for a fixed or mimic joint, otherwise the joint name, or one name for each
+        elementary joint."""
         if self.kind is JointKind.FIXED or self.mimic is not None:
             return ()
         if self.kind in COMPOUND_SUFFIXES:
@@ -131,14 +158,17 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (self.name,)
 
 
-# Rounded numbers of light parts in real files are off by less [kg m2, and as a share].
+# [kg m2, and relative] Rounded inertias of light parts in published robot descriptions deviate by less.
 INERTIA_TOLERANCE = 1e-6
 
 
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Mass [kg] and how it is spread.
+    """Mass properties of a link.
 
-    pose: centre of mass and axes of inertia in the link. inertia: ixx, ixy, ixz, iyy, iyz, izz about it [kg m2].
+    Attributes:
+        mass: Mass [kg].
+        pose: Center of mass and inertia axes in the link frame.
+        inertia: ixx, ixy, ixz, iyy, iyz, izz about the center of mass [kg m2].
     """
 
     mass: float
@@ -159,9 +189,9 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rigid part with what it looks like, what it collides with, and its mass if known.
+    """Rigid link with visual geometry, collision geometry and, if known, mass properties.
 
-    blocks: elements inside the link that mean nothing here (sensor, contact, ...), as XML text.
+    blocks: Elements of the link that are not interpreted (sensor, contact, ...), as XML text.
     """
 
     name: str
@@ -176,7 +206,15 @@ class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """One degree of freedom: its name, the joint it belongs to, and its limits; angular: it is an angle [rad]."""
+    """One degree of freedom.
+
+    Attributes:
+        name: Name of the variable.
+        joint: Joint that it belongs to.
+        kind: Type of the joint.
+        limits: Limits of the variable.
+        angular: Whether the value is an angle [rad].
+    """
 
     name: str
     joint: str
@@ -186,13 +224,17 @@ class Variable(msgspec.Struct, frozen=True):
 
 
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
-    """A tree of links and joints, in the order of the file.
+    """Kinematic tree of links and joints, in file order.
 
-    blocks: elements of the description that mean nothing here (transmission, ros2_control, gazebo, sensor, ...), as XML
-    text, with the names that the file gives.
+    Attributes:
+        name: Name of the mechanism.
+        links: Links by name.
+        joints: Joints by name.
+        blocks: Elements of the description that are not interpreted (transmission, ros2_control, gazebo, sensor, ...),
+            as XML text with the names of the file.
 
     Raises:
-        ModelError: double or missing names, several roots, a loop, or a chain of mimicking joints that never ends.
+        ModelError: Names are duplicate or missing, there are several roots, or joints or mimic couplings form a cycle.
     """
 
     name: str
@@ -227,13 +269,13 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def root(self) -> str:
-        """The link that no joint moves."""
+        """Root link: the link that is not the child of any joint."""
         children = {joint.child for joint in self.joints.values()}
         return next(name for name in self.links if name not in children)
 
     @cached_property
     def tree_order(self) -> tuple[Joint, ...]:
-        """Joints from the root outwards, depth first, siblings in the order of the file."""
+        """Joints in depth-first order from the root; siblings in file order."""
         by_parent: dict[str, list[Joint]] = {}
         for joint in self.joints.values():
             by_parent.setdefault(joint.parent, []).append(joint)
@@ -247,12 +289,12 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def parent_joints(self) -> frozendict[str, Joint]:
-        """The joint above each link; the root has none."""
+        """Parent joint of each link except the root, by link name."""
         return frozendict({joint.child: joint for joint in self.joints.values()})
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The independent degrees of freedom in tree order; mimicking joints have none of their own."""
+        """Independent degrees of freedom in tree order. Mimic joints have no variable."""
         result: list[Variable] = []
         for joint in self.tree_order:
             for name in joint.variables:
@@ -264,10 +306,12 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return tuple(result)
 
     def mimic_source(self, name: str) -> tuple[str, float, float]:
-        """The independent joint behind a joint, and the multiplier and offset of the whole chain of mimicking.
+        """Return the independent joint that a joint follows, with the multiplier and offset of all mimic couplings
+        combined.
 
         Raises:
-            ModelError: the chain names an unknown joint, one without a single value, or never ends.
+            ModelError: A mimic coupling refers to an unknown joint or to a joint without a single value, or forms a
+                cycle.
         """
         multiplier, offset, seen = 1.0, 0.0, [name]
         joint = self.joints[name]
@@ -286,11 +330,11 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return joint.name, multiplier, offset
 
     def chain(self, base: str, tip: str) -> tuple[Joint, ...]:
-        """The joints from link `base` down to link `tip`.
+        """Return the joints from link `base` to its descendant link `tip`.
 
         Raises:
-            UnknownNameError: no such link.
-            ModelError: `tip` does not hang below `base`.
+            UnknownNameError: A link does not exist.
+            ModelError: `tip` is not a descendant of `base`.
         """
         for link in (base, tip):
             if link not in self.links:
@@ -305,15 +349,15 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return tuple(reversed(result))
 
     def neutral(self) -> frozendict[str, float]:
-        """Zero for every variable, or the value nearest to zero that its limits allow."""
+        """Return zero for each variable, or the limit nearest to zero."""
         return frozendict({v.name: min(max(0.0, v.limits.lower), v.limits.upper) for v in self.variables})
 
     def check_configuration(self, configuration: Mapping[str, float], what: str) -> None:
-        """Refuse names that are not variables, and values that are not finite.
+        """Check that all names are variables and all values are finite.
 
         Raises:
-            UnknownNameError: a name that is no variable.
-            InvalidRequestError: a value that is not finite.
+            UnknownNameError: A name is not a variable.
+            InvalidRequestError: A value is not finite.
         """
         names = {variable.name for variable in self.variables}
         for name, value in configuration.items():

@@ -1,15 +1,15 @@
-"""The nearest existing names, for messages about a name that does not exist."""
+"""Suggestions of existing names for messages about unknown names."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-MAX_COMPARED = 255  # [characters] of a name; longer ones have none that is near
+MAX_COMPARED = 255  # [characters] no suggestions for longer names
 
 
 def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
-    """ "<text> does not exist", with the nearest existing names, or a few of them where none is near."""
+    """Return "<text> does not exist" with the most similar existing names, or with some of them if none is similar."""
     names = sorted(existing)
     near = difflib.get_close_matches(name[:MAX_COMPARED], names[:20_000], n=3, cutoff=0.6)
     if near:

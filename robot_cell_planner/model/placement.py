@@ -1,6 +1,6 @@
-"""Where frames are in the world, multiplied along the tree in plain Python.
+"""World poses of frames, computed along the frame tree in pure Python.
 
-For reading files, where each pose is wanted once; the kinematics layer has fast transforms for everything else.
+Intended for reading files, where each pose is needed once. The kinematics package computes transforms faster.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ X: Vector3 = (1.0, 0.0, 0.0)
 
 
 class Placements:
-    """Frames by name, each at a pose in another one; their poses in the world when asked for."""
+    """Frames by name, each with a parent frame and a pose; world poses are computed on demand."""
 
     def __init__(self, placements: Mapping[str, Placement]) -> None:
         self.placements = placements
         self.poses: dict[str, Pose] = {WORLD: IDENTITY}
 
     def world(self, name: str) -> Pose:
-        """world_T_name.
+        """Return world_T_name.
 
         Raises:
-            UnknownNameError: a frame that is not there.
-            FrameCycleError: frames are placed in a loop.
+            UnknownNameError: A frame does not exist.
+            FrameCycleError: The frames form a cycle.
         """
         trail: list[str] = []
         frame = name
@@ -50,12 +50,12 @@ class Placements:
         return self.poses[name]
 
     def between(self, first: str, second: str) -> Pose:
-        """first_T_second."""
+        """Return first_T_second."""
         return self.world(first).inverse() @ self.world(second)
 
 
 def placements(cell: RobotCell, state: RobotCellState) -> dict[str, Placement]:
-    """Parent and pose of every frame of a cell in a state."""
+    """Return the parent frame and the pose in it of every frame of a cell in a state."""
     result: dict[str, Placement] = {}
     for name, robot in cell.robots.items():
         result[robot.mechanism.root] = (WORLD, state.base_poses[name])
@@ -82,10 +82,10 @@ def _links(mechanism: Mechanism, configuration: Mapping[str, float]) -> dict[str
 
 
 def motion(mechanism: Mechanism, joint: Joint, configuration: Mapping[str, float]) -> Pose:
-    """Pose of the child link in the joint frame.
+    """Return the pose of the child link in the joint frame.
 
-    A planar joint moves along x and y of a plane across its axis, then turns about the axis; a floating joint moves
-    along x, y and z, then turns by yaw, pitch and roll (rotation Rz Ry Rx).
+    A planar joint translates along the x and y axes of the plane normal to its axis, then rotates about the axis. A
+    floating joint translates along x, y and z, then rotates by yaw, pitch and roll (rotation Rz Ry Rx).
     """
     if joint.kind is JointKind.FIXED:
         return IDENTITY
@@ -109,8 +109,11 @@ def _planar(joint: Joint, x: float, y: float, theta: float) -> Pose:
 
 
 def plane_axes(normal: Vector3) -> tuple[Vector3, Vector3]:
-    """x and y axes of the plane across a unit normal: those of the joint frame for z, or else turned with the normal
-    by the shortest way from z; for -z, x stays."""
+    """Return the x and y axes of the plane with a unit normal.
+
+    For the normal z they are those of the joint frame. Otherwise they are rotated by the minimal rotation from z to the
+    normal; for -z, the x axis is unchanged.
+    """
     nx, ny, nz = normal
     if nz < -1.0 + 1e-9:
         return X, (0.0, -1.0, 0.0)
@@ -119,6 +122,6 @@ def plane_axes(normal: Vector3) -> tuple[Vector3, Vector3]:
 
 
 def turn(axis: Vector3, angle: float) -> Pose:
-    """Rotation by an angle [rad] about an axis."""
+    """Return the rotation by an angle [rad] about a unit axis."""
     s = math.sin(0.5 * angle)
     return Pose(quaternion=normalised((axis[0] * s, axis[1] * s, axis[2] * s, math.cos(0.5 * angle))))

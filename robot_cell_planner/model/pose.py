@@ -1,4 +1,4 @@
-"""Poses: a position and an orientation of one frame seen from another."""
+"""Poses: position and orientation of one frame relative to another."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ QUATERNION_TOLERANCE = 1e-3
 
 
 class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Position [m] and orientation (unit quaternion x, y, z, w) of a frame in its parent.
+    """Position [m] and orientation (unit quaternion x, y, z, w) of a frame in its parent frame.
 
-    The numbers are kept as they were given, so that a pose survives files and messages to the last bit; a quaternion
-    may be off unit length by up to 1e-3 and is normalised wherever it is used.
+    The numbers are stored unchanged, so that files and messages reproduce a pose exactly. The length of the quaternion
+    may differ from 1 by up to 1e-3; the quaternion is normalized wherever it is used.
 
     Raises:
-        InvalidValueError: numbers that are not finite, or a quaternion that is further from unit length.
+        InvalidValueError: A number is not finite, or the length of the quaternion differs from 1 by more than 1e-3.
     """
 
     position: Vector3 = (0.0, 0.0, 0.0)
@@ -39,14 +39,14 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         norm = math.sqrt(sum(value * value for value in quaternion))
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
             raise InvalidValueError(f"quaternion {list(quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
-        # Lists and arrays become tuples; numbers in tuples stay what they are.
+        # Lists and arrays become tuples; tuples are stored unchanged.
         if type(self.position) is not tuple:
             msgspec.structs.force_setattr(self, "position", position)
         if type(self.quaternion) is not tuple:
             msgspec.structs.force_setattr(self, "quaternion", quaternion)
 
     def _is_plainly_right(self) -> bool:
-        """A quick look that most poses pass; what fails it is looked at closely."""
+        """Return whether the types are exact and the numbers valid; if not, every field is checked in full."""
         position, quaternion = self.position, self.quaternion
         if type(position) is not tuple or type(quaternion) is not tuple:
             return False
@@ -58,10 +58,11 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_matrix(cls, matrix: Matrix) -> Pose:
-        """The pose of a homogeneous (4, 4) transform.
+        """Create a pose from a homogeneous transform (4, 4).
 
         Raises:
-            InvalidValueError: the shape is wrong or the rotation part is off orthonormal by more than 1e-6.
+            InvalidValueError: The shape is wrong, a number is not finite, or the rotation deviates from a right-handed
+                orthonormal matrix by more than 1e-6.
         """
         try:
             matrix = np.asarray(matrix, dtype=np.float64)
@@ -78,7 +79,7 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_rpy(cls, position: Sequence[float], rpy: Sequence[float]) -> Pose:
-        """The pose at a position [m] turned by roll, pitch, yaw [rad] about the fixed x, y, z axes, as URDF has it."""
+        """Create a pose from position [m] and roll, pitch, yaw [rad] about the fixed x, y, z axes (URDF)."""
         roll, pitch, yaw = (0.5 * angle for angle in vector3(rpy, "rpy"))
         cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
         cy, sy = math.cos(yaw), math.sin(yaw)
@@ -92,7 +93,7 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def matrix(self) -> Matrix:
-        """Homogeneous transform (4, 4), parent_T_frame."""
+        """Homogeneous transform parent_T_frame, (4, 4)."""
         x, y, z, w = self.quaternion
         scale = 2.0 / (x * x + y * y + z * z + w * w)
         result = np.empty((4, 4))
@@ -103,23 +104,23 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return result
 
     def __matmul__(self, other: Pose) -> Pose:
-        """a_T_c = a_T_b @ b_T_c."""
+        """Compose two poses: a_T_c = a_T_b @ b_T_c."""
         x, y, z = rotate(self.quaternion, other.position)
         px, py, pz = self.position
         return Pose((px + x, py + y, pz + z), multiply(self.quaternion, other.quaternion))
 
     def inverse(self) -> Pose:
-        """b_T_a for a_T_b."""
+        """Return the inverse pose: b_T_a for a_T_b."""
         x, y, z, w = normalised(self.quaternion)
         back = (-x, -y, -z, w)
         px, py, pz = self.position
         return Pose(rotate(back, (-px, -py, -pz)), back)
 
     def distance_to(self, other: Pose) -> tuple[float, float]:
-        """Distance of the origins [m] and angle between the orientations [rad, 0 to pi]."""
+        """Return the distance of the origins [m] and the angle between the orientations [rad, 0 to pi]."""
         position = math.dist(self.position, other.position)
         a, b = normalised(self.quaternion), normalised(other.quaternion)
-        # |a - b| and |a + b| keep their precision for small angles, where acos of the dot product loses it.
+        # |a - b| and |a + b| are accurate for small angles; acos of the dot product is not.
         return position, 4.0 * math.atan2(*sorted((math.dist(a, b), math.dist(a, tuple(-v for v in b)))))
 
 
@@ -127,10 +128,10 @@ IDENTITY = Pose()
 
 
 def normalised(quaternion: Sequence[float]) -> Quaternion:
-    """The quaternion at unit length.
+    """Return the quaternion scaled to unit length.
 
     Raises:
-        InvalidValueError: it is zero or not finite.
+        InvalidValueError: The quaternion is zero or not finite.
     """
     x, y, z, w = finite(quaternion, "quaternion")
     norm = math.sqrt(x * x + y * y + z * z + w * w)
@@ -140,7 +141,7 @@ def normalised(quaternion: Sequence[float]) -> Quaternion:
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Hamilton product, at unit length."""
+    """Return the Hamilton product of two quaternions, normalized."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return normalised(
@@ -154,7 +155,7 @@ def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def rotate(quaternion: Quaternion, vector: Vector3) -> Vector3:
-    """The vector turned by the quaternion."""
+    """Rotate a vector by a quaternion."""
     x, y, z, w = normalised(quaternion)
     vx, vy, vz = vector
     tx, ty, tz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
@@ -166,7 +167,10 @@ def rotate(quaternion: Quaternion, vector: Vector3) -> Vector3:
 
 
 def quaternion_from_rotation(rotation: Matrix) -> Quaternion:
-    """Unit quaternion of a (3, 3) rotation, by the largest of its four components (Shepperd, 1978), w >= 0."""
+    """Return the unit quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3).
+
+    Uses the largest of the four components as the pivot (Shepperd, 1978).
+    """
     m = rotation
     squares = (
         1 + m[0, 0] - m[1, 1] - m[2, 2],

@@ -1,4 +1,4 @@
-"""A robot of the cell: its mechanism, planning groups, named states, and the pairs that need no collision check."""
+"""Robot model: mechanism, planning groups, named states and disabled collision pairs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from .value import check_keys, check_name
 
 
 class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Joints that are planned for together.
+    """Set of joints that are planned together.
 
-    variables: the group's degrees of freedom, in the order of every configuration (dof,) of the group.
-    links: the links that they move or that SRDF lists. base_link, tip_link: ends of the chain; "" if it is none.
+    Attributes:
+        name: Name of the group.
+        variables: Degrees of freedom, in the order of every configuration (dof,) of the group.
+        links: Links that the variables move or that the SRDF lists.
+        base_link: First link of the chain; "" if the group is not a chain.
+        tip_link: Last link of the chain; "" if the group is not a chain.
     """
 
     name: str
@@ -36,7 +40,7 @@ class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Two links whose collision is not checked, and why (adjacent, never, ...)."""
+    """Pair of links that is not checked for collision, with the reason (adjacent, never, ...)."""
 
     first: str
     second: str
@@ -47,9 +51,18 @@ class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
-    """A robot. All its link, joint and group names carry `prefix` already, so that several fit in one cell.
+    """Robot model.
 
-    named_states: by "group/state", values by variable.
+    The names of links, joints and groups include `prefix`, so that several robots fit in one cell.
+
+    Attributes:
+        name: Name of the robot.
+        mechanism: Links and joints.
+        groups: Planning groups by name.
+        named_states: Values by variable [rad, m], for each "group/state".
+        disabled_pairs: Link pairs that are not checked for collision.
+        prefix: Prefix of all names.
+        sources: Texts that the model was read from.
     """
 
     name: str
@@ -77,10 +90,10 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
 
     @cached_property
     def main_group(self) -> str:
-        """The group used where a request names none: the chain with most variables, the first such in the file.
+        """Default group of requests that name no group: the chain with the most variables; the first one in a tie.
 
         Raises:
-            NotSupportedError: the robot has no planning group.
+            NotSupportedError: The robot has no planning group.
         """
         chains = [g for g in self.groups.values() if g.tip_link] or list(self.groups.values())
         if not chains:
@@ -88,10 +101,11 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
         return max(chains, key=lambda group: len(group.variables)).name
 
     def group(self, name: str = "") -> PlanningGroup:
-        """The group of that name, or the main one for "".
+        """Return a planning group by name; "" selects the main group.
 
         Raises:
-            UnknownNameError: no such group.
+            UnknownNameError: The group does not exist.
+            NotSupportedError: The name is empty and the robot has no planning group.
         """
         name = name or self.main_group
         if name not in self.groups:
@@ -99,10 +113,10 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
         return self.groups[name]
 
     def named_state(self, group: str, state: str) -> frozendict[str, float]:
-        """Values by variable of a named state of a group.
+        """Return the values by variable [rad, m] of a named state of a group.
 
         Raises:
-            UnknownNameError: no such state.
+            UnknownNameError: The group or the named state does not exist.
         """
         key = f"{self.group(group).name}/{state}"
         if key not in self.named_states:

@@ -1,4 +1,4 @@
-"""What the model of a robot or tool was read from."""
+"""Sources of a robot or tool model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from .arguments import check_fields
 
 
 class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The texts of a model, and where they came from.
+    """Texts of a model and their origin.
 
-    urdf: with xacro expanded. srdf, limits: "" if there is none. folder: where relative URIs in the URDF start.
-    urdf_uri, srdf_uri, limits_uri: where the texts were read; "" if they were given as texts. xacro_arguments: those
-    that `urdf` was expanded with.
+    Attributes:
+        urdf: URDF after xacro expansion.
+        srdf: SRDF; "" if there is none.
+        limits: Joint limits file; "" if there is none.
+        folder: Base folder of relative URIs in the URDF.
+        urdf_uri, srdf_uri, limits_uri: Where the texts were read from; "" if they were passed as texts.
+        xacro_arguments: Arguments of the xacro expansion.
     """
 
     urdf: str = ""

@@ -1,6 +1,6 @@
-"""Starts slightly beyond a position limit: where measured joint values are rounded, or a drive rests beside its end.
+"""Start values slightly beyond a position limit, caused by rounded measurements or by a drive resting at its end stop.
 
-Every motion is planned from the limit then, and the caller is warned. A start that is further beyond is refused.
+Motions are planned from the limit, with a warning to the caller. Starts beyond the tolerance are refused.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from .mechanism import Variable
 from .state import RobotCellState
 
 START_LIMIT_TOLERANCE = 1e-3  # [rad or m]
-MOST_START_TOLERANCE = 0.1  # [rad or m] that may be asked for
+MOST_START_TOLERANCE = 0.1  # [rad or m] upper bound of a requested tolerance
 
 
 def clamped_start(
     variables: Sequence[Variable], values: Sequence[float], tolerance: float = START_LIMIT_TOLERANCE
 ) -> tuple[list[float], tuple[str, ...]]:
-    """Values of joints at a start, those at most `tolerance` [rad or m] beyond a position limit moved to the limit; and
-    a warning for each of these. Values further beyond stay as they are."""
+    """Clamp start values to position limits.
+
+    Values at most `tolerance` [rad or m] beyond a limit are moved to the limit; values further beyond are unchanged.
+
+    Returns:
+        The values in the order of `variables`, and a warning for each clamped value.
+    """
     clamped, warnings = [], []
     for variable, value in zip(variables, values, strict=True):
         limit = min(max(value, variable.limits.lower), variable.limits.upper)
@@ -39,8 +44,13 @@ def clamped_start(
 def limits_around_start(
     variables: Sequence[Variable], start: Mapping[str, float], tolerance: float = START_LIMIT_TOLERANCE
 ) -> tuple[list[tuple[float, float]], tuple[str, ...]]:
-    """Lower and upper position limits of joints [rad or m], widened to their starts where these are at most `tolerance`
-    beyond them; and a warning for each of these. Joints without a start keep their limits."""
+    """Widen position limits to include start values at most `tolerance` [rad or m] beyond them.
+
+    Joints without a start value keep their limits.
+
+    Returns:
+        (lower, upper) [rad or m] in the order of `variables`, and a warning for each widened limit.
+    """
     bounds, warnings = [], []
     for variable in variables:
         lower, upper = variable.limits.lower, variable.limits.upper
@@ -59,7 +69,7 @@ def limits_around_start(
 
 
 def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
-    """A warning for each joint that a cell's state, or a named state of its robots, puts beyond its position limits."""
+    """Return a warning for each joint that the state, or a named state of a robot, places beyond its limits."""
     warnings = []
     given = [("the state", state.configuration)]
     for robot in cell.robots.values():

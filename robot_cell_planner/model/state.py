@@ -1,4 +1,4 @@
-"""States: where everything in a cell is. Values, never the hidden state of an engine."""
+"""Immutable state of a robot cell: joint values, poses and attachments."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ def _names(names: tuple[str, ...]) -> None:
 
 
 class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """Where a tool is.
+    """State of a tool.
 
-    attached_to: the planning group whose tip link carries it; "" if it stands free. pose: of the tool frame in that
-    link, or in the world. configuration: values of its joints. touch_links, touch_bodies: robot links and bodies that
-    it may touch. hidden: not there for any check.
+    Attributes:
+        pose: Pose of the tool frame in the tip link that it is attached to, or in the world.
+        attached_to: Planning group whose tip link is the parent frame; "" if the tool is not attached.
+        configuration: Joint values by variable [rad, m].
+        touch_links: Robot links that the tool is allowed to touch.
+        touch_bodies: Bodies that the tool is allowed to touch.
+        hidden: Exclude the tool from all collision checks.
     """
 
     pose: Pose = IDENTITY
@@ -45,20 +49,23 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def _digest(self) -> str:
-        """Kept because states share the entries that have not changed."""
+        """Cached, because states share the entries that did not change."""
         return digest_of(self)
 
     def with_configuration(self, values: Mapping[str, float]) -> ToolState:
-        """The state with some of the tool's joint values replaced."""
+        """Return a copy with the given joint values [rad, m] replaced."""
         return msgspec.structs.replace(self, configuration=frozendict({**self.configuration, **values}))
 
 
 class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """Where a body is.
+    """State of a rigid body.
 
-    attached_to: the frame that carries it (robot link, tool, tool link, body or named frame); "" if it stands free.
-    pose: in that frame, or in the world. touch_links: robot or tool links, touch_bodies: bodies or tools that it may
-    touch. hidden: not there for any check.
+    Attributes:
+        pose: Pose of the body in its parent frame, or in the world.
+        attached_to: Parent frame (robot link, tool, tool link, body or named frame); "" if the body is not attached.
+        touch_links: Robot or tool links that the body is allowed to touch.
+        touch_bodies: Bodies or tools that the body is allowed to touch.
+        hidden: Exclude the body from all collision checks.
     """
 
     pose: Pose = IDENTITY
@@ -74,14 +81,18 @@ class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def _digest(self) -> str:
-        """Kept because states share the entries that have not changed."""
+        """Cached, because states share the entries that did not change."""
         return digest_of(self)
 
 
 class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
-    """Everything that moves in a cell, by name.
+    """State of a robot cell.
 
-    base_poses: of each robot's root link in the world. configuration: value of every variable of every robot [rad, m].
+    Attributes:
+        base_poses: Pose of each robot's root link in the world, by robot.
+        configuration: Values of all robot variables [rad, m], by variable.
+        tools: Tool states by tool.
+        bodies: Body states by body.
     """
 
     base_poses: frozendict[str, Pose] = frozendict()
@@ -95,7 +106,7 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         _joint_values(self.configuration)
 
     def _is_plainly_right(self) -> bool:
-        """A quick look at types that most states pass; what fails it is looked at closely."""
+        """Return whether the exact types are correct; if not, every field is checked in full."""
         kinds = (Pose, float, ToolState, BodyState)
         mappings = (self.base_poses, self.configuration, self.tools, self.bodies)
         return all(
@@ -105,7 +116,10 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         )
 
     def with_configuration(self, values: Mapping[str, float]) -> RobotCellState:
-        """The state with some joint values replaced; names are not checked here but by `RobotCell.check_state`."""
+        """Return a copy with the given joint values [rad, m] replaced.
+
+        Names are not checked here; see `RobotCell.check_state`.
+        """
         merged = frozendict({**self.configuration, **values})
         return msgspec.structs.replace(self, configuration=merged)
 
@@ -116,7 +130,7 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         return msgspec.structs.replace(self, bodies=with_item(self.bodies, name, body))
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that tell states apart in any process."""
+        """Return the digest of the state: 16 hexadecimal digits, equal in every process."""
         return self._digest
 
     @cached_property
@@ -132,5 +146,5 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
 
 def _joint_values(values: Mapping[str, float]) -> None:
     for name, value in values.items():
-        if not abs(value) <= MAX_JOINT_VALUE:  # NaN neither
+        if not abs(value) <= MAX_JOINT_VALUE:  # also refuses NaN
             check_joint_value(value, f"joint {name}")

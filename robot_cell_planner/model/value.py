@@ -1,4 +1,4 @@
-"""What all values of the cell share: immutable structs, read-only mappings, checks of numbers and names."""
+"""Basics of all model values: number and name checks, read-only mappings."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ V = TypeVar("V")
 Vector3 = tuple[float, float, float]
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/ :#()+]{0,254}")
 WORLD = "world"
-# [rad or m] A joint value beyond this is none: sines of much larger angles mean nothing in floating point. At this
-# bound an angle and its remainder by full turns are rounded by less than 1e-9 rad, 10 nm at 10 m, a hundredth of what
-# certificates allow for.
+# [rad or m] Joint values beyond this are refused: trigonometric functions of much larger angles are inaccurate. At this
+# bound, an angle modulo 2 pi is rounded by less than 1e-9 rad, 10 nm at 10 m, a hundredth of what certificates allow
+# for.
 MAX_JOINT_VALUE = 1e6
-MAX_RATE = 1e12  # [rad/s, m/s, their derivatives, N, Nm] beyond which squares and sums say nothing
+MAX_RATE = 1e12  # [rad/s, m/s, their derivatives, N, Nm] squares and sums of larger values are meaningless
 
 
 def plain(value: object) -> object:
-    """What an encoder knows for a mapping that it may not know: frozendict is a dict for some versions of Python only.
+    """Convert a frozendict for encoders. In some Python versions, frozendict is not a subclass of dict.
 
     Raises:
-        TypeError: any other value.
+        TypeError: The value is not a frozendict.
     """
     if isinstance(value, frozendict):
         return dict(value)
@@ -36,17 +36,17 @@ def plain(value: object) -> object:
 
 
 def finite(values: Iterable[float], what: str) -> tuple[float, ...]:
-    """The values as floats.
+    """Return the values as floats.
 
     Raises:
-        InvalidValueError: one of them is not a finite number, says which; or there are no values to go through.
+        InvalidValueError: A value is not a finite number (the message says which), or `values` is not iterable.
     """
     try:
         values = tuple(values)
         if all(map(math.isfinite, values)):
             return tuple(map(float, values))
     except (TypeError, OverflowError):
-        pass  # looked at closely below
+        pass  # handled below
     for index, value in enumerate(values if isinstance(values, (tuple, list)) else ()):
         if isinstance(value, (str, bytes)) or not _is_finite(value):
             raise InvalidValueError(f"{what}[{index}] is {_shown(value)}, expected a finite number")
@@ -65,22 +65,22 @@ def _shown(value: object) -> str:
 
 
 def check_joint_value(value: float, what: str) -> None:
-    """Refuse a joint value [rad or m] that is not finite or beyond MAX_JOINT_VALUE.
+    """Check that a joint value [rad or m] is finite and at most MAX_JOINT_VALUE in magnitude.
 
     Raises:
-        InvalidValueError: says which and what was expected.
+        InvalidValueError: Names the joint and the expected range.
     """
-    if not abs(value) <= MAX_JOINT_VALUE:  # NaN neither
+    if not abs(value) <= MAX_JOINT_VALUE:  # also refuses NaN
         raise InvalidValueError(
             f"{what} is {value:g}, expected a number from {-MAX_JOINT_VALUE:g} to {MAX_JOINT_VALUE:g}"
         )
 
 
 def vector3(values: Iterable[float], what: str) -> Vector3:
-    """Three finite floats.
+    """Return three finite floats.
 
     Raises:
-        InvalidValueError: not three, or not finite.
+        InvalidValueError: The values are not three, or not finite.
     """
     result = finite(values, what)
     if len(result) != 3:
@@ -89,10 +89,10 @@ def vector3(values: Iterable[float], what: str) -> Vector3:
 
 
 def positive(value: float, what: str) -> float:
-    """The value.
+    """Return the value if it is finite and above zero.
 
     Raises:
-        InvalidValueError: it is not finite or not above zero.
+        InvalidValueError: The value is not finite or not above zero.
     """
     if not (_is_finite(value) and value > 0.0):
         raise InvalidValueError(f"{what} is {_shown(value)}, expected a finite number above 0")
@@ -100,10 +100,11 @@ def positive(value: float, what: str) -> float:
 
 
 def check_name(name: str, what: str) -> str:
-    """The name.
+    """Return the name if it is valid.
 
     Raises:
-        InvalidValueError: it is empty, longer than 255 characters, the reserved word "world", or has odd characters.
+        InvalidValueError: The name is empty, longer than 255 characters, the reserved word "world", or contains a
+            character that is not allowed.
     """
     if name == WORLD:
         raise InvalidValueError(f'{what} is named "world", which is the root of all frames')
@@ -113,17 +114,17 @@ def check_name(name: str, what: str) -> str:
 
 
 class Named(Protocol):
-    """A thing that carries its own name."""
+    """Object with a name."""
 
     @property
     def name(self) -> str: ...
 
 
 def check_keys(mapping: Mapping[str, Named], what: str) -> None:
-    """Refuse a mapping of names whose things have other names.
+    """Check that every key of a mapping equals the name of its value.
 
     Raises:
-        InvalidValueError: says which.
+        InvalidValueError: A key differs; the message says which.
     """
     for key, thing in mapping.items():
         if key != thing.name:
@@ -131,10 +132,10 @@ def check_keys(mapping: Mapping[str, Named], what: str) -> None:
 
 
 def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:
-    """A copy with one item set; the order of the others stays."""
+    """Return a copy with one item set; the order of the other items is unchanged."""
     return frozendict({**mapping, key: value})
 
 
 def without_item(mapping: Mapping[K, V], key: K) -> frozendict[K, V]:
-    """A copy without one item."""
+    """Return a copy without one item."""
     return frozendict((k, v) for k, v in mapping.items() if k != key)
