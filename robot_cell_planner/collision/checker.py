@@ -195,7 +195,8 @@ class CollisionChecker:
     def closest_of(self, configurations: Floats, max_distance: float = math.inf) -> tuple[int, Clearance] | None:
         """Return the index of the configuration with the smallest distance of all checked pairs, and that distance.
 
-        Distances within a nanometre count as equal; the first configuration is returned. The result is None if no pair is within `max_distance` [m] or no pair is checked.
+        Distances within a nanometre count as equal; the first configuration is returned. The result is None if
+        no pair is within `max_distance` [m] or no pair is checked.
 
         Raises:
             InvalidRequestError: the array (n, dof) has the wrong shape or is not finite.

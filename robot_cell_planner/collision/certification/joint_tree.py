@@ -80,7 +80,7 @@ class JointTree:
             self._at.append(Carried(len(self.joints) - 1, aligned.T))
 
     def carrier(self, joint: int, placement: Floats) -> Carried:
-        """Return the joint of the tree, and the placement in it, of a frame at `placement` (4, 4) in a Pinocchio joint."""
+        """Return the tree joint and placement of a frame at `placement` (4, 4) in a joint of Pinocchio."""
         at = self._at[joint]
         return Carried(at.joint, at.placement @ placement)
 

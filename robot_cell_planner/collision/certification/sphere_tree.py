@@ -40,7 +40,7 @@ def _made(content: bytes) -> SphereTree:
 
 
 def _clusters(balls: Floats, count: int) -> list[NDArray[np.intp]]:
-    """Return the indices of the spheres in each of at most `count` clusters (Lloyd's algorithm from farthest points)."""
+    """Return the sphere indices of at most `count` clusters (Lloyd's algorithm from farthest points)."""
     points = balls[:, :3]
     centres = [points[0]]
     for _ in range(1, count):
