@@ -1,4 +1,4 @@
-"""Serial chains: the way from one frame of a cell to another, reduced to what some of its variables move."""
+"""Serial chains: the joints between two frames of a cell, reduced to the given variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ Z = np.array((0.0, 0.0, 1.0))
 
 
 class ChainJoint(NamedTuple):
-    """A joint on the way. before: transform (4, 4) from the joint (or base) before; axis: unit, in its own frame."""
+    """Joint of a chain.
+
+    Attributes:
+        before: Transform (4, 4) from the preceding joint (or the base).
+        turns: Whether the joint is revolute; otherwise it is prismatic.
+        axis: Unit axis in the joint's own frame.
+        variable: Variable that the joint follows.
+        multiplier, offset: Joint value = multiplier * variable + offset.
+    """
 
     before: Array
     turns: bool
@@ -31,9 +39,12 @@ class ChainJoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A chain whose variables are q (n,), as the array that the kernels take.
+    """Serial chain with variables q (n,), in the array form that the kernels use.
 
-    table: (m + 1, 16), as `chain_kernels` says; constant. variables: names of q. used: whether each moves the tip.
+    Attributes:
+        table: (m + 1, 16), format as in `chain_kernels`. Must not be modified.
+        variables: Names of the elements of q.
+        used: Whether each variable moves the tip.
     """
 
     table: Array
@@ -45,22 +56,22 @@ class Chain:
         return all(self.used)
 
     def forward(self, q: Array) -> Array:
-        """base_T_tip (4, 4) for a configuration (n,): C contiguous float64, writable."""
+        """Compute base_T_tip (4, 4) for a configuration (n,), which must be a C-contiguous, writable float64 array."""
         return chain_kernels.forward(self.table, q)
 
     def forward_many(self, configurations: Array) -> Array:
-        """base_T_tip (k, 4, 4) for configurations (k, n): C contiguous float64, writable."""
+        """Compute base_T_tip (k, 4, 4) for configurations (k, n): a C-contiguous, writable float64 array."""
         return chain_kernels.forward_many(self.table, configurations)
 
     def jacobian(self, q: Array) -> Array:
-        """Jacobian (6, n), linear rows first, of the tip's origin in the axes of the base."""
+        """Compute the Jacobian (6, n) of the tip's origin in base axes, linear rows first."""
         return chain_kernels.jacobian_of(self.table, q)
 
 
 class Way:
-    """The joints between the world and a frame, before it is decided which of them are variables.
+    """Joints between the world and a frame, before the variables are selected.
 
-    variables: names of all variables on the way, in its order.
+    variables: Names of all variables of these joints, in chain order.
     """
 
     def __init__(self, model: CellModel, frame: str) -> None:
@@ -79,7 +90,7 @@ class Way:
         self.variables = tuple(dict.fromkeys(joint.variable for joint in self.joints))
 
     def chain(self, variables: tuple[str, ...], values: dict[str, float]) -> Chain:
-        """The chain from the world to the frame that `variables` move; all others on the way stay at `values`."""
+        """Return the chain from the world to the frame with the given variables; all others are fixed at `values`."""
         position = {name: index for index, name in enumerate(variables)}
         rows: list[Array] = []
         before = np.eye(4)
@@ -92,7 +103,7 @@ class Way:
             aligned = _aligned(joint.axis)
             kind = 0.0 if joint.turns else 1.0
             rows.append(_row(before @ aligned, kind, position[joint.variable], joint.multiplier, joint.offset))
-            before = aligned.T  # a rotation alone
+            before = aligned.T  # rotation only
         rows.append(_row(before @ self.tip, 0.0, 0, 0.0, 0.0))
         used = tuple(name in self.variables for name in variables)
         return Chain(np.array(rows), variables, used)
@@ -103,25 +114,27 @@ _chains: IdentityCache[Chain] = IdentityCache(size=512)
 
 
 def way_to(model: CellModel, frame: str) -> Way:
-    """The joints between the world and a frame.
+    """Return the joints between the world and a frame.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: The frame does not exist.
     """
     return _ways.get((model,), (frame,), lambda: Way(model, frame))
 
 
 def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], held: tuple[tuple[str, float], ...]) -> Chain:
-    """The chain from the world to a frame that `variables` move; held: names and values of all others on the way.
+    """Return the chain from the world to a frame with the given variables.
+
+    held: Names and values of all other variables of the chain.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: The frame does not exist.
     """
     return _chains.get((model,), (frame, variables, held), lambda: way_to(model, frame).chain(variables, dict(held)))
 
 
 def joint_motion(model: pin.Model, index: int) -> tuple[bool, Array]:
-    """Whether a joint of one degree of freedom turns, and its unit axis in its own frame."""
+    """Return whether a joint with one degree of freedom is revolute, and its unit axis in its own frame."""
     joint = model.joints[index]
     data = joint.createData()
     joint.calc(data, np.zeros(model.nq), np.zeros(model.nv))
@@ -131,7 +144,7 @@ def joint_motion(model: pin.Model, index: int) -> tuple[bool, Array]:
 
 
 def motion_matrix(turns: bool, axis: Array, value: float) -> Array:
-    """Transform (4, 4) of a joint at a value [rad or m]."""
+    """Return the transform (4, 4) of a joint at a value [rad or m]."""
     result = np.eye(4)
     if turns:
         result[:3, :3] = pin.exp3(value * axis)
@@ -141,7 +154,7 @@ def motion_matrix(turns: bool, axis: Array, value: float) -> Array:
 
 
 def _aligned(axis: Array) -> Array:
-    """A rotation (4, 4) whose z axis is the given one."""
+    """Return a rotation (4, 4) whose z axis is the given axis."""
     result = np.eye(4)
     smallest = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(smallest, axis)

@@ -1,4 +1,4 @@
-"""Differential kinematics: Jacobians, their derivatives, and what follows from them."""
+"""Differential kinematics: Jacobians, their time derivatives and derived quantities."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 
 
 class Axes(str, Enum):
-    """Whose axes a Jacobian or twist is written in."""
+    """Axes in which a Jacobian or twist is expressed."""
 
     WORLD = "world"
-    BASE = "base"  # of the link that the group starts at
-    TOOL = "tool"  # of the frame itself, as it lies
+    BASE = "base"  # base link of the group
+    TOOL = "tool"  # the frame itself, in its current orientation
 
 
 @dataclass(frozen=True, eq=False)
 class Jacobians:
     """Jacobians of a point for k configurations.
 
-    variables: of the columns. jacobian: (k, 6, n), linear rows first [m/rad, 1; m/m, 0]. derivative: (k, 6, n), of the
-    Jacobian in time, for the velocities given (zero without).
+    Attributes:
+        variables: Names of the columns.
+        jacobian: (k, 6, n), linear rows first [m/rad, 1; m/m, 0].
+        derivative: (k, 6, n), time derivative of the Jacobian at the given velocities; zero if none were given.
     """
 
     variables: tuple[str, ...]
@@ -46,15 +48,15 @@ class Jacobians:
     velocities: Array
 
     def twists(self) -> Array:
-        """Linear [m/s] and angular [rad/s] velocity of the point and frame, (k, 6)."""
+        """Return the linear [m/s] and angular [rad/s] velocities of the point, (k, 6)."""
         return np.asarray(np.einsum("kij,kj->ki", self.jacobian, self.velocities))
 
     def singular_values(self) -> Array:
-        """Falling, (k, min(6, n))."""
+        """Return the singular values in descending order, (k, min(6, n))."""
         return np.asarray(np.linalg.svd(self.jacobian, compute_uv=False))
 
     def manipulabilities(self) -> Array:
-        """sqrt(det(J J^T)), or of J^T J with fewer than six variables, (k,)."""
+        """Return sqrt(det(J J^T)), or sqrt(det(J^T J)) for fewer than six variables, (k,)."""
         return np.asarray(self.singular_values().prod(axis=1))
 
 
@@ -69,14 +71,21 @@ def jacobians(
     configurations: Array | None = None,
     velocities: Array | None = None,
 ) -> Jacobians:
-    """Jacobians of a point that is fixed to a frame, with respect to the variables of a group.
+    """Compute the Jacobians of a point fixed to a frame with respect to the variables of a group.
 
-    frame: "" for the tool centre point, or the tip of the group without a tool. point: in that frame [m].
-    configurations: (k, n) of the group's variables; None for the state's. velocities: (k, n) or (n,) [rad/s, m/s].
+    Args:
+        cell: Models of the cell.
+        state: Values of all other variables, and attachments.
+        group: Planning group; "" for the main group.
+        frame: Frame of the point; "" for the tool center point, or for the tip link of a group without a tool.
+        point: Position in that frame [m].
+        axes: Axes in which the result is expressed.
+        configurations: (k, n) values of the group's variables [rad, m]; None for those of the state.
+        velocities: (k, n) or (n,) [rad/s, m/s], for the time derivatives.
 
     Raises:
-        UnknownNameError: there is no such group or frame.
-        InvalidRequestError: an array has another shape, or a number that is not finite.
+        UnknownNameError: The group or frame does not exist.
+        InvalidRequestError: An array has the wrong shape or contains a number that is not finite.
     """
     names = cell.group(group).variables
     frame = frame or moved_frame(cell, state, group)
@@ -107,16 +116,16 @@ def jacobians(
 
 
 def moved_frame(cell: RobotCell, state: RobotCellState, group: str = "") -> str:
-    """The tool centre point of a group, or its tip link where no tool is attached."""
+    """Return the tool center point of a group, or its tip link if no tool is attached."""
     mode = TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
     return target_frame(cell, state, group, mode)
 
 
 def at_point(chain: Chain, point: Sequence[float]) -> Chain:
-    """The chain to a point [m] that is fixed to the tip, its axes those of the tip.
+    """Return the chain to a point [m] fixed to the tip, with the axes of the tip.
 
     Raises:
-        InvalidRequestError: the point is not three finite numbers.
+        InvalidRequestError: The point is not three finite numbers.
     """
     try:
         offset = np.array(vector3(point, "point"))
@@ -128,5 +137,5 @@ def at_point(chain: Chain, point: Sequence[float]) -> Chain:
 
 
 def _turned(jacobian: Array, rotation: Array) -> Array:
-    """Both halves of Jacobians (k, 6, n) in other axes; rotation: (3, 3) or (k, 3, 3)."""
+    """Rotate the linear and angular rows of Jacobians (k, 6, n); `rotation` is (3, 3) or (k, 3, 3)."""
     return np.concatenate((rotation @ jacobian[:, :3], rotation @ jacobian[:, 3:]), axis=1)

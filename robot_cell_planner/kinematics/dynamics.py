@@ -1,4 +1,4 @@
-"""Dynamics of a cell's robots and tools, with the masses of tools and held bodies, by Pinocchio."""
+"""Dynamics of the robots and tools of a cell, including the masses of tools and attached bodies. Uses Pinocchio."""
 
 from __future__ import annotations
 
@@ -22,23 +22,27 @@ NO_WRENCHES: Mapping[str, Array] = {}
 
 
 class Dynamics:
-    """Dynamics of everything in a cell that joints move.
+    """Dynamics of all joints of a cell.
 
-    Arrays have one row of all variables, (n,), in the order of `variables`, or several, (k, n); results have the same
-    form. Units: rad and m, and their derivatives in s; efforts in Nm and N. Friction is not modelled. A mimicking joint
-    is driven by its variable, so that what it takes is part of that variable's effort.
+    Arguments are arrays (n,) in the order of `variables`, or (k, n) for k rows; results have the same form. Units are
+    rad and m with time derivatives in s, and Nm and N for efforts. Friction is not modelled. The effort of a mimic
+    joint is included in the effort of the variable that it follows.
 
-    Every method raises InvalidRequestError for an array of another shape or a number that is not finite, and
-    UnknownNameError for a wrench at a frame that does not exist. A wrench (6,) is a force [N] and a torque [Nm] from
-    outside, at the origin and in the axes of the frame that it is given for. Not for use by several threads at once.
+    A wrench (6,) is an external force [N] and torque [Nm] at the origin and in the axes of the frame that it is given
+    for. An instance must not be used by several threads at once.
+
+    Raises:
+        InvalidRequestError: Raised by every method if an array has the wrong shape or contains a number that is not
+            finite.
+        UnknownNameError: Raised by every method that takes wrenches if a frame does not exist.
     """
 
     @public
     def __init__(self, cell: RobotCell, state: RobotCellState, gravity: Vector3 = DOWN) -> None:
-        """gravity: in the world [m/s2].
+        """Build the dynamic model. `gravity` is expressed in the world frame [m/s2].
 
         Raises:
-            InvalidRequestError: gravity is not three finite numbers.
+            InvalidRequestError: Gravity is not three finite numbers.
         """
         self._cell_model = cell_model(cell, state)
         self.variables = self._cell_model.variables
@@ -61,7 +65,10 @@ class Dynamics:
         a: Array | None = None,
         wrenches: Mapping[str, Array] = NO_WRENCHES,
     ) -> Array:
-        """Efforts that the accelerations `a` need; None stands for the state's configuration and for zero."""
+        """Compute inverse dynamics: the efforts [Nm, N] for the accelerations `a`.
+
+        If `q` is None, the configuration of the state is used; None for the others means zero.
+        """
         rows, single = self._rows(q, v, a)
         forces = self._forces(wrenches)
         efforts = [
@@ -72,7 +79,7 @@ class Dynamics:
 
     @public
     def gravity(self, q: Array | None = None) -> Array:
-        """Efforts that hold everything against gravity."""
+        """Compute the efforts [Nm, N] that compensate gravity."""
         rows, single = self._rows(q)
         efforts = [
             pin.computeGeneralizedGravity(self._model, self._data, full) for full in self._cell_model.expand(rows[0])
@@ -81,7 +88,7 @@ class Dynamics:
 
     @public
     def mass_matrix(self, q: Array | None = None) -> Array:
-        """Joint space mass matrix, (n, n) or (k, n, n): kg m2, kg m or kg."""
+        """Compute the joint space mass matrix [kg m2, kg m or kg], (n, n) or (k, n, n)."""
         rows, single = self._rows(q)
         return _formed(np.array([self._mass(full) for full in self._cell_model.expand(rows[0])]), single)
 
@@ -93,10 +100,10 @@ class Dynamics:
         efforts: Array | None = None,
         wrenches: Mapping[str, Array] = NO_WRENCHES,
     ) -> Array:
-        """Accelerations that efforts give.
+        """Compute forward dynamics: the accelerations [rad/s2, m/s2] that result from the efforts [Nm, N].
 
         Raises:
-            ModelError: a joint moves no mass, so that nothing says how fast it speeds up.
+            ModelError: A joint moves no mass, so its acceleration is undefined.
         """
         rows, single = self._rows(q, v, efforts)
         bias = np.atleast_2d(self.inverse(rows[0], rows[1], None, wrenches))
@@ -123,7 +130,7 @@ class Dynamics:
         return np.asarray(self._matrix.T @ mass @ self._matrix)
 
     def _rows(self, *arrays: Array | None) -> tuple[list[Array], bool]:
-        """Arrays as tables of equally many rows, and whether all of them were single rows."""
+        """Return the arrays as tables with equal numbers of rows, and whether all of them were single rows."""
         defaults = [self._cell_model.configuration(self._state)] + [np.zeros(len(self.variables))] * 2
         bounds = (MAX_JOINT_VALUE, MAX_RATE, MAX_RATE)
         tables = [self._table(*entry) for entry in zip(arrays, defaults, bounds, strict=False)]
@@ -146,7 +153,7 @@ class Dynamics:
         return table
 
     def _forces(self, wrenches: Mapping[str, Array]) -> tuple[object, ...]:
-        """Pinocchio's list of forces on each joint, in the joint's axes; nothing without wrenches."""
+        """Return Pinocchio's list of joint forces in joint axes, or nothing without wrenches."""
         if not wrenches:
             return ()
         forces = [pin.Force.Zero() for _ in range(self._model.njoints)]

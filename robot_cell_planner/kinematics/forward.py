@@ -1,4 +1,4 @@
-"""Forward kinematics: where frames are for given joint values."""
+"""Forward kinematics: poses of frames for given joint values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 class _Route(NamedTuple):
-    """The chain from the world to a frame with all joints on the way as its variables."""
+    """Chain from the world to a frame, with all joints of the chain as its variables."""
 
     model: CellModel
     chain: Chain
@@ -53,15 +53,21 @@ def forward_kinematics(
     native_scale: float | None = None,
     workpiece: str = "",
 ) -> Pose:
-    """Pose of a group's planner frame, tool centre point or workpiece, written in the frame `relative_to`.
+    """Compute the pose of a group's planner frame, tool center point or workpiece in the frame `relative_to`.
 
-    workpiece: which body mode WORKPIECE means; needed only if the tool holds several. native_scale: metres in one unit
-    of the caller, 0.001 for a position in mm.
+    Args:
+        cell: Models of the cell.
+        state: Joint values and attachments.
+        group: Planning group; "" for the main group.
+        mode: Frame of the group to evaluate.
+        relative_to: Reference frame of the result.
+        native_scale: Metres per unit of the returned position; 0.001 returns mm.
+        workpiece: Body that mode WORKPIECE refers to; required only if several bodies are attached to the tool.
 
     Raises:
-        TargetModeMismatchError: the state cannot offer the mode.
-        UnknownNameError: there is no such group or frame.
-        InvalidRequestError: the scale is not a finite number above zero.
+        TargetModeMismatchError: The state does not support the mode.
+        UnknownNameError: The group or a frame does not exist.
+        InvalidRequestError: The scale is not a finite number above zero.
     """
     route = _routes.get(
         (cell, state.base_poses, state.tools, state.bodies),
@@ -79,11 +85,13 @@ def forward_kinematics_to_frame(
     relative_to: str = WORLD,
     native_scale: float | None = None,
 ) -> Pose:
-    """Pose of any frame (link, tool, tool link, tool centre point, body, named frame) written in `relative_to`.
+    """Compute the pose of any frame (link, tool, tool link, tool center point, body, named frame) in `relative_to`.
+
+    native_scale: Metres per unit of the returned position; 0.001 returns mm.
 
     Raises:
-        UnknownNameError: there is no such frame.
-        InvalidRequestError: the scale is not a finite number above zero.
+        UnknownNameError: A frame does not exist.
+        InvalidRequestError: The scale is not a finite number above zero.
     """
     return _pose(cell, state, _route_to(cell, state, frame), relative_to, native_scale)
 
@@ -98,10 +106,10 @@ def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: st
 
 @public
 def frame_matrix(cell: RobotCell, state: RobotCellState, frame: str, relative_to: str = WORLD) -> Array:
-    """relative_to_T_frame (4, 4) for the joint values of a state.
+    """Compute relative_to_T_frame (4, 4) at the joint values of a state.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: A frame does not exist.
     """
     world_T_frame = _route_to(cell, state, frame).matrix(state)
     if relative_to == WORLD:
@@ -119,7 +127,7 @@ def _free_route(model: CellModel, frame: str) -> _Route:
 
 
 def inverted(transform: Array) -> Array:
-    """b_T_a (4, 4) for a_T_b."""
+    """Return the inverse transform (4, 4): b_T_a for a_T_b."""
     result = np.eye(4)
     result[:3, :3] = transform[:3, :3].T
     result[:3, 3] = -(result[:3, :3] @ transform[:3, 3])
@@ -127,12 +135,12 @@ def inverted(transform: Array) -> Array:
 
 
 def chain_to(cell: RobotCell, state: RobotCellState, frame: str, variables: Sequence[str]) -> Chain:
-    """The chain from the world to a frame that some variables move, with all others held as in the state.
+    """Return the chain from the world to a frame, with all joints except `variables` fixed at the values of the state.
 
-    For whoever asks for many configurations one by one: `chain.forward(q)` takes about as long as the mathematics.
+    Use it to evaluate many configurations one at a time: `chain.forward(q)` has almost no overhead.
 
     Raises:
-        UnknownNameError: there is no such frame or variable.
+        UnknownNameError: The frame or a variable does not exist.
     """
     model = cell_model(cell, state)
     names = tuple(variables)
@@ -141,10 +149,10 @@ def chain_to(cell: RobotCell, state: RobotCellState, frame: str, variables: Sequ
 
 
 def scaled(pose: Pose, native_scale: float) -> Pose:
-    """A pose in metres with its position in units of `native_scale` metres.
+    """Convert the position of a pose from metres to units of `native_scale` metres.
 
     Raises:
-        InvalidRequestError: the scale is not a finite number above zero.
+        InvalidRequestError: The scale is not a finite number above zero.
     """
     try:
         positive(native_scale, "native_scale")
@@ -157,10 +165,10 @@ def scaled(pose: Pose, native_scale: float) -> Pose:
 
 @public
 def all_link_poses(cell: RobotCell, state: RobotCellState, relative_to: str = WORLD) -> dict[str, Pose]:
-    """Poses of all links of all robots and tools, of the tools and of their centre points, written in `relative_to`.
+    """Compute the poses of all robot links, tools, tool links and tool center points in `relative_to`.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: `relative_to` does not exist.
     """
     transforms = WorldTransforms(cell, state)
     names = (name for name in transforms.model.mechanisms.frames if name != WORLD)
@@ -176,11 +184,13 @@ def forward_batch(
     configurations: Array,
     relative_to: str = WORLD,
 ) -> Array:
-    """relative_to_T_frame (k, 4, 4) for configurations (k, n) of some variables; the others are held as in the state.
+    """Compute relative_to_T_frame (k, 4, 4) for configurations (k, n) of `variables` [rad, m].
+
+    All other variables are fixed at the values of the state.
 
     Raises:
-        UnknownNameError: there is no such frame or variable.
-        InvalidRequestError: the array has another shape, or a number that is not finite.
+        UnknownNameError: A frame or a variable does not exist.
+        InvalidRequestError: The array has the wrong shape or contains a number that is not finite.
     """
     model = cell_model(cell, state)
     names = tuple(variables)
@@ -199,10 +209,10 @@ def forward_batch(
 
 
 def held_chain(model: CellModel, state: RobotCellState, frame: str, variables: tuple[str, ...]) -> Chain:
-    """The chain from the world to a frame that `variables` move, with all others held as in the state.
+    """Return the chain from the world to a frame, with all joints except `variables` fixed at the values of the state.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: The frame does not exist.
     """
     held = tuple(name for name in way_to(model, frame).variables if name not in variables)
     values = tuple(model.values(state, held).tolist()) if held else ()
@@ -210,10 +220,10 @@ def held_chain(model: CellModel, state: RobotCellState, frame: str, variables: t
 
 
 def checked_configurations(configurations: Array, names: tuple[str, ...], most: float = MAX_JOINT_VALUE) -> Array:
-    """A C contiguous, writable copy (k, n). most: largest absolute value.
+    """Return a C-contiguous, writable copy (k, n). `most` is the max absolute value.
 
     Raises:
-        InvalidRequestError: the array has another shape, or a number that is not finite or larger than that.
+        InvalidRequestError: The array has the wrong shape, or a number is not finite or exceeds `most`.
     """
     try:
         rows = np.array(configurations, dtype=np.float64, order="C")

@@ -1,4 +1,4 @@
-"""Whole turns: the same pose with a revolute joint turned once more."""
+"""Joint wrapping: configurations that differ by multiples of 2 pi in revolute joints."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MAX_TURNED = 100_000
 
 
 def turns_of(value: float, near: float, lower: float, upper: float) -> list[float]:
-    """An angle plus whole turns, within limits, in ascending order; where a limit is infinite, within a turn of `near`.
+    """Return an angle plus multiples of 2 pi within limits, in ascending order. The angle itself is within limits.
 
-    The angle itself is within limits.
+    If a limit is infinite, values within 2 pi of `near` are returned.
     """
     low = lower if np.isfinite(lower) else min(near - TURN, value)
     high = upper if np.isfinite(upper) else max(near + TURN, value)
@@ -26,10 +26,10 @@ def turns_of(value: float, near: float, lower: float, upper: float) -> list[floa
 
 
 def with_all_turns(solutions: Array, near: Array, limits: Array, angular: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Solutions (k, n) in all combinations of whole turns (c, n), and the row (c,) that each comes from.
+    """Return solutions (c, n) with all combinations of 2 pi wraps of solutions (k, n), and the source row (c,) of each.
 
     Raises:
-        LimitExceededError: there are more than MAX_TURNED.
+        LimitExceededError: There are more than MAX_TURNED results.
     """
     rows: list[tuple[float, ...]] = []
     sources: list[int] = []

@@ -1,4 +1,4 @@
-"""The kinematic and dynamic model of a whole cell in one arrangement, shared by all layers above."""
+"""Kinematic and dynamic model of a cell for one attachment topology, shared by all higher layers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Indices = NDArray[np.intp]
 
 
 class CellModel:
-    """A cell in one arrangement: base poses, what is attached to what, and where. Joint values are no part of it.
+    """Kinematic and dynamic model of a cell for given base poses and attachments. Joint values are not part of it.
 
-    Joints: Pinocchio joints of one degree of freedom, those of the robots first, then those of the tools, each in tree
-    order. A continuous joint is a plain revolute one with infinite limits; planar and floating joints are several
-    elementary ones in a row. A mimicking joint is an ordinary Pinocchio joint that follows its variable.
+    Joints: Pinocchio joints with one degree of freedom, first those of the robots, then those of the tools, each in
+    tree order. A continuous joint is a revolute joint with infinite limits; planar and floating joints are sequences of
+    elementary joints. A mimic joint is an ordinary Pinocchio joint that follows its variable.
 
-    Configurations: q (n,) holds the independent variables, in the order of `variables`, in rad and m; `expand` turns it
-    into the values of all Pinocchio joints. Without mimicking joints both are the same.
+    Configurations: q (n,) contains the independent variables in the order of `variables` [rad, m]; `expand` computes
+    the values of all Pinocchio joints. Without mimic joints the two are the same.
 
-    Frames: every link, tool, tool link, tool centre point, body and named frame is fixed in one joint, see `frame`.
-    Hidden things keep their frames and their masses: hiding is about collisions.
+    Frames: every link, tool, tool link, tool center point, body and named frame is fixed to one joint, see `frame`.
+    Hidden objects keep their frames and masses, because hiding affects collision checks only.
 
-    One model serves many threads; each takes a `data` of its own.
+    A model may be shared between threads; each thread uses its own `data`.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
@@ -49,7 +49,7 @@ class CellModel:
 
     @cached_property
     def model(self) -> pin.Model:
-        """The Pinocchio model with the masses of links, tools and all bodies that joints carry. Not to be changed."""
+        """Pinocchio model including the masses of links, tools and all attached bodies. Must not be modified."""
         plain = self.mechanisms.pin_model
         carried = [(name, body.inertial) for name, body in self.cell.bodies.items() if body.inertial is not None]
         loads = [(at, inertial) for name, inertial in carried if (at := self.frame(name)).joint != 0]
@@ -61,7 +61,7 @@ class CellModel:
         return model
 
     def data(self) -> pin.Data:
-        """Pinocchio's work space for `model`: one for each thread, made at its first call."""
+        """Return Pinocchio's data for `model`: one per thread, created by the first call."""
         data = getattr(self._local, "data", None)
         if data is None:
             data = self._local.data = self.model.createData()
@@ -78,19 +78,19 @@ class CellModel:
         return {name: index for index, name in enumerate(self.variables)}
 
     def variable(self, name: str) -> Variable:
-        """Kind and limits of a variable.
+        """Return a variable with its joint type and limits.
 
         Raises:
-            UnknownNameError: there is no such variable.
+            UnknownNameError: The variable does not exist.
         """
         self.indices((name,))
         return self.mechanisms.variables[name]
 
     def indices(self, names: tuple[str, ...]) -> Indices:
-        """Where variables stand in a configuration vector.
+        """Return the indices of variables in a configuration vector.
 
         Raises:
-            UnknownNameError: one of them does not exist.
+            UnknownNameError: A variable does not exist.
         """
         for name in names:
             if name not in self.position:
@@ -98,26 +98,26 @@ class CellModel:
         return np.array([self.position[name] for name in names], dtype=np.intp)
 
     def index(self, group: str = "") -> Indices:
-        """Where the variables of a planning group stand in a configuration vector, in the order of the group.
+        """Return the indices of a planning group's variables in a configuration vector, in the order of the group.
 
         Raises:
-            UnknownNameError: there is no such group.
+            UnknownNameError: The group does not exist.
         """
         return self.indices(self.cell.group(group).variables)
 
     @cached_property
     def lower(self) -> Array:
-        """Lower position limits (n,), -inf where there is none. Read only."""
+        """Lower position limits (n,), -inf if unlimited. Read-only."""
         return _read_only([v.limits.lower for v in self.mechanisms.variables.values()])
 
     @cached_property
     def upper(self) -> Array:
-        """Upper position limits (n,), inf where there is none. Read only."""
+        """Upper position limits (n,), inf if unlimited. Read-only."""
         return _read_only([v.limits.upper for v in self.mechanisms.variables.values()])
 
     @cached_property
     def expansion(self) -> tuple[Array, Array] | None:
-        """(A, b): all joints (nv,) = A (nv, n) @ q (n,) + b (nv,); None where both are the same. Read only."""
+        """(A, b) with joint values (nv,) = A (nv, n) @ q (n,) + b (nv,), or None without mimic joints. Read-only."""
         drives = self.mechanisms.drives
         if [drive.variable for drive in drives] == list(self.variables):
             return None
@@ -128,30 +128,30 @@ class CellModel:
         return matrix, _read_only([drive.offset for drive in drives])
 
     def expand(self, q: Array) -> Array:
-        """Values of all Pinocchio joints (..., nv) for configurations (..., n)."""
+        """Compute the values of all Pinocchio joints (..., nv) for configurations (..., n)."""
         if self.expansion is None:
             return q
         matrix, offset = self.expansion
         return np.asarray(q @ matrix.T + offset)
 
     def expand_rate(self, v: Array) -> Array:
-        """Velocities or accelerations of all Pinocchio joints (..., nv) for those of the variables (..., n)."""
+        """Compute velocities or accelerations of Pinocchio joints (..., nv) from those of the variables (..., n)."""
         return v if self.expansion is None else np.asarray(v @ self.expansion[0].T)
 
     def configuration(self, state: RobotCellState) -> Array:
-        """The configuration (n,) of a state: robots' variables, then tools'.
+        """Return the configuration (n,) of a state: robot variables, then tool variables.
 
         Raises:
-            InvalidRequestError: the state lacks a variable.
+            InvalidRequestError: A variable is missing in the state.
         """
         return self.values(state, self.variables)
 
     def values(self, state: RobotCellState, names: tuple[str, ...]) -> Array:
-        """Values (k,) of some variables in a state.
+        """Return the values (k,) of the given variables in a state.
 
         Raises:
-            UnknownNameError: there is no such variable.
-            InvalidRequestError: the state lacks one.
+            UnknownNameError: A variable does not exist.
+            InvalidRequestError: A variable is missing in the state.
         """
         configuration = state.configuration
         try:
@@ -170,7 +170,7 @@ class CellModel:
         return values[name]
 
     def with_configuration(self, state: RobotCellState, q: Array) -> RobotCellState:
-        """The state with all joint values replaced by a configuration (n,)."""
+        """Return the state with all joint values replaced by a configuration (n,)."""
         given = dict(zip(self.variables, (float(value) for value in q), strict=True))
         state = state.with_configuration({name: given[name] for name in state.configuration})
         for name, tool in state.tools.items():
@@ -180,11 +180,11 @@ class CellModel:
         return state
 
     def frame(self, name: str) -> FramePlacement:
-        """The joint that carries a frame and the frame's placement in it; joint 0 is the world.
+        """Return the joint that a frame is fixed to and its placement in that joint; joint 0 is the world.
 
         Raises:
-            UnknownNameError: there is no such frame.
-            FrameCycleError: bodies and frames are attached in a loop.
+            UnknownNameError: The frame does not exist.
+            FrameCycleError: The attachments form a cycle.
         """
         found = self._frames.get(name)
         return self._resolve(name) if found is None else found
@@ -216,12 +216,12 @@ class CellModel:
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """All frames: the world, links, tools, tool links, tool centre points, bodies, named frames."""
+        """Names of all frames: world, links, tools, tool links, tool center points, bodies, named frames."""
         return (*self.mechanisms.frames, *self._state.bodies, *self.cell.frames)
 
     @property
     def frames(self) -> Mapping[str, FramePlacement]:
-        """Placements of all frames by name."""
+        """Placements of all frames, by name."""
         return {name: self.frame(name) for name in self.frame_names}
 
 
@@ -230,13 +230,14 @@ _by_arrangement: IdentityCache[CellModel] = IdentityCache(size=64)
 
 
 def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
-    """The model of a cell in the arrangement of a state; states that differ in joint values alone share it."""
+    """Return the model of a cell for the attachments of a state, from a cache. States that differ only in joint values
+    share it."""
     objects = (cell, state.base_poses, state.tools, state.bodies)
     return _models.get(objects, (), lambda: _model_of_arrangement(cell, state))
 
 
 def _model_of_arrangement(cell: RobotCell, state: RobotCellState) -> CellModel:
-    """As `cell_model`, for a state whose tools are other objects than before: perhaps only their joints have moved."""
+    """As `cell_model`, for a state with different tool objects, which may differ only in joint values."""
     objects = (cell, state.base_poses, state.bodies)
     return _by_arrangement.get(objects, attachments(state), lambda: CellModel(cell, state))
 

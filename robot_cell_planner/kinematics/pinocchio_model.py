@@ -1,4 +1,4 @@
-"""Pinocchio models of the mechanisms of a cell: all robots and tools, as they are placed and attached."""
+"""Pinocchio models of the mechanisms of a cell: all robots and tools at their base poses and attachments."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from ..model.state import RobotCellState
 from ..model.value import WORLD, Vector3
 
 Array = NDArray[np.float64]
-GRAVITY = 9.80665  # [m/s2], standard gravity; along -z of the world
+GRAVITY = 9.80665  # [m/s2] standard gravity, along -z of the world
 AXES: tuple[Vector3, Vector3, Vector3] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 class FramePlacement(NamedTuple):
-    """Where a frame is fixed: the Pinocchio joint that carries it (0: the world), and its placement in that joint."""
+    """Placement of a frame in the Pinocchio joint that it is fixed to (joint 0: the world)."""
 
     joint: int
     placement: pin.SE3
 
 
 class Elementary(NamedTuple):
-    """A joint of one degree of freedom: suffix of its name, whether it turns, and its unit axis."""
+    """Joint with one degree of freedom: suffix of its name, whether it is revolute, and its unit axis."""
 
     suffix: str
     turns: bool
@@ -44,7 +44,7 @@ class Elementary(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """How a Pinocchio joint follows its variable: value = multiplier * variable + offset."""
+    """Mimic coupling of a Pinocchio joint: value = multiplier * variable + offset."""
 
     variable: str
     multiplier: float
@@ -53,13 +53,16 @@ class Drive(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MechanismModel:
-    """The joints of a cell's robots and tools in one arrangement of base poses and attached tools.
+    """Joints of a cell's robots and tools for given base poses and tool attachments.
 
-    Bodies and named frames are not part of it, so that it serves all states which differ only in those.
+    Bodies and named frames are not part of the model, so states that differ only in those share it.
 
-    pin_model: one joint of one degree of freedom for each elementary joint, robots first, each in tree order.
-    variables: name in the cell to variable; those of tools are named "tool/joint". Their order is that of every
-    configuration vector (n,). drives: one for each Pinocchio joint. frames: links, tools and tool centre points.
+    Attributes:
+        pin_model: Pinocchio model with one joint for each elementary joint, robots first, each in tree order.
+        variables: Variables by name in the cell; tool variables are named "tool/joint". Their order is that of every
+            configuration vector (n,).
+        drives: Mimic coupling of each Pinocchio joint.
+        frames: Placements of links, tools and tool center points.
     """
 
     pin_model: pin.Model
@@ -69,7 +72,7 @@ class MechanismModel:
     _local: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
     def data(self) -> pin.Data:
-        """Pinocchio's work space for `pin_model`: one for each thread, made at its first call."""
+        """Return Pinocchio's data for `pin_model`: one per thread, created by the first call."""
         data = getattr(self._local, "data", None)
         if data is None:
             data = self._local.data = self.pin_model.createData()
@@ -80,12 +83,12 @@ Attachments = tuple[tuple[str, str, Pose], ...]
 
 
 def mechanism_model(cell: RobotCell, state: RobotCellState) -> MechanismModel:
-    """The model of a cell's mechanisms; built once for each arrangement."""
+    """Return the model of a cell's mechanisms, cached by attachment topology."""
     return _built(cell.robots, cell.tools, state.base_poses, attachments(state))
 
 
 def attachments(state: RobotCellState) -> Attachments:
-    """Which group carries each tool, and where, without the values of its joints."""
+    """Return the group and pose that each tool is attached with, without joint values."""
     return tuple((name, tool.attached_to, tool.pose) for name, tool in state.tools.items())
 
 
@@ -160,13 +163,13 @@ class _Builder:
         return at
 
     def _limits(self, joint: Joint, drive: Drive) -> tuple[Array, Array, Array, Array]:
-        """Limits of effort, velocity and position as Pinocchio takes them; not known: infinite."""
+        """Return the effort, velocity and position limits in Pinocchio's form; unknown limits are infinite."""
         known = joint.limits
         effort = np.inf if known.effort is None else known.effort
         velocity = np.inf if known.velocity is None else known.velocity
         ends = (known.lower, known.upper)
         if joint.mimic is not None:
-            # The ends of the range that its variable allows; a mimicking joint has no limits of its own.
+            # Limits that result from the range of the variable; mimic joints have no limits of their own.
             limits = self.variables[drive.variable].limits
             values = [drive.multiplier * end + drive.offset for end in (limits.lower, limits.upper)]
             ends = (min(values), max(values)) if drive.multiplier else (drive.offset, drive.offset)
@@ -174,16 +177,16 @@ class _Builder:
 
 
 def append_inertial(model: pin.Model, at: FramePlacement, inertial: Inertial) -> None:
-    """Add the mass of a thing that is fixed at a placement in a joint of the model."""
+    """Add the mass of an object fixed at a placement in a joint of the model."""
     xx, xy, xz, yy, yz, zz = inertial.inertia
     tensor = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-    own = pin.Inertia.Zero()  # whose constructor with numbers refuses moments that rounding left just below zero
+    own = pin.Inertia.Zero()  # the constructor refuses moments rounded to below zero
     own.mass, own.inertia = inertial.mass, tensor
     model.appendBodyToJoint(at.joint, own, at.placement * pin.SE3(inertial.pose.matrix))
 
 
 def _elementary(joint: Joint) -> Iterator[Elementary]:
-    """The joints of one degree of freedom that a joint counts as, in the order of its variables."""
+    """Return the elementary joints that a joint consists of, in the order of its variables."""
     if joint.kind is JointKind.FLOATING:
         for suffix, turns, axis in zip(("x", "y", "z"), (False,) * 3, AXES, strict=True):
             yield Elementary(f"/{suffix}", turns, axis)
@@ -199,7 +202,7 @@ def _elementary(joint: Joint) -> Iterator[Elementary]:
 
 
 def _pin_joint(part: Elementary) -> pin.JointModel:
-    """A joint along an axis; along x, y or z Pinocchio has faster ones."""
+    """Return a Pinocchio joint along an axis, using the faster joint types for x, y and z."""
     if part.axis in AXES:
         kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
         if not part.turns:

@@ -1,4 +1,4 @@
-"""What is to be where: target modes, and targets of inverse kinematics and motions."""
+"""Targets of inverse kinematics and motion planning, and target modes."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ DEFAULT_TOLERANCE = 1e-6  # [m, rad]
 
 
 class TargetMode(str, Enum):
-    """What of a planning group a target is about."""
+    """Frame of a planning group that a target applies to."""
 
-    ROBOT = "robot"  # the planner frame: the tip link of the group
-    TOOL = "tool"  # the tool centre point of the attached tool
-    WORKPIECE = "workpiece"  # the frame of the body that the tool holds
-    FRAME = "frame"  # any frame, by its name
+    ROBOT = "robot"  # planner frame: the tip link of the group
+    TOOL = "tool"  # tool center point of the attached tool
+    WORKPIECE = "workpiece"  # frame of the body attached to the tool
+    FRAME = "frame"  # any frame, by name
 
 
 class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all targets share.
+    """Common fields of all targets.
 
-    mode: what is to be there. frame: for FRAME the frame's name; for WORKPIECE the body, needed only if the tool holds
-    several; else "". reference_frame: the frame that the target is written in, as it lies in the state that the
-    target is used with. tolerance_position [m], tolerance_angle [rad]: what may be left; the angle between the
-    orientations, or between the axes. native_scale: metres in one unit of the caller's positions.
+    Attributes:
+        mode: Frame that the target applies to.
+        frame: Frame name for mode FRAME; body for mode WORKPIECE, required only if several are attached to the tool;
+            otherwise "".
+        reference_frame: Frame in which the target is expressed, at its pose in the state that the target is used with.
+        tolerance_position: Max position error [m].
+        tolerance_angle: Max angle [rad] between the orientations, or between the axes.
+        native_scale: Metres per unit of the target's positions.
     """
 
     mode: TargetMode = TargetMode.ROBOT
@@ -59,7 +63,7 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):
-    """A whole pose: reference_frame_T_target."""
+    """Pose target: reference_frame_T_target."""
 
     pose: Pose
 
@@ -71,7 +75,10 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
 
 
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
-    """A point for the origin and a direction, of any length but zero, for the z axis; the rotation about it is free."""
+    """Position target with a direction for the z axis; the rotation about the axis is free.
+
+    The direction may have any length except zero.
+    """
 
     point: Vector3
     axis: Vector3
@@ -93,12 +100,14 @@ _frames: IdentityCache[str] = IdentityCache(size=256)
 def target_frame(
     cell: RobotCell, state: RobotCellState, group: str = "", mode: TargetMode = TargetMode.ROBOT, frame: str = ""
 ) -> str:
-    """The frame that a target mode means for a group in a state. frame: as in a target.
+    """Return the frame that a target mode selects for a group in a state.
+
+    frame: As in a target.
 
     Raises:
-        TargetModeMismatchError: the state cannot offer the mode.
-        UnknownNameError: there is no such group, body or frame.
-        ModelError: the group is not a chain.
+        TargetModeMismatchError: The state does not support the mode.
+        UnknownNameError: The group, body or frame does not exist.
+        ModelError: The group is not a chain.
     """
     model = cell_model(cell, state)
     return _frames.get((model,), (group, mode, frame), lambda: _find(model, state, group, mode, frame))
@@ -137,7 +146,7 @@ def _frames_of_tool(cell: RobotCell, tool: str) -> set[str]:
 
 
 def _carrier(cell: RobotCell, state: RobotCellState, body: str) -> str:
-    """What a body is attached to, by way of named frames or directly."""
+    """Return the parent of a body, skipping named frames."""
     carrier = state.bodies[body].attached_to
     while carrier in cell.frames:
         carrier = cell.frames[carrier].attached_to

@@ -20,9 +20,10 @@ Array = NDArray[np.float64]
 
 
 class WorldTransforms:
-    """Where the frames of a cell are in a state; each is computed when it is asked for.
+    """Frame poses of a cell in a state, computed on demand.
 
-    Every method raises UnknownNameError for a frame that does not exist.
+    Raises:
+        UnknownNameError: Raised by every method if a frame does not exist.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
@@ -34,40 +35,40 @@ class WorldTransforms:
         mechanisms = self.model.mechanisms
         data = mechanisms.data()
         pin.forwardKinematics(mechanisms.pin_model, data, self.model.expand(self.model.configuration(self._state)))
-        return pin.StdVec_SE3(data.oMi)  # a copy; the next call in this thread overwrites the data
+        return pin.StdVec_SE3(data.oMi)  # copied, because the next call in this thread overwrites the data
 
     def placement(self, frame: str) -> pin.SE3:
-        """world_T_frame as Pinocchio has it."""
+        """Return world_T_frame as a Pinocchio SE3."""
         joint, placement = self.model.frame(frame)
         return self._joints[joint] * placement if joint else placement
 
     def matrix(self, frame: str, relative_to: str = WORLD) -> Array:
-        """relative_to_T_frame, (4, 4)."""
+        """Return relative_to_T_frame, (4, 4)."""
         result = self.placement(frame)
         if relative_to != WORLD:
             result = self.placement(relative_to).actInv(result)
         return np.ascontiguousarray(result.homogeneous)
 
     def pose(self, frame: str, relative_to: str = WORLD) -> Pose:
-        """relative_to_T_frame."""
+        """Return relative_to_T_frame."""
         return pose_of(self.matrix(frame, relative_to))
 
     def between(self, first: str, second: str) -> Pose:
-        """first_T_second."""
+        """Return first_T_second."""
         return self.pose(second, first)
 
 
 @public
 def world_pose(cell: RobotCell, state: RobotCellState, frame: str) -> Pose:
-    """world_T_frame.
+    """Return world_T_frame.
 
     Raises:
-        UnknownNameError: there is no such frame.
+        UnknownNameError: The frame does not exist.
     """
     return WorldTransforms(cell, state).pose(frame)
 
 
 def pose_of(transform: Array) -> Pose:
-    """The pose of a transform (4, 4) that is known to be one: C contiguous float64."""
+    """Convert a valid transform (4, 4), C-contiguous float64, to a pose."""
     x, y, z, qx, qy, qz, qw = pose_numbers(transform)
     return Pose((x, y, z), (qx, qy, qz, qw))

@@ -1,4 +1,4 @@
-"""Joint velocities for a twist: damped, within limits, and with the freedom that is left used."""
+"""Differential inverse kinematics: damped joint velocities for a twist, within limits, with null-space motion."""
 
 from __future__ import annotations
 
@@ -17,15 +17,21 @@ from .forward import frame_matrix
 from .model import cell_model
 
 Array = NDArray[np.float64]
-DAMP_BELOW = 0.05  # singular value [m/rad, 1] below which the damping sets in
+DAMP_BELOW = 0.05  # singular value [m/rad, 1] below which damping is applied
 DEFAULT_DAMPING = 0.05
 RANK_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class VelocitySolution:
-    """velocities: (n,) [rad/s, m/s]. twist: (6,) that they give. scale: share of the commanded twist that the limits
-    left, 0 to 1. smallest_singular_value: of the Jacobian."""
+    """Joint velocities for a twist.
+
+    Attributes:
+        velocities: (n,) [rad/s, m/s].
+        twist: (6,) resulting twist.
+        scale: Fraction of the commanded twist that the limits allow, 0 to 1.
+        smallest_singular_value: Smallest singular value of the Jacobian.
+    """
 
     velocities: Array
     twist: Array
@@ -35,7 +41,7 @@ class VelocitySolution:
 
 @dataclass(frozen=True, eq=False)
 class VelocityBounds:
-    """lower, upper: (n,) [rad/s, m/s]."""
+    """Lower and upper bounds of joint velocities, (n,) [rad/s, m/s]."""
 
     lower: Array
     upper: Array
@@ -53,16 +59,24 @@ def velocities_for_twist(
     time_step: float = 0.0,
     damping: float = DEFAULT_DAMPING,
 ) -> VelocitySolution:
-    """Velocities of a group's variables that give a frame a twist (6,), within the limits of the cell; see
-    `solve_velocity` for how.
+    """Compute velocities of a group's variables for a twist (6,) of a frame, within the limits of the cell.
 
-    frame: "" for the tool centre point, or the tip of the group without a tool; the linear part of the twist is the
-    velocity of its origin. reference_frame: the frame whose axes the twist is written in, also in the solution.
-    preferred: (n,). time_step: over which position limits are kept [s]; 0: they are not looked at.
+    See `solve_velocity` for the algorithm.
+
+    Args:
+        cell: Models of the cell.
+        state: Current joint values and attachments.
+        twist: Linear [m/s] and angular [rad/s] velocity; the linear part is the velocity of the frame's origin.
+        group: Planning group; "" for the main group.
+        frame: Frame that moves; "" for the tool center point, or for the tip link of a group without a tool.
+        reference_frame: Frame whose axes the commanded and the resulting twist are expressed in.
+        preferred: (n,) joint velocities approximated in the null space [rad/s, m/s].
+        time_step: Interval over which position limits are respected [s]; 0 ignores position limits.
+        damping: Damping near singularities.
 
     Raises:
-        UnknownNameError: there is no such group or frame.
-        InvalidRequestError: an array has another shape, a number is not finite, or below zero where it must not be.
+        UnknownNameError: The group or a frame does not exist.
+        InvalidRequestError: An array has the wrong shape, or a number is not finite or negative where it must not be.
     """
     for name, value in (("time_step", time_step), ("damping", damping)):
         if not (np.isfinite(value) and value >= 0.0):
@@ -87,10 +101,15 @@ def velocities_for_twist(
 def velocity_bounds(
     limits: Array, velocity_limits: Array, q: Array | None = None, time_step: float = 0.0
 ) -> VelocityBounds:
-    """Bounds of velocities, such that within one time step [s] no joint leaves its range.
+    """Compute velocity bounds (n,) that keep each joint within its position limits for one time step [s].
 
-    limits: (2, n) of positions. velocity_limits: (n,), inf for none. q: (n,). A time step of 0 leaves positions alone.
-    A joint that is beyond a limit may only move back or stay.
+    A joint beyond a limit may only move back or stop.
+
+    Args:
+        limits: (2, n) position limits [rad, m].
+        velocity_limits: (n,) [rad/s, m/s]; inf for no limit.
+        q: (n,) configuration [rad, m].
+        time_step: [s]; 0 ignores position limits.
     """
     lower, upper = -velocity_limits, velocity_limits.copy()
     if q is not None and time_step > 0.0:
@@ -106,16 +125,16 @@ def solve_velocity(
     preferred: Array | None = None,
     damping: float = DEFAULT_DAMPING,
 ) -> VelocitySolution:
-    """Velocities (n,) that give a twist (6,), or as large a share of it as the bounds allow.
+    """Compute velocities (n,) that produce a twist (6,), or the max fraction of it that the bounds allow.
 
-    What the twist leaves free comes close to the preferred velocities. A joint that would break its bound is held at it
-    and the others make up for it as long as they can; only then is the twist scaled down, its direction kept (Flacco,
-    De Luca and Khatib, Motion Control of Redundant Robots under Joint Constraints: Saturation in the Null Space, 2012).
-    Near singularities the inverse is damped (Nakamura and Hanafusa, Inverse Kinematic Solutions with Singularity
-    Robustness, 1986), which changes the twist that is reached.
+    The null-space motion approximates the preferred velocities. Joints that would exceed a bound are saturated and the
+    other joints compensate; if they cannot, the twist is scaled down in its direction (Flacco, De Luca and Khatib,
+    Motion Control of Redundant Robots under Joint Constraints: Saturation in the Null Space, 2012). Near singularities
+    the inverse is damped (Nakamura and Hanafusa, Inverse Kinematic Solutions with Singularity Robustness, 1986), which
+    changes the resulting twist.
 
     Raises:
-        InvalidRequestError: an array has another shape, or a number is not finite.
+        InvalidRequestError: An array has the wrong shape or contains a number that is not finite.
     """
     n = jacobian.shape[1]
     _check(twist, 6, "twist")
@@ -152,7 +171,7 @@ def _check(values: Array, size: int, what: str) -> None:
 
 
 def _parts(jacobian: Array, twist: Array, free: NDArray[np.bool_], held: Array, damping: float) -> tuple[Array, Array]:
-    """Velocities = scale * first + second; joints that are not free move as in `held`."""
+    """Return (first, second) with velocities = scale * first + second; joints that are not free move as in `held`."""
     inverse = _damped_inverse(jacobian * free, damping)
     return inverse @ twist, held - inverse @ (jacobian @ held)
 
@@ -167,7 +186,8 @@ def _damped_inverse(matrix: Array, damping: float) -> Array:
 
 
 def _scale(along: Array, rest: Array, bounds: VelocityBounds) -> tuple[float, int]:
-    """The largest share of the first part that the bounds allow beside the second, at most 1, and who limits it."""
+    """Return the max fraction of the first part that the bounds allow in addition to the second, at most 1, and the
+    limiting joint."""
     room = np.where(along > 0.0, bounds.upper - rest, bounds.lower - rest)
     shares = np.full(len(along), np.inf)
     moving = np.abs(along) > 1e-12

@@ -1,8 +1,8 @@
-"""Compiled kernels of serial chains: forward kinematics, Jacobians and their rates.
+"""Compiled kernels of serial chains: forward kinematics, Jacobians and their time derivatives.
 
-A chain is an array (m + 1, CHAIN_COLUMNS), see `chain.py`: a row for each of m joints, then one for the tip. A row
-holds the fixed transform from the joint (or base) before to this joint, whose axis is z of the result, then what the
-joint does. Transforms are homogeneous, angles in rad, lengths in m.
+A chain is an array (m + 1, CHAIN_COLUMNS), see `chain.py`: one row for each of m joints, then one for the tip. A row
+contains the fixed transform from the preceding joint (or the base) to this joint, whose axis is z of the resulting
+frame, followed by the joint data. Transforms are homogeneous, angles in rad, lengths in m.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ...system.compiled import compiled
 Array = NDArray[np.float64]
 
 # Columns of a chain: rotation (9, row by row), translation (3), then:
-KIND = 12  # 0 turns, 1 slides
-VARIABLE = 13  # index of the variable that drives it
+KIND = 12  # 0 revolute, 1 prismatic
+VARIABLE = 13  # index of the variable that the joint follows
 MULTIPLIER = 14
 OFFSET = 15
 CHAIN_COLUMNS = 16
@@ -26,7 +26,7 @@ CHAIN_COLUMNS = 16
 
 @compiled
 def walk(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> None:
-    """Fill axes (m, 3) and origins (m, 3) of all joints and the pose (4, 4) of the tip, in the base of the chain."""
+    """Compute axes (m, 3) and origins (m, 3) of all joints and the pose (4, 4) of the tip in the base, in place."""
     r00, r01, r02 = 1.0, 0.0, 0.0
     r10, r11, r12 = 0.0, 1.0, 0.0
     r20, r21, r22 = 0.0, 0.0, 1.0
@@ -64,7 +64,7 @@ def walk(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> No
 
 @compiled
 def forward(chain: Array, q: Array) -> Array:
-    """Pose (4, 4) of the tip."""
+    """Compute the pose (4, 4) of the tip."""
     rows = chain.shape[0]
     pose = np.empty((4, 4))
     walk(chain, q, np.empty((rows, 3)), np.empty((rows, 3)), pose)
@@ -73,7 +73,7 @@ def forward(chain: Array, q: Array) -> Array:
 
 @compiled
 def forward_many(chain: Array, configurations: Array) -> Array:
-    """Poses (k, 4, 4) of the tip for configurations (k, n)."""
+    """Compute the poses (k, 4, 4) of the tip for configurations (k, n)."""
     rows = chain.shape[0]
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
     poses = np.empty((configurations.shape[0], 4, 4))
@@ -84,7 +84,10 @@ def forward_many(chain: Array, configurations: Array) -> Array:
 
 @compiled
 def position_and_quaternion(pose: Array) -> Array:
-    """x, y, z and the unit quaternion x, y, z, w, w >= 0, of a pose (4, 4): by its largest part (Shepperd, 1978)."""
+    """Return x, y, z and the unit quaternion x, y, z, w, w >= 0, of a pose (4, 4).
+
+    Uses the largest quaternion component as the pivot (Shepperd, 1978).
+    """
     result = np.empty(7)
     for i in range(3):
         result[i] = pose[i, 3]
@@ -115,20 +118,20 @@ def position_and_quaternion(pose: Array) -> Array:
 
 @compiled
 def pose_numbers(pose: Array) -> tuple[float, float, float, float, float, float, float]:
-    """The same as plain numbers."""
+    """Return the same as `position_and_quaternion`, as Python floats."""
     found = position_and_quaternion(pose)
     return found[0], found[1], found[2], found[3], found[4], found[5], found[6]
 
 
 @compiled
 def tip_numbers(chain: Array, q: Array) -> tuple[float, float, float, float, float, float, float]:
-    """Position and unit quaternion of the tip as plain numbers."""
+    """Compute position and unit quaternion of the tip as Python floats."""
     return pose_numbers(forward(chain, q))
 
 
 @compiled
 def positions_and_quaternions(poses: Array) -> Array:
-    """The same (k, 7) of poses (k, 4, 4)."""
+    """Return position and quaternion (k, 7) of poses (k, 4, 4)."""
     result = np.empty((poses.shape[0], 7))
     for k in range(poses.shape[0]):
         result[k] = position_and_quaternion(poses[k])
@@ -137,7 +140,7 @@ def positions_and_quaternions(poses: Array) -> Array:
 
 @compiled
 def fill_jacobian(chain: Array, origins: Array, axes: Array, pose: Array, jacobian: Array) -> None:
-    """Fill the Jacobian (6, n), linear rows first, of the tip's origin in the axes of the chain's base."""
+    """Compute the Jacobian (6, n) of the tip's origin in base axes, linear rows first, in place."""
     jacobian[:] = 0.0
     for i in range(chain.shape[0] - 1):
         column, factor = int(chain[i, VARIABLE]), chain[i, MULTIPLIER]
@@ -158,7 +161,7 @@ def fill_jacobian(chain: Array, origins: Array, axes: Array, pose: Array, jacobi
 
 @compiled
 def jacobian_of(chain: Array, q: Array) -> Array:
-    """Jacobian (6, n), linear rows first, of the tip's origin in the axes of the chain's base."""
+    """Compute the Jacobian (6, n) of the tip's origin in base axes, linear rows first."""
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     result = np.empty((6, q.shape[0]))
@@ -169,7 +172,7 @@ def jacobian_of(chain: Array, q: Array) -> Array:
 
 @compiled
 def add_cross(factor: float, a: Array, b: Array, result: Array) -> None:
-    """Add factor * a x b to a vector (3,)."""
+    """Add factor * a x b to a vector (3,) in place."""
     result[0] += factor * (a[1] * b[2] - a[2] * b[1])
     result[1] += factor * (a[2] * b[0] - a[0] * b[2])
     result[2] += factor * (a[0] * b[1] - a[1] * b[0])
@@ -177,7 +180,7 @@ def add_cross(factor: float, a: Array, b: Array, result: Array) -> None:
 
 @compiled
 def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: Array, pose: Array) -> None:
-    """Fill the Jacobian (6, n) as `jacobian_of` has it, its derivative in time for velocities v (n,), and the pose."""
+    """Compute in place the Jacobian (6, n) (see `jacobian_of`), its time derivative at v (n,), and the pose."""
     rows = chain.shape[0]
     last = rows - 1
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
@@ -185,7 +188,7 @@ def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: A
     fill_jacobian(chain, origins, axes, pose, jacobian)
     for k in range(3):
         origins[last, k] = pose[k, 3]
-    # What each joint, and at last the tip, is moved by: the spin of the body that carries it, and its own speed.
+    # Velocity of each joint origin and of the tip: angular velocity of the parent link and the joint's own velocity.
     spins, speeds, gap = np.zeros((rows, 3)), np.zeros((rows, 3)), np.empty(3)
     for i in range(last):
         factor = chain[i, MULTIPLIER]
@@ -219,7 +222,7 @@ def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: A
 
 @compiled
 def jacobians_and_rates(chain: Array, configurations: Array, velocities: Array) -> tuple[Array, Array, Array]:
-    """Jacobians (k, 6, n), their derivatives (k, 6, n) and poses (k, 4, 4) of the tip, for rows (k, n)."""
+    """Compute Jacobians (k, 6, n), time derivatives (k, 6, n) and poses (k, 4, 4) of the tip for rows (k, n)."""
     count, n = configurations.shape
     jacobians, rates, poses = np.empty((count, 6, n)), np.empty((count, 6, n)), np.empty((count, 4, 4))
     for k in range(count):

@@ -1,6 +1,7 @@
-"""Compiled kernels of the numeric inverse of serial chains, and of what is done with its solutions.
+"""Compiled kernels of numeric inverse kinematics of serial chains, and of the verification of solutions.
 
-Chains are as in `chain_kernels`. A target is a transform (4, 4); `freedom` says which rotations of it do not matter.
+Chains are as in `chain_kernels`. A target is a transform (4, 4); `freedom` is the task-space DoF mask: the rotations of
+the target that are free.
 """
 
 from __future__ import annotations
@@ -15,26 +16,30 @@ from .wrapping_kernels import LIMIT_SLACK, is_new, turn_within
 
 NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 
-ROUGHLY = 1e-2  # [m, rad] closed-form solutions nearer to target and limits than this are brought onto the target
-POLISHINGS = 12  # iterations that this may take
+ROUGHLY = 1e-2  # [m, rad] analytic candidates within this distance of target and limits are refined
+POLISHINGS = 12  # max iterations of the refinement
 DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
-FARTHEST_PULL = 0.5  # [m]
-PATIENCE, LONG_PATIENCE = 0.99, 1.0 - 1e-7  # of a search among many, and of one that has to end at the nearest place
-LONGEST_STEP = 1.0  # [rad, m] of one joint in one iteration
+FARTHEST_PULL = 0.5  # [m] max position error used in one iteration
+PATIENCE, LONG_PATIENCE = (
+    0.99,
+    1.0 - 1e-7,
+)  # stall tolerance of one search among many / of a single one
+LONGEST_STEP = 1.0  # [rad, m] max step of one joint in one iteration
 STALLED_AFTER = 8  # iterations without progress
 
 
 @compiled
 def rows_product(a: Array, i: int, b: Array, j: int) -> float:
-    """Product of the first three numbers of two rows."""
+    """Return the dot product of the first three elements of two rows."""
     return float(a[i, 0] * b[j, 0] + a[i, 1] * b[j, 1] + a[i, 2] * b[j, 2])
 
 
 @compiled
 def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[float, float]:
-    """Fill the error (6,): the translation and the rotation vector, in base axes, that bring the pose onto the target.
+    """Compute the error (6,): translation and rotation vector, in base axes, from the pose to the target.
 
-    With ABOUT_Z the rotation is the shortest one that aligns the z axes. Returns the distance [m] and the angle [rad].
+    With ABOUT_Z the rotation is the minimal rotation that aligns the z axes. Returns the distance [m] and the angle
+    [rad].
     """
     ep = 0.0
     for i in range(3):
@@ -48,7 +53,7 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
         tx, ty, tz = target[0, 2], target[1, 2], target[2, 2]
         x, y, z = zy * tz - zz * ty, zz * tx - zx * tz, zx * ty - zy * tx
         cosine = zx * tx + zy * ty + zz * tz
-        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # opposite axes: about the pose's x axis
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # opposite axes: rotate about the pose's x axis
             x, y, z = 1e-10 * pose[0, 0], 1e-10 * pose[1, 0], 1e-10 * pose[2, 0]
     else:
         x = 0.5 * (rows_product(target, 2, pose, 1) - rows_product(target, 1, pose, 2))
@@ -60,7 +65,7 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
             rows_product(target, 2, pose, 2),
         )
         cosine = 0.5 * (xx + yy + zz - 1.0)
-        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # half a turn: the axis is a column of the rotation plus 1
+        if cosine < 0.0 and x * x + y * y + z * z < 1e-20:  # pi: the axis is a column of rotation + 1
             k = 0 if xx >= yy and xx >= zz else (1 if yy >= zz else 2)
             x, y, z = (
                 rows_product(target, 0, pose, k),
@@ -79,7 +84,7 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
 
 @compiled
 def set_free(freedom: int, pose: Array, jacobian: Array) -> None:
-    """Take the rotations that are free out of a Jacobian."""
+    """Remove the free rotations from a Jacobian, in place."""
     if freedom == ANY_ROTATION:
         jacobian[3:] = 0.0
         return
@@ -93,7 +98,7 @@ def set_free(freedom: int, pose: Array, jacobian: Array) -> None:
 
 @compiled
 def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, step: Array, matrix: Array) -> None:
-    """Fill the step (n,) of (J^T J + damping) step = J^T error, by Cholesky; frozen joints stay."""
+    """Solve (J^T J + damping) step = J^T error for step (n,) by Cholesky decomposition; frozen joints do not move."""
     n = step.shape[0]
     for i in range(n):
         total = 0.0
@@ -135,12 +140,16 @@ def approach(
     iterations: int,
     patience: float,
 ) -> tuple[float, float]:
-    """Bring q (n,) to the target in place, by damped least squares within limits.
+    """Solve for the configuration q (n,) at the target in place, by damped least squares within limits.
 
-    The damping shrinks with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
-    Levenberg-Marquardt Method, 2011). Joints that a step would push through a limit that they rest on stay there for
-    that step. Returns the distance [m] and the angle [rad] that are left; tolerance: (2,) of both. It ends early where
-    the squared error stays above `patience` times the best one.
+    The damping decreases with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
+    Levenberg-Marquardt Method, 2011). Joints at a limit that a step would violate are fixed for that step. The
+    iteration ends early if the squared error stays above `patience` (stall tolerance) times the best one.
+
+    tolerance: (2,) distance [m] and angle [rad].
+
+    Returns:
+        The remaining distance [m] and angle [rad].
     """
     n, rows = q.shape[0], chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
@@ -160,7 +169,7 @@ def approach(
         fill_jacobian(chain, origins, axes, pose, jacobian)
         if freedom != NO_FREEDOM:
             set_free(freedom, pose, jacobian)
-        if distance > FARTHEST_PULL:  # a target far away pulls in its direction, not with its distance
+        if distance > FARTHEST_PULL:  # limit the position error, so that only the direction of a distant target matters
             for i in range(3):
                 error[i] *= FARTHEST_PULL / distance
             square = FARTHEST_PULL * FARTHEST_PULL + angle * angle
@@ -196,7 +205,8 @@ def approach_many(
     iterations: int,
     patience: float,
 ) -> Array:
-    """`approach` for each of configurations (k, n) and its own target (k, 4, 4), in place; what is left (k, 2)."""
+    """Call `approach` in place for each row of configurations (k, n) and targets (k, 4, 4); return the residuals (k,
+    2)."""
     left = np.empty((configurations.shape[0], 2))
     for k in range(configurations.shape[0]):
         left[k, 0], left[k, 1] = approach(
@@ -217,8 +227,11 @@ def approach_in_turn(
     iterations: int,
     patience: float,
 ) -> tuple[Array, Array]:
-    """Configurations (k, n) at targets (k, 4, 4), each approached from the one before, the first from the start (n,);
-    what is left (k, 2)."""
+    """Solve for targets (k, 4, 4) in sequence, each starting from the preceding solution, the first from start (n,).
+
+    Returns:
+        Configurations (k, n) and residuals (k, 2).
+    """
     count, n = targets.shape[0], start.shape[0]
     found, left = np.empty((count, n)), np.empty((count, 2))
     for k in range(count):
@@ -232,7 +245,7 @@ def approach_in_turn(
 
 @compiled
 def task_jacobians(chain: Array, configurations: Array, freedom: int) -> Array:
-    """Jacobians (k, 6, n) as `jacobian_of` has them, without the rotations that are free, for configurations (k, n)."""
+    """Compute Jacobians (k, 6, n) as in `jacobian_of`, without the free rotations, for configurations (k, n)."""
     count, n = configurations.shape
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
@@ -247,10 +260,17 @@ def task_jacobians(chain: Array, configurations: Array, freedom: int) -> Array:
 
 @compiled
 def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
-    """Targets (k, 4, 4) of the chain that is left when its first or last joint is taken away with what lies beyond it.
+    """Compute targets (k, 4, 4) of the chain without its first or last joint and without the part beyond that joint.
 
-    lock: the row of that joint; tip: that of the tip. values: (k,) of the joint. Without the last joint the chain ends
-    where that joint begins; without the first it starts where that joint ends.
+    Without the last joint the chain ends where that joint begins; without the first joint it starts where that joint
+    ends.
+
+    Args:
+        lock: Row of the removed joint.
+        tip: Row of the tip.
+        last: Whether the last joint is removed.
+        targets: (k, 4, 4) targets of the whole chain.
+        values: (k,) values of the removed joint [rad or m].
     """
     table = np.zeros((2, CHAIN_COLUMNS))
     table[0], table[1] = lock, tip
@@ -293,15 +313,15 @@ def settle(
     pose: Array,
     error: Array,
 ) -> bool:
-    """Turn a rough solution q (n,) into a verified one within limits, in place; False where that cannot be.
+    """Refine a candidate q (n,) to a verified solution within limits, in place; return False if that fails.
 
-    The last four arrays are work space. Leaves in error[:2] the distance [m] and the angle [rad] that are left.
+    The last four arrays are workspace. On return, error[:2] contains the remaining distance [m] and angle [rad].
     """
     if turn_within(q, seed, limits, angular) > ROUGHLY:
         return False
     walk(chain, q, origins, axes, pose)
     distance, angle = fill_error(target, pose, freedom, error)
-    if not (distance <= ROUGHLY and angle <= ROUGHLY):  # or not a number
+    if not (distance <= ROUGHLY and angle <= ROUGHLY):  # also refuses NaN
         return False
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
         distance, angle = approach(
@@ -330,10 +350,13 @@ def finish(
     angular: Array,
     tolerance: Array,
 ) -> tuple[Array, Array]:
-    """Verify rough solutions (k, n) and the seed (n,) itself, and order them by their distance to it.
+    """Verify candidates (k, n) and the seed (n,) itself, and sort them by distance to the seed.
 
-    They are brought onto the target, and turned by whole turns to be near the seed. limits: (4, n) of lower, upper,
-    -inf, inf. Returns solutions (c, n) within limits, none twice, and what they leave (c, 2): distance and angle.
+    Candidates are refined to the target and wrapped by multiples of 2 pi to be near the seed. limits: (4, n) of lower,
+    upper, -inf, inf.
+
+    Returns:
+        Distinct solutions (c, n) within limits, and residuals (c, 2): distance [m] and angle [rad].
     """
     count, n = rough.shape
     rows = chain.shape[0]
@@ -341,7 +364,7 @@ def finish(
     found, facts = (
         np.empty((count + 1, n)),
         np.empty((count + 1, 3)),
-    )  # facts: squared distance to the seed, what is left
+    )  # columns: squared distance to the seed, residuals
     order = np.empty(count + 1, dtype=np.int64)
     c = 0
     for k in range(-1, count):
@@ -384,10 +407,11 @@ def search(
     wanted: int,
     patience: float,
 ) -> tuple[Array, Array, Array, Array]:
-    """Numeric search from starts (k, n) until `wanted` different solutions are found.
+    """Search numerically from starts (k, n) until `wanted` distinct solutions are found.
 
-    Returns solutions (c, n), what they leave (c, 2), the closest configuration (n,), and (3,) of what that leaves and
-    of how many starts were used.
+    Returns:
+        Solutions (c, n), residuals (c, 2), the closest configuration (n,), and (3,): its residuals and the number of
+        starts used.
     """
     count, n = starts.shape
     found, left = np.empty((count, n)), np.empty((count, 2))

@@ -1,5 +1,5 @@
-"""Compiled kernels for joints that may turn more than once: the turn of each that is nearest, or within limits, and
-configurations that are the same."""
+"""Compiled kernels for joints with a range of more than 2 pi: wrapping to the nearest value or into limits, and
+comparison of configurations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...system.compiled import compiled
 from .chain_kernels import Array
 
 TURN = 2.0 * math.pi
-LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is put back onto it
-SAME = 1e-5  # [rad, m] configurations nearer to one another than this are one
+LIMIT_SLACK = 1e-7  # [rad, m] rounding beyond a limit that is clamped to the limit
+SAME = 1e-5  # [rad, m] configurations closer than this are equal
 
 
 @compiled
 def nearest_turn(value: float, near: float, lower: float, upper: float) -> float:
-    """The angle plus whole turns that is nearest to another, within the limits or else least beyond them."""
+    """Wrap an angle by multiples of 2 pi to the value nearest to `near` in limits, else with the smallest excess."""
     value += TURN * round((near - value) / TURN)
     if value < lower:
         value += TURN * math.ceil((lower - LIMIT_SLACK - value) / TURN)
@@ -30,7 +30,7 @@ def nearest_turn(value: float, near: float, lower: float, upper: float) -> float
 
 @compiled
 def unwind(q: Array, near: Array, limits: Array, angular: Array) -> None:
-    """Bring the angles of q (n,), which is within limits, into the turn that is nearest to `near`, in place."""
+    """Wrap the angles of q (n,), which is within limits, to be nearest to `near`, in place."""
     for i in range(q.shape[0]):
         if angular[i]:
             q[i] = nearest_turn(q[i], near[i], limits[0, i], limits[1, i])
@@ -39,13 +39,13 @@ def unwind(q: Array, near: Array, limits: Array, angular: Array) -> None:
 
 @compiled
 def beyond(value: float, lower: float, upper: float) -> float:
-    """How far a value lies outside its limits."""
+    """Return the distance by which a value exceeds its limits; 0 within limits."""
     return max(lower - value, value - upper, 0.0)
 
 
 @compiled
 def turn_within(q: Array, seed: Array, limits: Array, angular: Array) -> float:
-    """Turn the angles of q (n,) by whole turns to be near the seed and within limits; returns the largest excess."""
+    """Wrap the angles of q (n,) to be near the seed and within limits; return the largest excess."""
     excess = 0.0
     for i in range(q.shape[0]):
         if angular[i]:
@@ -56,7 +56,7 @@ def turn_within(q: Array, seed: Array, limits: Array, angular: Array) -> float:
 
 @compiled
 def is_new(found: Array, count: int, q: Array, angular: Array) -> bool:
-    """Whether q differs from the first `count` of the configurations found, whole turns aside."""
+    """Return whether q differs, modulo 2 pi, from the first `count` configurations of `found`."""
     for k in range(count):
         same = True
         for i in range(q.shape[0]):

@@ -1,1 +1,1 @@
-"""Inverse kinematics: analytic and numeric solvers, search, and reasons for failure."""
+"""Inverse kinematics: analytic and numeric solvers, search and failure analysis."""

@@ -1,4 +1,4 @@
-"""Closed-form inverse kinematics by EAIK: six revolute joints, or seven of which one is locked at many values."""
+"""Analytic inverse kinematics with EAIK, for six revolute joints or seven joints with one of them sampled."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .._kernels import chain_kernels, ik_kernels
 from ..chain import Chain
 
 Array = NDArray[np.float64]
-SNAP_DIRECTION = 1e-4  # axes this near to a common direction are taken to have it
-SNAP_LENGTH = 1e-5  # [m]
+SNAP_DIRECTION = 1e-4  # axes that deviate less from a coordinate axis are snapped to it
+SNAP_LENGTH = 1e-5  # [m] offsets are snapped likewise
 COMMON_COSINES = np.array((0.0, 0.5, np.sqrt(0.5), np.sqrt(0.75), 1.0))
 ROBOTS_KEPT = 64
-GENERIC = 0.5  # [rad or m] a value of a locked joint at which nothing is aligned by chance
+GENERIC = 0.5  # [rad or m] value of a locked joint at which no axes are aligned by coincidence
 
 
 class SixRevolute:
-    """A chain of six revolute joints whose geometry EAIK can solve (Ostermeier et al., Automatic Geometric
+    """Chain of six revolute joints that EAIK can solve analytically (Ostermeier et al., Automatic Geometric
     Decomposition for Analytical Inverse Kinematics, 2024).
 
-    The solutions may be of a chain that is rounded by up to SNAP_LENGTH and SNAP_DIRECTION, where the description's own
-    rounding hides that axes meet or are parallel: they are rough, and have to be brought onto the target.
+    If rounding in the robot description hides that axes intersect or are parallel, the geometry is snapped by up to
+    SNAP_LENGTH and SNAP_DIRECTION. Solutions are therefore candidates that have to be refined to the target.
 
     Raises:
-        ValueError: there is no closed form for it.
+        ValueError: There is no analytic solution for the chain.
     """
 
     def __init__(self, table: Array) -> None:
@@ -41,19 +41,19 @@ class SixRevolute:
         self._solve = robot.calculate_IK
 
     def solutions(self, target: Array) -> list[Array]:
-        """Rough solutions, each (6,), for base_T_tip (4, 4), least-squares ones included; there may be none."""
+        """Compute candidates, each (6,), for base_T_tip (4, 4), including least-squares solutions; possibly none."""
         found: list[Array] = self._solve(target).Q
         return found
 
 
 class LockedSeven:
-    """A chain of seven joints of which one is locked, so that the other six are a SixRevolute.
+    """Chain of seven joints, one of which is locked so that the other six form a SixRevolute.
 
-    lock: index of the row that is locked; the last or the first is preferred, because then the six stay the same
-    whatever its value.
+    lock: Index of the locked row. The last or first joint is preferred, because the other six then do not depend on its
+    value.
 
     Raises:
-        ValueError: there is no closed form whichever joint is locked.
+        ValueError: There is no analytic solution for any locked joint.
     """
 
     def __init__(self, table: Array) -> None:
@@ -72,8 +72,8 @@ class LockedSeven:
         raise ValueError("no closed form")
 
     def rough(self, targets: Array, values: Array) -> Array:
-        """Rough solutions (k, 7), in the order of the rows, for targets (c, 4, 4) each with the locked joint at one of
-        the values (c,) [rad or m]."""
+        """Compute candidates (k, 7), in row order, for targets (c, 4, 4), each with its value (c,) [rad or m] of the
+        locked joint."""
         if self.lock in (0, 6):
             table = self._table
             targets = ik_kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
@@ -89,16 +89,18 @@ class LockedSeven:
         return result
 
     def _six(self, value: float) -> SixRevolute:
-        """The six with the locked joint at a value; if it is the first or last, the chain without it."""
+        """Return the other six joints with the locked one at a value; if it is first or last, the chain without it."""
         if self.lock == 0:
             return SixRevolute(self._table[1:])
         return SixRevolute(self._table[:7] if self.lock == 6 else folded(self._table, self.lock, value))
 
 
 class AnalyticSolver:
-    """The closed form of a chain, in terms of its variables.
+    """Analytic solver of a chain in terms of its variables.
 
-    name: as results name the solver. locked: the variable whose value must be chosen, by index, or None.
+    Attributes:
+        name: Solver name in results.
+        locked: Index of the variable that has to be sampled, or None.
     """
 
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
@@ -110,9 +112,9 @@ class AnalyticSolver:
         self.family = solver.family
 
     def rough(self, targets: Array, values: Array, start: Array) -> Array:
-        """Rough solutions (k, n) for base_T_tip (c, 4, 4), each with the locked variable at one of the values (c,).
+        """Compute candidates (k, n) for base_T_tip (c, 4, 4), each with its value (c,) of the locked variable.
 
-        Variables that do not move the tip are as in the start (n,).
+        Variables that do not move the tip keep their values in the start (n,).
         """
         if isinstance(self._solver, LockedSeven):
             found = self._solver.rough(targets, values)
@@ -126,12 +128,12 @@ class AnalyticSolver:
 
 
 def _stacked(rows: list[Array]) -> Array:
-    """Rows of six as a table (k, 6)."""
+    """Stack rows of six into a table (k, 6)."""
     return np.concatenate(rows).reshape(-1, 6) if rows else np.empty((0, 6))
 
 
 def closed_form(chain: Chain) -> AnalyticSolver | None:
-    """The closed form of a chain, or None if it has none."""
+    """Return the analytic solver of a chain, or None if there is none."""
     return _found(chain)
 
 
@@ -153,7 +155,7 @@ def _found(chain: Chain) -> AnalyticSolver | None:
 
 
 def folded(table: Array, row: int, value: float) -> Array:
-    """The table of a chain without one joint, which stays at a value [rad or m]."""
+    """Return the table of a chain without one joint, which is fixed at a value [rad or m]."""
     combined = _transform(table[row]) @ _motion(table[row], value) @ _transform(table[row + 1])
     result = np.delete(table, row, axis=0)
     result[row, :9], result[row, 9:12] = combined[:3, :3].ravel(), combined[:3, 3]
@@ -178,7 +180,7 @@ def _motion(row: Array, value: float) -> Array:
 
 
 def _axes_and_offsets(table: Array) -> tuple[Array, Array, Array]:
-    """Axes (3, m) and offsets from origin to origin (3, m + 1) with all joints at zero, and the tip's rotation."""
+    """Return axes (3, m) and offsets between origins (3, m + 1) at zero joint values, and the tip's rotation."""
     rows = len(table)
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     chain_kernels.walk(table, np.zeros(rows), origins, axes, pose)
@@ -188,7 +190,7 @@ def _axes_and_offsets(table: Array) -> tuple[Array, Array, Array]:
 
 
 def _snapped_directions(axes: Array) -> Array:
-    """Axes with components near to those of common directions moved onto them."""
+    """Snap components of axes that are close to those of common directions."""
     magnitudes = np.abs(axes)
     nearest = COMMON_COSINES[np.abs(magnitudes[..., None] - COMMON_COSINES).argmin(axis=-1)]
     moved = np.where(np.abs(nearest - magnitudes) < SNAP_DIRECTION, np.copysign(nearest, axes), axes)
@@ -200,8 +202,10 @@ def _snapped_lengths(offsets: Array) -> Array:
 
 
 def spread(lower: float, upper: float, near: float, count: int) -> Array:
-    """`count` values (count,) evenly over a range, the ones nearest to `near` first; where an end is infinite, over a
-    turn around `near`."""
+    """Return `count` evenly spaced values (count,) of a range, nearest to `near` first.
+
+    If an end is infinite, the range is 2 pi around `near`.
+    """
     if not (np.isfinite(lower) and np.isfinite(upper)):
         lower, upper = max(lower, near - np.pi), min(upper, near + np.pi)
     values = lower + (np.arange(count) + 0.5) * ((upper - lower) / count)

@@ -1,4 +1,4 @@
-"""Why inverse kinematics found nothing, and how near it came."""
+"""Analysis of inverse kinematics failures: reason and closest configuration."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .problem import IkProblem, unlimited
 from .seeds import random_starts
 
 Array = NDArray[np.float64]
-STARTS = 24  # of each search that only explains
+STARTS = 24  # number of starts of each diagnostic search
 ITERATIONS = 150
-SINGULAR = 1e-3  # smallest singular value below which a configuration counts as singular
+SINGULAR = 1e-3  # configurations with a smaller singular value are singular
 
 
 class IkFailureReason(str, Enum):
-    """Why a target has no solution."""
+    """Reason why a target has no solution."""
 
     OUT_OF_REACH = "out of reach"
     BEYOND_JOINT_LIMITS = "beyond joint limits"
@@ -41,11 +41,13 @@ class IkFailureReason(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class IkFailure:
-    """What `partial` of the errors of inverse kinematics holds.
+    """Details of an inverse kinematics failure, stored in `partial` of the error.
 
-    excess: distance [m] by which the target is out of reach, in any orientation or in its own. joints, joint_excess
-    [rad, m]: of the solution that comes nearest to the limits. pairs: what is said to be wrong with the first solution
-    that was not valid. closest: the closest configuration within limits, valid or not, or None.
+    Attributes:
+        excess: Distance [m] by which the target is out of reach, in any orientation or in its own.
+        joints, joint_excess: Joints beyond limits and by how much [rad, m], for the solution with the smallest excess.
+        pairs: Reported problems of the first solution that was not valid.
+        closest: Closest configuration within limits, valid or not, or None.
     """
 
     reason: IkFailureReason
@@ -58,10 +60,12 @@ class IkFailure:
 
 @dataclass
 class Traces:
-    """What a search saw while it failed.
+    """Intermediate results of a search, used to explain a failure.
 
-    beyond: a solution (n,) beyond limits with the least excess. invalid: the first solution that `is_valid` refused.
-    closest: (n,) within limits, with distance and angle left.
+    Attributes:
+        beyond: Solution (n,) beyond limits with the smallest excess.
+        invalid: First solution that `is_valid` refused.
+        closest: Configuration (n,) within limits with the smallest residual distance and angle.
     """
 
     beyond: Array | None = None
@@ -71,7 +75,7 @@ class Traces:
     left: tuple[float, float] = (np.inf, np.inf)
 
     def note_beyond(self, solutions: Array, problem: IkProblem) -> None:
-        """Solutions (k, n) found without regard to limits."""
+        """Record solutions (k, n) found without limits."""
         for q in solutions.copy():
             excess = wrapping_kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
             if 0.0 < excess < self.beyond_excess:
@@ -105,9 +109,13 @@ def timed_out(problem: IkProblem, traces: Traces, timeout: float) -> TimedOutErr
 
 
 def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], closed: bool) -> RobotCellError:
-    """The error that says best why a search found nothing.
+    """Return the error that describes best why a search failed.
 
-    pairs: what is wrong with `traces.invalid`. closed: a closed form was among those that looked for all solutions.
+    Args:
+        problem: Problem that was not solved.
+        traces: Intermediate results of the search.
+        pairs: Problems of `traces.invalid`.
+        closed: Whether an analytic solver that finds all solutions was used.
     """
     if traces.invalid is not None:
         return _in_collision(problem, traces, pairs)
@@ -179,7 +187,7 @@ def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
 
 
 def _look_closer(problem: IkProblem, traces: Traces) -> None:
-    """Search without limits for what is beyond them, and within limits for what comes closest."""
+    """Search without limits for solutions beyond limits, and within limits for the closest configuration."""
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     if traces.beyond is None:
@@ -198,7 +206,7 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
 
 
 def _distance_of_point(problem: IkProblem) -> float:
-    """How far the target's point stays from the frame's origin, whatever the orientation and without limits [m]."""
+    """Return the min distance [m] of the frame's origin from the target point in any orientation, without limits."""
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     free = unlimited(joints).limits

@@ -1,4 +1,4 @@
-"""How inverse kinematics searches, and what it returns."""
+"""Options and results of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SWEEP = 10_000
 
 
 class IkOrder(str, Enum):
-    """Which solution comes first."""
+    """Order of the solutions."""
 
     NEAREST_TO_SEED = "nearest to seed"
     FARTHEST_FROM_LIMITS = "farthest from limits"
@@ -29,7 +29,7 @@ class IkOrder(str, Enum):
 
 
 class IkSolver(str, Enum):
-    """Who solves: a closed form, the numeric search, or whichever fits, with the numeric search as the fallback."""
+    """Solver selection: analytic, numeric, or automatic (analytic if available, numeric as the fallback)."""
 
     AUTO = "auto"
     ANALYTIC = "analytic"
@@ -39,13 +39,18 @@ class IkSolver(str, Enum):
 class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of inverse kinematics.
 
-    max_solutions: the most to return, 0 for all that are found; where the solutions are without number (redundant arms,
-    point-axis targets, numeric search) a small number ends the search early. order: of the solutions. seed: of the
-    random restarts. max_restarts: starts of a numeric search after the first one; counted, so that the result does not
-    depend on time. sweep: values that a locked joint, or the free rotation of a point-axis target, is tried at.
-    all_turns: return each solution in every whole turn that its joints' limits allow; a joint without limits goes
-    to its two nearest turns. Otherwise each comes once, in the turn nearest to the seed. timeout [s]: the search is
-    broken off after it; None: never.
+    Attributes:
+        max_solutions: Max number of solutions, 0 for all that are found. If there are infinitely many solutions
+            (redundant arms, point-axis targets, numeric search), a small number ends the search early.
+        order: Order of the solutions.
+        seed: Seed of the random restarts.
+        max_restarts: Max number of restarts of a numeric search after the first start. They are counted, so the result
+            does not depend on timing.
+        sweep: Number of samples of a locked joint, or of the free rotation of a point-axis target.
+        all_turns: Return each solution with all 2 pi wraps that the joint limits allow; a joint without limits is
+            wrapped to its two nearest values. If False, each solution is returned once, with the wrap nearest to the
+            seed.
+        timeout: Time limit of the search [s]; None for no limit.
     """
 
     max_solutions: int = 0
@@ -77,10 +82,14 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class IkResult(msgspec.Struct, frozen=True, eq=False):
-    """Solutions in the order that was asked for; each was verified by forward kinematics and limits.
+    """Solutions in the requested order, each verified by forward kinematics and against limits.
 
-    variables: names of the columns. solutions: (k, n) [rad, m]. residuals: (k, 2), distance [m] and angle [rad] left.
-    solver: who found them, for example "analytic 6R". complete: whether there are no others (whole turns aside).
+    Attributes:
+        variables: Names of the columns.
+        solutions: (k, n) [rad, m].
+        residuals: (k, 2) remaining distance [m] and angle [rad].
+        solver: Solver that found the solutions, for example "analytic 6R".
+        complete: Whether there are no other solutions, except for 2 pi wraps.
     """
 
     variables: tuple[str, ...]
@@ -93,26 +102,30 @@ class IkResult(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def best(self) -> Array:
-        """The first solution (n,)."""
+        """First solution (n,)."""
         return np.array(self.solutions[0])
 
     def __len__(self) -> int:
         return len(self.solutions)
 
     def limit_distances(self) -> Array:
-        """Smallest distance of a joint from its limit [rad, m], (k,); infinite without limits."""
+        """Return the min distance of a joint from its limit per solution [rad, m], (k,); infinite without limits."""
         return limit_distances(self.solutions, self.limits)
 
     def manipulabilities(self) -> Array:
-        """sqrt(det(J J^T)) of each solution, (k,)."""
+        """Return sqrt(det(J J^T)) of each solution, (k,)."""
         return manipulabilities(self.chain, self.solutions)
 
 
 @dataclass(frozen=True, eq=False)
 class ClosestConfiguration:
-    """What `partial` of an InverseKinematicsError holds: the closest configuration found, and what it leaves.
+    """Closest configuration found, stored in `partial` of an InverseKinematicsError.
 
-    positions: (n,) [rad, m], in the order of `variables`. distance [m], angle [rad] to the target.
+    Attributes:
+        variables: Names of the values.
+        positions: (n,) [rad, m].
+        distance: Remaining distance to the target [m].
+        angle: Remaining angle to the target [rad].
     """
 
     variables: tuple[str, ...]
@@ -124,17 +137,18 @@ class ClosestConfiguration:
 
 
 def limit_distances(solutions: Array, limits: Array) -> Array:
-    """Smallest distance of a joint from its limit (k,) for solutions (k, n); limits: lower and upper first."""
+    """Return the min distance of a joint from its limit (k,) for solutions (k, n); `limits`: rows lower, upper, ..."""
     gaps = np.minimum(solutions - limits[0], limits[1] - solutions)
     return np.asarray(gaps.min(axis=1, initial=np.inf))
 
 
 def manipulabilities(chain: Chain, solutions: Array) -> Array:
-    """sqrt(det(J J^T)), or of J^T J where there are fewer than six variables (k,), for solutions (k, n)."""
+    """Return sqrt(det(J J^T)), or sqrt(det(J^T J)) for fewer than six variables, (k,), for solutions (k, n)."""
     found = chain_kernels.jacobians_and_rates(chain.table, solutions.copy(), np.zeros_like(solutions))[0]
     return np.asarray(np.linalg.svd(found, compute_uv=False).prod(axis=1))
 
 
 def manipulability(jacobian: Array) -> float:
-    """Product of the singular values of a Jacobian (6, n) (Yoshikawa, Manipulability of Robotic Mechanisms, 1985)."""
+    """Return the product of the singular values of a Jacobian (6, n) (Yoshikawa, Manipulability of Robotic Mechanisms,
+    1985)."""
     return float(np.prod(np.linalg.svd(jacobian, compute_uv=False)))

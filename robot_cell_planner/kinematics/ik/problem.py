@@ -1,4 +1,4 @@
-"""Inverse kinematics as numbers: a chain, a target in the world, limits, and a configuration to start from."""
+"""Inverse kinematics problem in numeric form: chain, world target, limits and start configuration."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Joints:
-    """The variables that are solved for.
+    """Variables of an inverse kinematics problem.
 
-    limits: (4, n) of lower and upper limits, -inf and inf. angular: (n,), 1 for angles and 0 for lengths.
+    Attributes:
+        variables: Names.
+        limits: (4, n): lower limits, upper limits, -inf, inf.
+        angular: (n,), 1 for angles and 0 for lengths.
     """
 
     variables: tuple[str, ...]
@@ -37,15 +40,22 @@ class Joints:
 
 
 def unlimited(joints: Joints) -> Joints:
-    """The same without limits."""
+    """Return a copy without limits."""
     return Joints(joints.variables, joints.limits[[2, 3, 2, 3]], joints.angular)
 
 
 class IkProblem(msgspec.Struct, frozen=True, eq=False):
-    """frame: what has to be at the target, a transform (4, 4) in the world. freedom: see ik_kernels.py.
+    """Inverse kinematics problem. All arrays are C-contiguous and writable, and must not be modified.
 
-    tolerance: (2,) [m, rad]. start: (n,), the values of the state. All arrays are C contiguous and writable, and not to
-    be changed.
+    Attributes:
+        model: Model of the cell.
+        joints: Variables and limits.
+        chain: Chain from the world to the frame.
+        frame: Frame that has to reach the target.
+        target: world_T_target (4, 4).
+        freedom: Task-space DoF mask, see ik_kernels.py.
+        tolerance: (2,) [m, rad].
+        start: (n,) values of the state [rad, m].
     """
 
     model: CellModel
@@ -59,7 +69,8 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Setup(msgspec.Struct, frozen=True, eq=False):
-    """What does not depend on the target's numbers nor on joint values. chain: if nothing on the way is held."""
+    """Data that depends neither on the target values nor on joint values. `chain`: set if no joint of the chain is
+    fixed."""
 
     model: CellModel
     joints: Joints
@@ -73,13 +84,14 @@ _setups: IdentityCache[_Setup] = IdentityCache(size=256)
 def ik_problem(
     cell: RobotCell, state: RobotCellState, target: Target, group: str = "", variables: tuple[str, ...] = ()
 ) -> IkProblem:
-    """The problem of bringing a group to a target; variables: those of the group that may move, in the
-    order that configurations shall have, () for all.
+    """Build the problem of moving a group to a target.
+
+    variables: Variables of the group that may move, in the order of the returned configurations; () for all.
 
     Raises:
-        TargetModeMismatchError: the state cannot offer the target's mode.
-        UnknownNameError: there is no such group, joint of the group, frame or body.
-        InvalidRequestError: the group has no joints, none of them moves the frame, or the target is no target.
+        TargetModeMismatchError: The state does not support the target mode.
+        UnknownNameError: The group, joint of the group, frame or body does not exist.
+        InvalidRequestError: The group has no joints, none of them moves the frame, or the target is not a target type.
     """
     if not isinstance(target, TARGET_TYPES):
         raise InvalidRequestError(f"target is a {type(target).__name__}, expected a FrameTarget or PointAxisTarget")
@@ -100,10 +112,12 @@ def ik_problem(
 
 
 def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:
-    """world_T_target (4, 4). near: world_T_frame that a PointAxisTarget is to be turned least against.
+    """Return world_T_target (4, 4).
+
+    near: world_T_frame; a PointAxisTarget is rotated as little as possible from it.
 
     Raises:
-        UnknownNameError: the target's reference frame does not exist.
+        UnknownNameError: The target's reference frame does not exist.
     """
     reference = None
     if target.reference_frame != WORLD:
@@ -149,7 +163,7 @@ def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joi
 
 
 def _axis_matrix(target: PointAxisTarget, near: Array) -> Array:
-    """The transform with the target's point and z axis that is turned least against `near`."""
+    """Return the transform with the target's position and z axis and the min rotation from `near`."""
     axis = np.array(target.axis) / np.linalg.norm(target.axis)
     z = near[:3, 2]
     across, cosine = np.cross(z, axis), float(z @ axis)

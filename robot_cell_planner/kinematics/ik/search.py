@@ -1,4 +1,4 @@
-"""Where solutions of inverse kinematics come from: closed forms, and the numeric search."""
+"""Search for inverse kinematics solutions with analytic solvers and numeric search."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .seeds import random_starts
 
 Array = NDArray[np.float64]
 NUMERIC = "numeric"
-ITERATIONS = 100  # of a numeric search from one start
-STARTS_AT_ONCE = 8  # between two looks at the clock
-SAMPLES_AT_ONCE = 8  # evaluations of a closed form between two looks at whether enough is found
-ALL_SAMPLES_AT_ONCE = 64  # the same where all solutions are wanted
-MISSES_FOLLOWED = 16  # rough solutions that came to nothing and that the numeric search starts from
-STARTS_AFTER_CLOSED_FORM = 24  # where a closed form has found nothing, chance has little left to find
+ITERATIONS = 100  # max iterations of a numeric search from one start
+STARTS_AT_ONCE = 8  # starts between two checks of the time limit
+SAMPLES_AT_ONCE = 8  # analytic evaluations between two checks whether enough solutions were found
+ALL_SAMPLES_AT_ONCE = 64  # the same if all solutions are requested
+MISSES_FOLLOWED = 16  # max number of failed analytic candidates used as numeric starts
+STARTS_AFTER_CLOSED_FORM = 24  # numeric starts if the analytic solver found nothing: random restarts rarely find more
 ZERO = np.zeros(1)
 
 
 class Batch(NamedTuple):
-    """Solutions (k, n), verified and within limits, nearest to the start first; residuals (k, 2); who found them."""
+    """Verified solutions (k, n) within limits, nearest to the start first, residuals (k, 2), and the solver name."""
 
     solutions: Array
     residuals: Array
@@ -38,14 +38,16 @@ class Batch(NamedTuple):
 
 
 class IkSearch:
-    """One search for one target.
+    """Search for the solutions of one target.
 
-    traces: what it saw, for when it fails. accepted: how many of its solutions the caller took, kept by the caller.
-    samples_at_once: evaluations of the closed form that make a batch. closed: whether one evaluation of it gives all
-    solutions that exist.
+    Attributes:
+        traces: Intermediate results, for the analysis of a failure.
+        accepted: Number of solutions that the caller accepted; maintained by the caller.
+        samples_at_once: Analytic evaluations per batch.
+        closed: Whether one analytic evaluation returns all existing solutions.
 
     Raises:
-        NotSupportedError: a closed form is asked for, and there is none.
+        NotSupportedError: The analytic solver is requested, but the chain has none.
     """
 
     def __init__(self, problem: IkProblem, options: IkOptions) -> None:
@@ -66,7 +68,7 @@ class IkSearch:
         self.closed = form is not None and form.locked is None and problem.freedom == ik_kernels.NO_FREEDOM
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
-        """The error that says why nothing was found. pairs: what is wrong with the solution that was refused first."""
+        """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
         if self.form is not None and self.traces.invalid is None:
             free = IkSearch(replace(self.problem, joints=unlimited(self.problem.joints)), self.options)
             for batch in free._closed_form_batches():
@@ -74,12 +76,12 @@ class IkSearch:
         return failure_of(self.problem, self.traces, pairs, self.closed)
 
     def check_clock(self) -> None:
-        """Raises TimedOutError when the time limit has passed."""
+        """Raise TimedOutError if the time limit has passed."""
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise timed_out(self.problem, self.traces, self.options.timeout or 0.0)
 
     def batches(self) -> Iterator[Batch]:
-        """Solutions as they are found, no two the same: of the closed form, then, if nothing was accepted, numeric."""
+        """Yield distinct solutions as they are found: analytic first, then numeric if none was accepted."""
         seen: list[Array] = []
         for batch in self._raw_batches():
             fresh = self._fresh(batch, seen)
@@ -88,7 +90,7 @@ class IkSearch:
                 yield fresh
 
     def _fresh(self, batch: Batch, seen: list[Array]) -> Batch:
-        """Those solutions of a batch that were not seen before, whole turns aside."""
+        """Return the solutions of a batch that are new, comparing modulo 2 pi."""
         if not seen or not len(batch.solutions):
             return batch
         known = np.concatenate(seen)
@@ -102,13 +104,13 @@ class IkSearch:
             for batch in self._closed_form_batches():
                 found = found or bool(len(batch.solutions))
                 yield batch
-            # A closed form that gives everything leaves nothing to search for, except at its singular borders.
+            # If the analytic solver returns all solutions, nothing is left to search for, except at singularities.
             if self.options.solver is IkSolver.ANALYTIC or self.accepted or (found and self.closed):
                 return
         yield from self._numeric_batches()
 
     def at_start(self) -> Batch:
-        """What the closed form gives with the start's values of all that is free."""
+        """Return the analytic solutions at the start values of all free parameters."""
         problem = self.problem
         value = ZERO
         if self.form is not None and self.form.locked is not None:
@@ -118,9 +120,9 @@ class IkSearch:
         return self._evaluated(problem.target[None], value)
 
     def _closed_form_batches(self) -> Iterator[Batch]:
-        """First those at the start's values of what is free, then those further away.
+        """Yield analytic solutions at the start values of the free parameters, then at more distant values.
 
-        Where the first ones are none, the numeric search mostly finds one near the start before a sweep would.
+        If the first batch is empty, the numeric search usually finds a solution near the start sooner than a sweep.
         """
         self.check_clock()
         batch = self.at_start()
@@ -136,7 +138,7 @@ class IkSearch:
             yield self._evaluated(targets[chunk], values[chunk])
 
     def _samples(self) -> tuple[Array, Array]:
-        """Targets (m, 4, 4) and values (m,) of the locked joint to evaluate the closed form at, nearest to the start
+        """Return targets (m, 4, 4) and values (m,) of the locked joint for the analytic solver, nearest to the start
         first."""
         problem, sweep = self.problem, self.options.sweep
         values = ZERO
@@ -151,7 +153,7 @@ class IkSearch:
         return np.repeat(targets, len(values), axis=0), np.tile(values, len(spins))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
-        """What the closed form gives for targets (m, 4, 4) and values (m,) of the locked joint, verified."""
+        """Return the verified analytic solutions for targets (m, 4, 4) and values (m,) of the locked joint."""
         assert self.form is not None
         problem = self.problem
         joints = problem.joints
@@ -165,7 +167,7 @@ class IkSearch:
         return Batch(found, left, self.form.name)
 
     def _numeric_batches(self) -> Iterator[Batch]:
-        """From the start and from what the closed form nearly found, then from random configurations."""
+        """Search numerically from the start and from failed analytic candidates, then from random configurations."""
         problem = self.problem
         restarts = self.options.max_restarts
         if self.closed:
@@ -194,7 +196,7 @@ class IkSearch:
 
 
 def _spun(target: Array, angle: float) -> Array:
-    """The target turned about its z axis."""
+    """Return the target rotated about its z axis."""
     cosine, sine = np.cos(angle), np.sin(angle)
     result = target.copy()
     result[:3, 0] = cosine * target[:3, 0] + sine * target[:3, 1]

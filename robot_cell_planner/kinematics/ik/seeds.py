@@ -1,4 +1,4 @@
-"""Starts of the numeric search."""
+"""Start configurations of the numeric search."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67
 
 @lru_cache(maxsize=256)
 def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
-    """Points (count, size) of the Halton sequence in the unit cube, from index `first` on, shifted by a random vector
-    that the seed decides (Cranley and Patterson, Randomization of Number Theoretic Methods, 1976).
+    """Return points (count, size) of the Halton sequence in the unit cube, from index `first` on.
 
-    Dimensions beyond the 24th repeat the bases, each with a shift of its own. Not to be changed.
+    The points are shifted by a random vector that depends on the seed (Cranley and Patterson, Randomization of Number
+    Theoretic Methods, 1976). Dimensions beyond the 24th repeat the bases, each with its own shift. The result must not
+    be modified.
     """
     index = np.arange(first + 1, first + count + 1)
     result = np.empty((count, size))
@@ -31,8 +32,10 @@ def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
 
 
 def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:
-    """Configurations (count, n) spread over the limits; a joint without limits spreads over pi to both sides of
-    `around` (n,), which for a sliding one means m."""
+    """Return configurations (count, n) distributed over the limits.
+
+    Values of a joint without limits are distributed within pi of `around` (n,) [rad; m for a prismatic joint].
+    """
     lower, upper = limits[0], limits[1]
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * np.pi, around - np.pi))
     high = np.where(np.isfinite(upper), upper, low + 2.0 * np.pi)

@@ -1,4 +1,4 @@
-"""Inverse kinematics: configurations that bring a group to a target."""
+"""Inverse kinematics: configurations that move a group to a target."""
 
 from __future__ import annotations
 
@@ -34,22 +34,29 @@ def inverse_kinematics(
     explain: Explanation | None = None,
     variables: tuple[str, ...] = (),
 ) -> IkResult:
-    """Configurations of a group that bring the target's frame to the target; there is at least one.
+    """Compute configurations of a group that reach a target. Returns at least one solution.
 
-    The joints outside the group stay as in the state; those of the group start there, and solutions near to it come
-    first unless the options say otherwise. Every solution is within limits and leaves no more than the tolerances by
-    forward kinematics.
+    Joints outside the group are fixed at the values of the state; joints of the group start there, and solutions near
+    that start come first unless the options specify another order. Every solution is within limits and, verified by
+    forward kinematics, within the tolerances.
 
-    is_valid: whether a configuration (n,) of the group is allowed (collision free); asked in the order of the
-    solutions until enough are found. explain: names what is wrong with a configuration, for the error. variables: the
-    joints of the group that may move, in the order that solutions shall have; () for all.
+    Args:
+        cell: Models of the cell.
+        state: Start configuration and attachments.
+        target: Target of the group.
+        group: Planning group; "" for the main group.
+        options: Search options.
+        is_valid: Returns whether a configuration (n,) of the group is allowed (collision free). Called in the order of
+            the solutions until enough are found.
+        explain: Returns the problems of a configuration, for the error.
+        variables: Joints of the group that may move, in the order of the returned solutions; () for all.
 
     Raises:
-        OutOfReachError, BeyondJointLimitsError, AllSolutionsInCollisionError, InverseKinematicsError: there is no
-            solution, and why; `partial` is an IkFailure with the closest configuration.
-        TimedOutError: the time limit ended the search.
-        TargetModeMismatchError, UnknownNameError, InvalidRequestError: the request does not fit cell and state.
-        NotSupportedError: a closed form was asked for, and the group has none.
+        OutOfReachError, BeyondJointLimitsError, AllSolutionsInCollisionError, InverseKinematicsError: There is no
+            solution; the type is the reason, and `partial` is an IkFailure with the closest configuration.
+        TimedOutError: The time limit ended the search.
+        TargetModeMismatchError, UnknownNameError, InvalidRequestError: The request does not match cell and state.
+        NotSupportedError: The analytic solver is requested, but the group has none.
     """
     problem = ik_problem(cell, state, target, group, variables)
     return _Selection(problem, options or DEFAULTS, is_valid, explain).collect()
@@ -66,21 +73,21 @@ def iter_inverse_kinematics(
     explain: Explanation | None = None,
     variables: tuple[str, ...] = (),
 ) -> Iterator[Array]:
-    """The same solutions (n,) one by one, each searched for when it is asked for.
+    """Yield the solutions of `inverse_kinematics` (n,) one at a time, each computed on demand.
 
-    First comes what is reached from the starting configuration, then others, until there are no more or
-    `max_solutions` have come. The order in the options holds among those that are found together.
+    The first solution is the one reached from the start configuration; others follow until there are no more or
+    `max_solutions` were returned. The order in the options applies within each batch of solutions.
 
     Raises:
-        The errors of `inverse_kinematics`: those about the request at once, those about the search when the first
-        solution is asked for.
+        RobotCellError: As `inverse_kinematics`: request errors are raised by the call, search errors when the first
+            solution is requested.
     """
     problem = ik_problem(cell, state, target, group, variables)
     return _Selection(problem, options or DEFAULTS, is_valid, explain).one_by_one()
 
 
 class _Selection:
-    """What a caller gets of all that a search finds."""
+    """Selects the solutions to return from all that a search finds."""
 
     def __init__(
         self, problem: IkProblem, options: IkOptions, is_valid: Validity | None, explain: Explanation | None
@@ -93,11 +100,11 @@ class _Selection:
         self.search = IkSearch(problem, options)
 
     def collect(self) -> IkResult:
-        """All solutions, or as many as are wanted, in order."""
+        """Return all solutions, or the requested number, in order."""
         options = self.options
         nearest = options.order is IkOrder.NEAREST_TO_SEED
         if self.search.closed and nearest and self.is_valid is None and not options.all_turns:
-            # One evaluation gives everything, in the order that is asked for.
+            # One evaluation returns all solutions in the requested order.
             batch = self.search.at_start()
             if len(batch.solutions):
                 return self._result([batch], cut=False)
@@ -121,9 +128,9 @@ class _Selection:
         return IkResult(joints.variables, solutions, residuals, solver, complete, chain, joints.limits)
 
     def _gather(self) -> tuple[list[Batch], bool]:
-        """What is found, and whether the search ended because that was enough."""
+        """Return the solutions found, and whether the search ended because there were enough."""
         found: list[Batch] = []
-        # Only for the nearest is it enough to have found some; any other order needs all to choose from.
+        # Only the order NEAREST_TO_SEED can stop early; any other order has to select from all solutions.
         wanted = self.wanted if self.options.order is IkOrder.NEAREST_TO_SEED else 0
         for batch in self._batches():
             kept = self._valid(batch, wanted - self.search.accepted if wanted else 0)
@@ -160,7 +167,7 @@ class _Selection:
         return Batch(rows[order], batch.residuals[sources[order]], batch.solver)
 
     def _valid(self, batch: Batch, wanted: int) -> Batch:
-        """Those solutions of a batch that are valid; the first `wanted` of them, 0 for all."""
+        """Return the valid solutions of a batch; only the first `wanted` of them unless it is 0."""
         if self.is_valid is None:
             return batch
         rows: list[int] = []

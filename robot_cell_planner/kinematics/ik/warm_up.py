@@ -1,4 +1,4 @@
-"""Compiles the numeric kernels before anyone waits for them: once a machine, after that they are read from disk."""
+"""Compilation of the numeric kernels before their first use. Compiled kernels are cached on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .options import IkOptions, IkSolver
 from .problem import ik_problem
 from .solver import inverse_kinematics
 
-# An arm with a spherical wrist: axis and offset [m] of each joint from the one before.
+# Arm with a spherical wrist: axis and offset [m] of each joint relative to the preceding one.
 ARM = (
     ((0.0, 0.0, 1.0), (0.0, 0.0, 0.3)),
     ((0.0, 1.0, 0.0), (0.1, 0.0, 0.1)),
@@ -29,7 +29,7 @@ ARM = (
     ((0.0, 1.0, 0.0), (0.0, 0.0, 0.2)),
     ((0.0, 0.0, 1.0), (0.0, 0.0, 0.1)),
 )
-# Axes in all directions, for which there is no closed form.
+# Axes in general directions, without an analytic solution.
 SKEW = (
     ((1.0, 0.0, 0.0), (0.1, 0.0, 0.2)),
     ((0.6, 0.8, 0.0), (0.1, 0.05, 0.2)),
@@ -41,7 +41,7 @@ SKEW = (
 
 
 def warm_up() -> None:
-    """Use every kernel once: forward and inverse kinematics of arms with a closed form and of one without."""
+    """Call every kernel once: forward and inverse kinematics of arms with and without an analytic solution."""
     for cell, state in practice_arms():
         pose = forward_kinematics(cell, state)
         variables = cell.robot.group().variables
@@ -54,14 +54,14 @@ def warm_up() -> None:
                     found = inverse_kinematics(cell, state, target, options=IkOptions(solver=solver, max_restarts=2))
                     found.manipulabilities()
                 except InverseKinematicsError:
-                    continue  # the last target is out of reach, on purpose
+                    continue  # the last target is out of reach intentionally
         problem = ik_problem(cell, state, point, cell.robot.group().name, variables)
         Traces().note_beyond(rows, problem)
         jacobians(cell, state)
 
 
 def practice_arms() -> tuple[tuple[RobotCell, RobotCellState], ...]:
-    """Arms of six joints and of seven, and one without a closed form of its inverse kinematics; with joints bent."""
+    """Return arms with six and seven joints, and one without analytic inverse kinematics, in bent configurations."""
     cells = [_cell(axes) for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))), SKEW)]
     return tuple((cell, cell.default_state().with_configuration(dict.fromkeys(cell.variables, 0.3))) for cell in cells)
 
