@@ -1,4 +1,4 @@
-"""Trajectories: timing, sampling and validation."""
+"""Trajectories: time parameterization, sampling and validation."""
 
 from ..system.lazy_exports import lazy_exports
 

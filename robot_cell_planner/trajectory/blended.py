@@ -1,8 +1,8 @@
-"""Smooth traversal of a path: without stopping at its waypoints, past them within a tolerance, checked and in time.
+"""Smooth traversal of a path: corners are blended within a tolerance, checked for collisions and timed.
 
-The corners of the path are blended; a blend is passed at a constant speed, and between blends Ruckig's profiles go from
-one speed to the next. All joints obey their limits everywhere, by the extrema of the polynomials. A blend that collides
-gets half the radius, and after some halvings none: the motion then stops at that waypoint, as on the path itself.
+A blend is passed at constant speed, and between blends Ruckig's profiles change the speed. All joints obey their limits
+everywhere, by the extrema of the polynomials. The radius of a colliding blend is halved; after several halvings the
+blend is removed, and the motion stops at that waypoint.
 """
 
 from __future__ import annotations
@@ -41,26 +41,27 @@ from .timing import (
 from .trajectory import Rest, sample_curve
 from .validation import CollisionCheck
 
-# Shares of the shorter stretch beside a corner that blends may take; the fastest of them is kept.
+# Candidate fractions of the shorter adjacent segment that blends may use; the fastest is selected.
 SHARES = (0.48, 0.4, 0.3, 0.18)
 HALVINGS = 5
-# A start or end velocity that turns off the path by more than this (sine of the angle) gets a way of its own.
+# A start or end velocity that deviates from the path by more than this (sine of the angle) gets an additional segment.
 ALONG = 1e-6
-# Length of that way, in ways that braking to rest takes.
+# Length of that segment, in multiples of the braking distance.
 BRAKING_WAYS = 2.0
 
 
 @checked_fields
 @dataclass(frozen=True)
 class SmoothOptions:
-    """How corners are blended.
+    """Options of corner blending.
 
-    tolerance [rad or m of each joint]: largest distance between the path and the motion at a blend. in_collision:
-    (n, dof) -> (n,) of bool, what the blends are held against; None: nothing. step [rad or m]: widest step of a joint
-    between the states that are checked.
+    Attributes:
+        tolerance: maximum distance between path and motion at a blend [rad or m of each joint].
+        in_collision: collision check of the blends, from configurations (n, dof) to (n,) of bool; None: not checked.
+        step: maximum change of a joint between checked states [rad or m].
 
     Raises:
-        InvalidRequestError: a tolerance or step that is not above 0.
+        InvalidRequestError: the tolerance or the step is not above 0.
     """
 
     tolerance: float = 0.1
@@ -85,16 +86,22 @@ def smooth(
     end_velocity: Array | None = None,
     speeds: Array | None = None,
 ) -> TimedMotion:
-    """A motion along a path (n, dof) that stops only where it must; never slower than stopping at each waypoint.
+    """Time a motion along a path (n, dof) that stops only where necessary; it is never slower than stopping everywhere.
 
-    start_velocity, end_velocity (dof,): zero by default. One that points off the path leaves it: a short way along the
-    velocity is put before the path or after it, checked like the blends. speeds (n - 1,): highest speed along each
-    stretch, by its Euclidean length in joint space; None: only the joints limit it.
+    Args:
+        path: waypoints (n, dof) [rad or m].
+        limits: limits of the joints.
+        options: options of the timing.
+        blends: options of corner blending.
+        start_velocity, end_velocity: velocities (dof,) at both ends; zero by default. A velocity that deviates from the
+            path adds a short segment along the velocity before or after the path, which is checked for collisions like
+            the blends.
+        speeds: maximum joint-space speed (Euclidean) on each segment (n - 1,); None: limited by the joints only.
 
     Raises:
-        InvalidRequestError: a path or velocity of a wrong shape or with numbers that are not finite.
-        JointLimitError: a waypoint beyond position limits.
-        TrajectoryError: a start or end velocity above its limits, or with no room, or no free way, to brake.
+        InvalidRequestError: the path or a velocity has the wrong shape or is not finite.
+        JointLimitError: a waypoint is beyond position limits.
+        TrajectoryError: a start or end velocity exceeds its limits, or there is no collision-free distance to brake.
     """
     options, blends = options or TimingOptions(), blends or SmoothOptions()
     path = checked_path(path, limits.narrowed(options.limits))
@@ -120,7 +127,7 @@ def smooth(
 
 @dataclass(frozen=True, eq=False)
 class _Choice:
-    """Radii and speeds at all corners, the rises of the blends at the inner ones, and the stretches between, solved."""
+    """Candidate solution: radii and speeds at all corners, rises of the inner blends, and the timed path intervals."""
 
     line: Polyline
     radii: Array
@@ -149,7 +156,7 @@ def _fastest(
 
 
 def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: SmoothOptions) -> Blends:
-    """The blends with their radii halved as often as they collide; in the end with none."""
+    """Return the blends with radii halved until they are free of collision, or 0."""
     if options.in_collision is None:
         return blends
     left = np.flatnonzero(blends.radii).tolist()
@@ -165,7 +172,8 @@ def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: 
         left = [corner for corner, part in zip(left, parts, strict=True) if part.any()]
         radii = blends.radii.copy()
         radii[left] *= 0.5
-        # A changed radius may change the shape of its own blend, which is checked again; the others stay as they are.
+        # A changed radius may change the shape of its own blend, which is checked again; the other blends are
+        # unchanged.
         blends = corners.fastest(radii)
     radii = blends.radii.copy()
     radii[left] = 0.0
@@ -173,10 +181,10 @@ def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: 
 
 
 def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float, float]) -> _Choice:
-    """The fastest speeds at the corners that the stretches between them allow.
+    """Compute the maximum speeds at the corners that the path intervals between them allow.
 
     Raises:
-        TrajectoryError: a start or end velocity cannot be braked on the stretch there.
+        TrajectoryError: the interval is too short to brake from a start or end velocity.
     """
     around = np.concatenate(([0.0], blends.radii, [0.0]))
     caps = [min(before.speed, after.speed) for before, after in pairwise(rates)]
@@ -210,7 +218,7 @@ def _finished(
     limits: MotionLimits,
     options: TimingOptions,
 ) -> TimedMotion:
-    """The pieces put together, from stop to stop; each part from rest to rest takes a whole number of periods."""
+    """Assemble the parts between stops; each part with zero velocity at both ends takes a whole number of periods."""
     count = len(choice.line.corners)
     stops = [0, *(i for i in range(1, count - 1) if choice.radii[i] == 0.0), count - 1]
     parts: list[TraversedPath] = []
@@ -246,8 +254,7 @@ def _finished(
 
 
 def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
-    """The place along the path over time from one stop to the next, and when each corner is passed (its blend's
-    middle)."""
+    """Return the path parameter over time between two stops, and the passing times of corners (blend middles)."""
     spans: list[float] = []
     rows: list[tuple[float, float, float, float]] = []
     passing, time, place = [0.0], 0.0, 0.0
@@ -274,7 +281,7 @@ def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array
 
 
 def _passing_times(path: Array, kept: list[int], corners: Array) -> Array:
-    """When each point of the path is passed; those on straight stretches in proportion to their way."""
+    """Return the time at which each point of the path is passed, interpolated by length on straight segments."""
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     places = np.concatenate(([0.0], np.cumsum(steps)))
     times: Array = np.interp(places, places[kept], corners)
@@ -283,7 +290,7 @@ def _passing_times(path: Array, kept: list[int], corners: Array) -> Array:
 
 
 def _caps(kept: list[int], speeds: Array | None) -> Array:
-    """Highest speed along each kept stretch: the lowest of those on it."""
+    """Return the maximum speed on each retained segment: the minimum of the speeds of the original segments on it."""
     if speeds is None:
         return np.full(max(len(kept) - 1, 0), np.inf)
     return np.array([float(np.min(speeds[a:b])) for a, b in pairwise(kept)])
@@ -309,7 +316,7 @@ def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
 def _with_ways(
     corners: Array, caps: Array, ends: tuple[Array, Array], limits: MotionLimits, blends: SmoothOptions
 ) -> tuple[Array, Array, tuple[bool, bool]]:
-    """The corners with a way before the path or after it, for velocities that point off it."""
+    """Add segments before and after the path for velocities that deviate from it."""
     first, last = ends
     before = _way(corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start")
     after = _way(corners[-1], -last, corners[-2] - corners[-1] if len(corners) > 1 else None, limits, blends, "end")
@@ -328,7 +335,7 @@ def _with_ways(
 def _way(
     point: Array, velocity: Array, onward: Array | None, limits: MotionLimits, blends: SmoothOptions, where: str
 ) -> Array | None:
-    """The end of a way from a point along a velocity, long enough to brake on; None if the path itself goes there."""
+    """Return the end of a braking segment from a point along a velocity; None if the path continues there."""
     speed = float(np.linalg.norm(velocity))
     if speed == 0.0:
         return None

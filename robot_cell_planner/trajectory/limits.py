@@ -19,7 +19,7 @@ RATES = ("velocity", "acceleration", "jerk")
 
 
 def read_only(values: Iterable[float] | Array) -> Array:
-    """A float64 copy that cannot be written to."""
+    """Return a read-only float64 copy."""
     array = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64, order="C")
     array.setflags(write=False)
     return array
@@ -28,10 +28,17 @@ def read_only(values: Iterable[float] | Array) -> Array:
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Limits by variable, each (dof,).
+    """Limits of joint variables, each (dof,).
 
-    lower, upper [rad or m], infinite where there are none; velocity, acceleration, jerk [per s, s2, s3], above zero and
-    the same in both directions. assumed: those that no file gave, as "joint: velocity, jerk".
+    Attributes:
+        variables: names of the joint variables.
+        lower, upper: position limits [rad or m]; infinite if there is none.
+        velocity, acceleration, jerk: limits [per s, s2, s3], positive and equal in both directions.
+        assumed: limits that no file provides, as "joint: velocity, jerk".
+
+    Raises:
+        InvalidRequestError: shapes differ, a rate limit is not positive and finite, or a lower limit exceeds the upper
+            one.
     """
 
     variables: tuple[str, ...]
@@ -65,10 +72,11 @@ class MotionLimits:
 
     @classmethod
     def of(cls, variables: Sequence[Variable]) -> MotionLimits:
-        """The limits that the model has.
+        """Return the limits of the model.
 
         Raises:
-            TrajectoryError: a limit is not known; readers of robot files fill such gaps with stated defaults.
+            TrajectoryError: a limit is unknown. The readers of robot descriptions fill such gaps with documented
+                defaults.
         """
         rates: dict[str, list[float]] = {name: [] for name in RATES}
         assumed: list[str] = []
@@ -89,15 +97,15 @@ class MotionLimits:
         return cls(names, lower, upper, **arrays, assumed=tuple(assumed))
 
     def around(self, bounds: Sequence[tuple[float, float]]) -> MotionLimits:
-        """The limits with other position limits, lower and upper by variable."""
+        """Return the limits with other position limits (lower, upper) by variable."""
         lower, upper = (read_only(values) for values in zip(*bounds, strict=True))
         return MotionLimits(self.variables, lower, upper, self.velocity, self.acceleration, self.jerk, self.assumed)
 
     def scaled(self, velocity: float = 1.0, acceleration: float = 1.0, jerk: float = 1.0) -> MotionLimits:
-        """The limits with their rates multiplied by shares, above 0 to 1.
+        """Return the limits with velocities, accelerations and jerks multiplied by fractions, above 0 and at most 1.
 
         Raises:
-            InvalidRequestError: a share outside that range.
+            InvalidRequestError: a fraction is outside that range.
         """
         for name, share in zip(RATES, (velocity, acceleration, jerk), strict=True):
             if not 0.0 < share <= 1.0:
@@ -114,11 +122,11 @@ class MotionLimits:
         )
 
     def narrowed(self, limits: Mapping[str, JointLimits]) -> MotionLimits:
-        """The limits with those of a request, where they are tighter.
+        """Return the limits, narrowed to the limits of a request where those are tighter.
 
         Raises:
-            UnknownNameError: a joint that is not among the variables.
-            InvalidRequestError: nothing is left between lower and upper.
+            UnknownNameError: a joint is not among the variables.
+            InvalidRequestError: no value is left between lower and upper limit.
         """
         arrays = {name: np.array(getattr(self, name)) for name in ("lower", "upper", *RATES)}
         for joint, wanted in limits.items():

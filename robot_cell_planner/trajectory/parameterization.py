@@ -1,4 +1,4 @@
-"""Times for a path by any of the methods, within the limits of joints, of the tool's speed and of joint torques."""
+"""Time parameterization by any method, within limits of joints, tool speed and joint torques."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ from .limits import Array, MotionLimits
 from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
 from .validation import CollisionCheck
 
-# States at which the tool's speed and the torques are looked at: this many times as dense as the samples.
+# Density of the states at which tool speed and torques are evaluated, relative to the samples.
 FINER = 5
-# Steps of a stretch at which the tool's speed for a speed of the joints is looked at.
+# Steps of a path segment at which the tool speed per joint speed is evaluated.
 STRETCH_STEPS = 20
-# What is left between those states: sought values are this much below their limits.
+# Reserve for the states in between: results are this fraction below their limits.
 RESERVE = 1e-3
 
-# Configurations (n, dof), velocities (n, dof) -> speeds of the tool (n,) [m/s].
+# Function from configurations (n, dof) and velocities (n, dof) to tool speeds (n,) [m/s].
 ToolSpeeds = Callable[[Array, Array], Array]
-# Configurations, velocities, accelerations (n, dof) -> torques and forces of the joints (n, dof) [Nm or N].
+# Function from configurations, velocities and accelerations (n, dof) to joint torques and forces (n, dof) [Nm or N].
 Efforts = Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True)
 class PathModel:
-    """What a cell knows of motions: its collision check with the widest step of a joint between states that are checked
-    [rad or m], the tool's speed, torques and their limits (dof,), infinite where there are none. None: not looked at.
+    """Properties of a cell that limit motions; None: not considered.
+
+    Attributes:
+        in_collision: collision check of configurations.
+        step: maximum change of a joint between checked states [rad or m].
+        tool_speeds: tool speeds.
+        efforts: joint torques and forces.
+        effort_limits: their limits (dof,); infinite if there is none.
     """
 
     in_collision: CollisionCheck | None = None
@@ -51,17 +57,25 @@ def time_path(
     parameters: Array | None = None,
     stops: Sequence[int] = (),
 ) -> TimedMotion:
-    """A timed motion along a path (n, dof), by `options.method`.
+    """Time a motion along a path (n, dof) by `options.method`.
 
-    parameters (n,), stops: of FOLLOW_SAMPLES, as `timing.follow_samples` has them. Where the tool would be too fast or
-    a torque too large, the part from stop to stop that has it is slowed down.
+    Where the tool speed or a torque exceeds its limit, the part between the adjacent stops is slowed down.
+
+    Args:
+        path: waypoints or samples (n, dof) [rad or m].
+        limits: limits of the joints.
+        options: method and options of the timing.
+        model: properties of the cell that limit the motion.
+        parameters: path parameter (n,) of the FOLLOW_SAMPLES method, see `timing.follow_samples`.
+        stops: indices of samples at which the FOLLOW_SAMPLES method stops.
 
     Raises:
-        InvalidRequestError, JointLimitError: a malformed path, or one beyond limits.
-        UnknownNameError: a velocity of a joint that does not move.
-        NotSupportedError: start or end velocities with another method than SMOOTH, or together with a limit that the
-            motion has to be slowed down for.
-        TrajectoryError: no motion is slow enough: torques at rest are above their limits; and what `smooth` raises.
+        InvalidRequestError, JointLimitError: the path is malformed or beyond limits.
+        UnknownNameError: a velocity is given for a joint that does not move.
+        NotSupportedError: start or end velocities with another method than SMOOTH, or together with a limit that
+            requires to slow down the motion.
+        TrajectoryError: the torques at rest exceed their limits, so that no motion is slow enough; in addition, errors
+            of `blended.smooth`.
     """
     model = model or PathModel()
     first = _velocity(options.start_velocity, limits, "start")
@@ -99,7 +113,7 @@ def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> A
 
 
 def _speeds_of_stretches(path: Array, options: TimingOptions, model: PathModel) -> Array | None:
-    """Highest speed along each stretch, in joint space, for the tool's speed; None: not limited."""
+    """Return the maximum joint-space speed on each segment for the tool speed; None: not limited."""
     if not options.tool_speed or model.tool_speeds is None or len(path) < 2:
         return None
     steps = np.diff(path, axis=0)
@@ -115,7 +129,7 @@ def _speeds_of_stretches(path: Array, options: TimingOptions, model: PathModel) 
 
 
 def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Array]]:
-    """Positions, velocities and accelerations of each part, denser than its samples."""
+    """Return positions, velocities and accelerations of each part, more densely than its samples."""
     found = []
     for part in motion.curve.parts:
         count = max(int(np.ceil(part.duration / period * FINER)), 1)
@@ -133,7 +147,7 @@ def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathMod
 
 
 def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel) -> Array:
-    """With k times the time, what a motion adds to the torques at rest is 1 / k2 of what it was; that gives k."""
+    """Return the slow-down factor of each part: slowing down by k scales the dynamic torques by 1 / k2."""
     if not options.limit_effort or model.efforts is None or model.effort_limits is None:
         return np.ones(len(motion.curve.parts))
     factors = []
@@ -148,7 +162,7 @@ def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: Timi
             values = (Value(f"effort of {joint}", float(still[row, column]), float(model.effort_limits[column])),)
             raise TrajectoryError(text, subjects=(joint,), values=values)
         added = moving - still
-        # Room in the direction in which the motion adds.
+        # Remaining torque in the direction of the dynamic torque.
         toward = np.where(added > 0.0, room + np.abs(still) - still, room + np.abs(still) + still)
         factors.append(float(np.sqrt((np.abs(added) / toward).max(initial=1.0))))
     slower: Array = np.maximum(np.array(factors), 1.0)

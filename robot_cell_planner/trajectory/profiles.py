@@ -1,7 +1,7 @@
-"""Profiles of one value over time, within speed, acceleration and jerk limits: Ruckig's, and what they need of way.
+"""Velocity profiles of one value within speed, acceleration and jerk limits, computed by Ruckig.
 
-Ruckig (Berscheid and Kroeger, "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", 2021) is
-asked for the fastest profile between two speeds, both without acceleration.
+Ruckig (Berscheid and Kroeger, "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", 2021)
+computes the fastest profile between two speeds, with zero acceleration at both ends.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import ruckig
 from ..errors import TrajectoryError, Value
 from .curves import PolynomialCurve
 
-# Slack against rounding, so that what is checked at 1e-6 of a limit obeys it.
+# Slack against rounding, so that results checked at 1e-6 of a limit obey it.
 SLACK = 1.0 - 1e-9
-# Share of a way that a change of speed may need, so that rounding does not make it too short.
+# Fraction of a distance that a change of speed may use, so that rounding does not make the distance too short.
 FITTING = 1.0 - 1e-9
-STEPS = 12  # of Newton's method: from anywhere within the bracket to the last bits
+STEPS = 12  # of Newton's method, enough for full precision from any point within the bracket
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Highest speed, acceleration and jerk along a way, all above 0."""
+    """Maximum speed, acceleration and jerk along a path interval, all above 0."""
 
     speed: float
     acceleration: float
@@ -34,7 +34,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class PathInterval:
-    """A way to go, from one speed to another."""
+    """Length of a path interval, its rate limits, and the speeds at both ends."""
 
     length: float
     rates: Rates
@@ -42,21 +42,22 @@ class PathInterval:
     end: float = 0.0
 
     def profile(self) -> PolynomialCurve:
-        """The fastest profile of one value, from 0 to the length: cubic pieces, one column.
+        """Return the fastest profile of one value from 0 to the length: cubic pieces, one column.
 
         Raises:
-            TrajectoryError: there is none, or the way is too short for the change of speed.
+            TrajectoryError: no profile exists, or the interval is too short for the change of speed.
         """
         spans, rows = pieces_of(self, solved([self]).profiles[0][0])
         return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.array(rows)[:, :, None])
 
 
 def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
-    """Ruckig's fastest profiles of stretches, each as a degree of freedom of its own that keeps pace with no other;
-    `independent_min_durations` holds their durations.
+    """Return Ruckig's fastest profiles of path intervals, one degree of freedom each, without synchronization.
+
+    `independent_min_durations` of the result has their durations.
 
     Raises:
-        TrajectoryError: Ruckig finds none for one of them.
+        TrajectoryError: Ruckig finds no profile for an interval.
     """
     count = len(stretches)
     request = ruckig.InputParameter(count)
@@ -70,7 +71,7 @@ def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
     answer = ruckig.Trajectory(count)
     try:
         result = ruckig.Ruckig(count).calculate(request, answer)
-    except ruckig.RuckigError:  # numbers that are too small or too large for it
+    except ruckig.RuckigError:  # numbers outside the range that Ruckig supports
         result = ruckig.Result.Error
     if result in (ruckig.Result.Working, ruckig.Result.Finished):
         return answer
@@ -86,10 +87,10 @@ def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
 def pieces_of(
     stretch: PathInterval, profile: ruckig.Profile
 ) -> tuple[list[float], list[tuple[float, float, float, float]]]:
-    """The cubic pieces of a profile: how long each takes [s], and its coefficients.
+    """Return the durations [s] of the cubic pieces of a profile, and their coefficients.
 
     Raises:
-        TrajectoryError: the way is too short for the change of speed, or to be timed at all.
+        TrajectoryError: the interval is too short for the change of speed, or for any timing.
     """
     if min(profile.v) < -1e-9 * stretch.rates.speed:
         ends = (Value("speed at its start", stretch.start), Value("speed at its end", stretch.end))
@@ -104,14 +105,14 @@ def pieces_of(
 
 
 def to_whole_periods(curve: PolynomialCurve, period: float) -> PolynomialCurve:
-    """The curve stretched to the next multiple of a period."""
+    """Return the curve, scaled in time to the next multiple of a period."""
     duration = curve.duration
     whole = math.ceil(duration / period - 1e-9) * period
     return curve.stretched(whole / duration) if whole > duration else curve
 
 
 def way_of_change(first: float, second: float, rates: Rates) -> float:
-    """The shortest way on which the speed changes from one to another, without acceleration at both ends.
+    """Return the shortest distance over which the speed changes from `first` to `second`, with zero end accelerations.
 
     The acceleration is symmetric over the change (a trapezoid, or a triangle if it stays below its limit), so the mean
     speed is the mean of the two.
@@ -126,11 +127,10 @@ def way_of_change(first: float, second: float, rates: Rates) -> float:
 
 
 def reachable_speed(first: float, wanted: float, length: float, rates: Rates) -> float:
-    """The highest speed, at most `wanted`, that can be gone over to from a lower one within a way.
+    """Return the maximum speed, at most `wanted`, that is reachable from `first` within a distance.
 
-    The way of a change c of the speed, (2 first + c) / 2 times its time, rises with c: Newton's method comes down to
-    the root from above, where it is convex, for changes whose acceleration is a trapezoid and for those with a
-    triangle alike.
+    The distance of a speed change c, (2 first + c) / 2 times its duration, increases with c. Newton's method converges
+    to the root from above, where the function is convex, for trapezoidal and triangular accelerations.
     """
     room = length * FITTING
     if wanted <= first or way_of_change(first, wanted, rates) <= room:
@@ -138,7 +138,7 @@ def reachable_speed(first: float, wanted: float, length: float, rates: Rates) ->
     if room <= 0.0:
         return first
     acceleration, jerk = rates.acceleration * SLACK, rates.jerk * SLACK
-    border = acceleration * acceleration / jerk  # changes above this one reach the highest acceleration
+    border = acceleration * acceleration / jerk  # larger changes reach the maximum acceleration
     if way_of_change(first, first + border, rates) < room:
         # (2 first + c) (c / a + a / j) = 2 room
         ramp = acceleration / jerk
@@ -154,5 +154,5 @@ def reachable_speed(first: float, wanted: float, length: float, rates: Rates) ->
 
 
 def _larger_root(half: float, constant: float) -> float:
-    """Of x2 + 2 half x + constant, half above 0, constant below: without the difference of large numbers."""
+    """Return the larger root of x2 + 2 half x + constant, half > 0, constant < 0, without cancellation."""
     return -constant / (half + math.sqrt(half * half - constant))

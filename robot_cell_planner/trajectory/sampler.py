@@ -1,7 +1,7 @@
-"""Playing a trajectory back: at any speed up to its own, paused, resumed and stopped, always on its path.
+"""Execution of a trajectory at a variable speed scale, with pause, resume and stop on the path.
 
-The place along the trajectory is its own time s. Its rate ds/dt is the speed scale, which changes as `speed_laws` says,
-so that slowing down and stopping stay on the path, and within the limits of the joints where these are known.
+The path parameter s of a trajectory is its own time. Its rate ds/dt is the speed scale, which changes as in
+`time_scaling`, so that slowing down and stopping stay on the path and, if the joint limits are known, within them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .trajectory import Trajectory
 @checked_fields
 @dataclass(frozen=True)
 class SamplerOptions:
-    """How fast the speed scale may change: scale_acceleration [1/s], scale_jerk [1/s2]."""
+    """Limits of the change of the speed scale: scale_acceleration [1/s], scale_jerk [1/s2]."""
 
     scale_acceleration: float = 4.0
     scale_jerk: float = 40.0
@@ -33,7 +33,7 @@ class SamplerOptions:
 
 @dataclass(frozen=True)
 class TrajectorySample:
-    """What to command at a moment: positions, velocities and accelerations (dof,), and the place s [s]."""
+    """Command at one time: path parameter `place` [s], positions, velocities and accelerations (dof,)."""
 
     place: float
     positions: Array
@@ -42,10 +42,14 @@ class TrajectorySample:
 
 
 class TrajectorySampler:
-    """A trajectory being played back. Times are seconds of any clock that does not run backwards.
+    """Sample a trajectory for execution. Times are seconds of a monotonic clock.
 
-    start: when it begins. scale: the speed scale to begin with; a trajectory that begins at rest begins at it at once.
-    limits: of the trajectory's variables, for changes of the speed to obey; None: not known.
+    Args:
+        trajectory: trajectory to execute.
+        start: time at which the execution starts [s].
+        scale: initial speed scale, 0 to 1. A trajectory that begins with zero velocity starts at this scale.
+        options: limits of the change of the speed scale.
+        limits: limits of the trajectory's variables, obeyed by changes of the speed scale; None: unknown.
     """
 
     def __init__(
@@ -68,19 +72,19 @@ class TrajectorySampler:
 
     @property
     def scale(self) -> float:
-        """The speed scale that it has, or is on its way to."""
+        """Requested speed scale, which the current rate may not have reached yet."""
         return self._scale
 
     def set_scale(self, scale: float, now: float) -> None:
-        """Go over to another speed scale, 0 (pause) to 1.
+        """Change the speed scale to a value from 0 (pause) to 1.
 
         Raises:
-            InvalidRequestError: it is not within 0 to 1.
+            InvalidRequestError: the scale is not within 0 to 1.
         """
         self.follow(self.changed(scale, now), scale)
 
     def changed(self, scale: float, start: float) -> TimeScaling:
-        """The law with which it would go over to another speed scale, from `start` on; nothing is changed yet.
+        """Return the time scaling that changes to another speed scale from `start` on, without applying it.
 
         Raises:
             InvalidRequestError: the scale is not within 0 to 1.
@@ -90,15 +94,16 @@ class TrajectorySampler:
         return change_within_limits(self.law, self.trajectory, scale, start, acceleration, jerk, self._limits)
 
     def follow(self, law: TimeScaling, scale: float) -> None:
-        """Follow a law that `changed` has made for a scale."""
+        """Apply a time scaling that `changed` returned for a scale."""
         self.law, self._scale = law, scale
 
     def stand_at(self, place: float, now: float) -> None:
-        """Stand at a place [s] from now on, where the robot has stopped; `set_scale` goes on, from rest."""
+        """Set zero velocity at a path parameter [s] from `now` on, after a stop of the robot; `set_scale` resumes from
+        there."""
         self.law = TimeScaling.steady(place, 0.0, now)
 
     def sample(self, now: float) -> TrajectorySample:
-        """What to command now. At the end of the trajectory: its last sample, at rest or with its end velocity."""
+        """Return the command at a time; after the end, this is the last sample with its end velocity."""
         place, rate, slope = self.law.at(now)
         if place >= self._last:
             return self._end
@@ -106,8 +111,10 @@ class TrajectorySampler:
         return TrajectorySample(place, positions, first * rate, second * rate**2 + first * slope)
 
     def point(self, place: float) -> tuple[Array, Array, Array]:
-        """Position and its first two derivatives at one place; beyond the end it stands. This runs at the rate of
-        commands."""
+        """Return the position and its first two derivatives (dof,) by the path parameter; constant beyond the end.
+
+        This is called at the command rate.
+        """
         if place >= self._last:
             still = np.zeros_like(self._end.positions)
             return self._end.positions, still, still
@@ -120,19 +127,19 @@ class TrajectorySampler:
         return powers @ terms, first @ terms[1:], second @ terms[2:]
 
     def at_end(self, now: float) -> bool:
-        """Whether the last sample has been reached."""
+        """Return whether the last sample has been reached."""
         return self.law.at(now)[0] >= self._last
 
     def is_still(self, now: float) -> bool:
-        """Whether it stands on the path, and goes on standing."""
+        """Return whether the motion has stopped on the path and no change of the speed scale is in progress."""
         return now >= self.law.settled_at and self.law.at(now)[1] == 0.0
 
     def at_rest(self, now: float) -> bool:
-        """Whether it has come to rest on the path, after its scale was set to 0."""
+        """Return whether the motion has stopped after the speed scale was set to 0."""
         return self._scale == 0.0 and now >= self.law.settled_at
 
     def remaining(self, now: float) -> float:
-        """Time to the end at the present scale [s]; infinite while paused."""
+        """Return the time to the end at the current speed scale [s]; infinite while paused."""
         left = max(self._last - self.law.at(now)[0], 0.0)
         return left / self._scale if self._scale > 0.0 else (0.0 if left == 0.0 else float("inf"))
 
@@ -153,5 +160,5 @@ def _checked_scale(scale: float) -> float:
 
 
 def rest_at(variables: tuple[str, ...], positions: Array) -> Trajectory:
-    """A trajectory that stays in one place."""
+    """Return a trajectory of constant position."""
     return Trajectory(variables, np.zeros(1), np.asarray(positions, dtype=np.float64)[None, :])

@@ -1,7 +1,7 @@
-"""Timing of paths: when to be where, within velocity, acceleration and jerk limits, by Ruckig's profiles.
+"""Time parameterization of paths within velocity, acceleration and jerk limits, with profiles of Ruckig.
 
-Paths keep their geometry; what is timed is the way along them, so that all joints obey their limits everywhere, not
-only at samples.
+The geometry of a path is kept. The timing is computed for the path parameter, so that all joints obey their limits on
+the whole path, not only at samples.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_turns
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
-# Shares of the limits of velocity, acceleration and jerk that motions are timed by. What is left is for rounding, and
-# for a robot that is a few 1e-5 rad or m away from the start: `joining` adds the way from there.
+# Fractions of the velocity, acceleration and jerk limits that motions are timed with. The rest is reserved for rounding
+# and for a robot that is a few 1e-5 rad or m away from the start, see `splicing`.
 ROOM = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
 MOST_SLOWINGS = 5
 SMALLEST_FACTOR = 1.0 + 1e-9
 
 
 class Method(str, Enum):
-    """How the points of a path are passed."""
+    """Time parameterization method."""
 
     STOP_AT_WAYPOINTS = "stop at waypoints"
     SMOOTH = "smooth"
@@ -44,18 +44,25 @@ class Method(str, Enum):
 @checked_fields
 @dataclass(frozen=True)
 class TimingOptions:
-    """How a path becomes a trajectory.
+    """Options of the time parameterization.
 
-    period [s]: between the samples. *_scale: shares of the limits to use, above 0 to 1. path_speed: highest speed along
-    the path parameter (with Cartesian samples, metres of the tool's way: m/s); 0: only the joints limit it.
+    The options from `method` on are only used by `parameterization.time_path`.
 
-    The rest is for `parameterization.time_path` alone. method: how. limits: of this request, by joint; they can only
-    narrow those of the model. tool_speed: highest speed of the tool centre point [m/s]; 0: not limited. limit_effort:
-    whether joint torques bound the accelerations. blend_tolerance: SMOOTH, see `smooth.SmoothOptions`. start_velocity,
-    end_velocity: by joint [per s], zero for those not named; only SMOOTH takes others than zero.
+    Attributes:
+        period: sample period [s].
+        velocity_scale, acceleration_scale, jerk_scale: fractions of the limits to use, above 0 and at most 1.
+        path_speed: maximum rate of the path parameter (for Cartesian samples, whose parameter is metres of tool motion,
+            m/s); 0: limited by the joints only.
+        method: how waypoints are passed.
+        limits: limits of this request by joint; they can only narrow those of the model.
+        tool_speed: maximum speed of the tool centre point [m/s]; 0: not limited.
+        limit_effort: whether joint torques limit the accelerations.
+        blend_tolerance: tolerance of the SMOOTH method, see `blended.SmoothOptions`.
+        start_velocity, end_velocity: velocities by joint [rad/s or m/s], zero for joints that are not named; only the
+            SMOOTH method supports nonzero values.
 
     Raises:
-        InvalidRequestError: a value outside its range.
+        InvalidRequestError: a value is outside its range.
     """
 
     period: float = DEFAULT_PERIOD
@@ -83,19 +90,24 @@ class TimingOptions:
             raise InvalidRequestError(text, stage="trajectory", values=(Value("tool speed", self.tool_speed),))
 
     def allowed(self, limits: MotionLimits) -> MotionLimits:
-        """The limits to keep to: shares of those that the request leaves."""
+        """Return the limits that the motion must obey: those of the model, narrowed and scaled by the request."""
         return limits.narrowed(self.limits).scaled(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
 
     def apply(self, limits: MotionLimits) -> MotionLimits:
-        """The limits to time by: those to keep to, less what rounding and a robot that is not quite at the start of the
-        motion will need (`ROOM`)."""
+        """Return the limits to time with: the allowed limits, reduced by the reserve `ROOM`."""
         return self.allowed(limits).scaled(*ROOM)
 
 
 @dataclass(frozen=True, eq=False)
 class TimedMotion:
-    """A motion over time: the exact curve (parts from stop to stop), its samples, the time at which each point of its
-    path is passed (k,), and where it rests."""
+    """A timed motion.
+
+    Attributes:
+        curve: exact curve, one part for each motion between two stops.
+        trajectory: samples of the curve.
+        passing_times: time at which each point of the path is passed (k,) [s].
+        rests: times and positions with zero velocity.
+    """
 
     curve: CurveSequence
     trajectory: Trajectory
@@ -105,14 +117,14 @@ class TimedMotion:
 
 @public
 def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions | None = None) -> TimedMotion:
-    """Straight motions in joint space between the waypoints (n, dof), at rest at each of them.
+    """Time straight joint-space motions between waypoints (n, dof), with a stop at each waypoint.
 
-    A waypoint that lies exactly on the straight way between its neighbours is passed without stopping. Each stretch
-    takes a whole number of sample periods, so that every stop is a sample.
+    A waypoint exactly on the straight line between its neighbours is passed without a stop. Each segment takes a whole
+    number of sample periods, so that every stop is a sample.
 
     Raises:
-        InvalidRequestError: a path of a wrong shape or with numbers that are not finite.
-        JointLimitError: a waypoint beyond position limits.
+        InvalidRequestError: the path has the wrong shape or is not finite.
+        JointLimitError: a waypoint is beyond position limits.
     """
     options = options or TimingOptions()
     path = checked_path(path, limits)
@@ -130,9 +142,9 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
 
 
 def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOptions) -> float:
-    """How long stopping at each of some corners (n, dof), n at least 2, takes, as `stop_at_waypoints` does it [s].
+    """Return the duration [s] of a motion through corners (n, dof), n at least 2, as timed by `stop_at_waypoints`.
 
-    limits: the shares of them that the options leave.
+    limits: limits after applying the options.
     """
     times: list[float] = solved(_ways(corners, limits)).independent_min_durations
     return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
@@ -147,18 +159,24 @@ def follow_samples(
     parameters: Array | None = None,
     stops: Sequence[int] = (),
 ) -> TimedMotion:
-    """A smooth motion through dense samples (n, dof) of a curve, such as those of a Cartesian path.
+    """Time a smooth motion through dense samples (n, dof) of a curve, such as those of a Cartesian path.
 
-    Between two stops the samples are joined by a cubic spline with continuous curvature, over the path parameter of the
-    samples (n,) (increasing, for example metres travelled; without one, the distance in joint space). It begins and
-    ends at rest, and rests at the samples listed in `stops`, where the curve may have corners. Without a parameter of
-    its own it also rests where the samples turn back or by more than 45 degrees (`sampled_paths.sharp_turns`), for the
-    distance in joint space makes a corner of that. Samples nearer than 1e-4 to the one before are passed, but are no
-    knots of the spline.
+    Between two stops the samples are interpolated by a cubic spline with continuous curvature over the path parameter.
+    Samples less than 1e-4 after the previous one are passed, but are not knots of the spline. The motion has zero
+    velocity at both ends and at the stops.
+
+    Args:
+        samples: configurations (n, dof) [rad or m].
+        limits: limits of the joints.
+        options: options of the timing.
+        parameters: increasing path parameter of the samples (n,), for example metres travelled; None: the distance in
+            joint space. In the latter case the motion also stops where the samples reverse or turn by more than 45
+            degrees (`sampled_paths.sharp_turns`), since the curve has a corner there over the joint-space distance.
+        stops: indices of samples at which to stop; the curve may have corners there.
 
     Raises:
-        InvalidRequestError: shapes that do not fit, numbers that are not finite, parameters that do not increase.
-        JointLimitError: a sample beyond position limits.
+        InvalidRequestError: shapes do not fit, numbers are not finite, or parameters do not increase.
+        JointLimitError: a sample is beyond position limits.
     """
     options = options or TimingOptions()
     samples = checked_path(samples, limits)
@@ -193,7 +211,7 @@ def _finished(
     limits: MotionLimits,
     options: TimingOptions,
 ) -> TimedMotion:
-    """limits: to keep to, all of them."""
+    """Assemble a timed motion from its parts. limits: limits that the motion must obey."""
     curve = CurveSequence(parts)
     rests = [Rest(float(passing[index]), points[index]) for index in stops]
     passing.setflags(write=False)
@@ -202,11 +220,11 @@ def _finished(
 
 
 def kept_within(motion: TimedMotion, limits: MotionLimits, period: float) -> TimedMotion:
-    """The motion, from rest to rest, with each part slowed down for which the curve through its samples breaks a limit
-    of velocity, acceleration or jerk.
+    """Slow down those parts of a motion for which the trajectory's curve exceeds velocity, acceleration or jerk limits.
 
-    Between samples that curve is not quite the motion: where its path goes through samples itself, and where steps of
-    the jerk are too close for a sample at each.
+    The motion has zero velocity at both ends. The curve through the samples differs slightly from the exact motion
+    between samples: where the path itself interpolates samples, and where jerk steps are too close for a sample at
+    each.
     """
     for _ in range(MOST_SLOWINGS):
         trajectory = motion.trajectory
@@ -224,7 +242,7 @@ def kept_within(motion: TimedMotion, limits: MotionLimits, period: float) -> Tim
 
 
 def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
-    """The motion with its parts slowed down by factors (parts,) of at least 1, each to a whole number of periods."""
+    """Slow down the parts of a motion by factors (parts,) of at least 1, each to a whole number of periods."""
     parts: list[Curve] = []
     for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
         whole = np.ceil(part.duration * factor / period - 1e-9) * period
@@ -257,7 +275,7 @@ def checked_path(path: Array, limits: MotionLimits) -> Array:
 
 
 def corners_of(path: Array) -> list[int]:
-    """Indices of the points where the path turns, the first and last included; repeated points are passed over."""
+    """Return the indices of the corners of a path, with the first and the last point; repeated points are skipped."""
     corners = [0]
     previous = 0
     for index in range(1, len(path)):
@@ -268,14 +286,14 @@ def corners_of(path: Array) -> list[int]:
         previous = index
     if previous != corners[-1]:
         corners.append(previous)
-    # Repeats of the last point belong to the last stretch.
+    # Repetitions of the last point belong to the last segment.
     if len(corners) > 1:
         corners[-1] = len(path) - 1
     return corners
 
 
 def _is_straight(first: Array, middle: Array, last: Array) -> bool:
-    """Whether `middle` lies between the two, on the straight line within rounding."""
+    """Return whether `middle` lies between the other two points on the straight line, within rounding."""
     whole, part = last - first, middle - first
     length = float(np.linalg.norm(whole))
     along = float(part @ whole) / (length * length) if length > 0.0 else -1.0
@@ -283,7 +301,7 @@ def _is_straight(first: Array, middle: Array, last: Array) -> bool:
 
 
 def _ways(corners: Array, limits: MotionLimits) -> list[PathInterval]:
-    """The straight ways from rest to rest: one profile each for the distance, scaled to each joint."""
+    """Return the straight segments between corners, each with one profile for its length, scaled to each joint."""
     steps = np.abs(np.diff(corners, axis=0))
     lengths = steps.max(axis=1)
     shares = steps / lengths[:, None]
@@ -294,16 +312,16 @@ def _ways(corners: Array, limits: MotionLimits) -> list[PathInterval]:
 
 
 def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
-    """The fastest straight motion from rest to rest."""
+    """Return the fastest straight motion between two points, with zero velocity at both ends."""
     law = to_whole_periods(_ways(np.stack([first, last]), limits)[0].profile(), options.period)
-    # The profile is taken as a share from 0 to 1, so that the last point is met within rounding.
+    # Normalize the profile to 0 to 1, so that the last point is reached within rounding.
     coefficients = law.coefficients / law.evaluate(np.array([law.duration]))[0, 0] * (last - first)
     coefficients[:, 0] += first
     return PolynomialCurve(law.breaks, coefficients)
 
 
 def _curved(samples: Array, places: Array, limits: MotionLimits, options: TimingOptions) -> TraversedPath | None:
-    """The spline through samples, traversed from rest to rest; None if they are all one point."""
+    """Return the spline through samples with zero velocity at both ends; None if all samples are equal."""
     if float(np.ptp(samples, axis=0).max()) <= SAME_POINT:
         return None
     path = spline_through(samples, places)
@@ -320,7 +338,7 @@ def _rest(point: Array) -> PolynomialCurve:
 
 
 def _times_along(curve: PolynomialCurve, points: Array) -> Array:
-    """Times at which a straight motion passes points on it."""
+    """Return the times at which a straight motion passes points on it."""
     if len(points) == 2:
         return np.array([0.0, curve.duration])
     step = points[-1] - points[0]

@@ -1,4 +1,4 @@
-"""Trajectories: timed samples of the joints, and what lies between them."""
+"""Trajectories: timed joint samples and the curve between them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,20 @@ SAME_TIME = 1e-13  # [s]
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Samples of a motion, as trajectory_msgs/JointTrajectory has them.
+    """Samples of a motion, as in trajectory_msgs/JointTrajectory.
 
-    variables: names in the order of the columns. times (n,) [s], increasing, from 0 or later. positions (n, dof) [rad
-    or m]; velocities and accelerations (n, dof), or None where they are not known, accelerations only with velocities.
-    Between samples the curve is a polynomial of degree 5 with continuous acceleration, the one that
-    joint_trajectory_controller makes of points with accelerations; derivatives that are not given are those that
-    `completion` finds for the points.
+    Between samples the curve is a polynomial of degree 5 with continuous acceleration, as joint_trajectory_controller
+    interpolates points with accelerations. Missing derivatives are computed as in `completion`.
+
+    Attributes:
+        variables: names of the joint variables, in column order.
+        times: increasing times (n,) [s], 0 or later.
+        positions: (n, dof) [rad or m].
+        velocities: (n, dof) [rad/s or m/s], or None if unknown.
+        accelerations: (n, dof) [rad/s2 or m/s2], or None if unknown; they require velocities.
 
     Raises:
-        InvalidRequestError: shapes that do not fit, numbers that are not finite, times that do not increase.
+        InvalidRequestError: shapes do not fit, numbers are not finite, or times do not increase.
         LimitExceededError: more than a million samples.
     """
 
@@ -88,7 +92,7 @@ class Trajectory:
         return float(self.times[-1])
 
     def completed(self) -> Trajectory:
-        """The same curve, with velocities and accelerations at all samples."""
+        """Return the same curve with velocities and accelerations at all samples."""
         if self.accelerations is not None:
             return self
         velocities = self.velocities
@@ -99,10 +103,10 @@ class Trajectory:
 
     @cached_property
     def curve(self) -> PolynomialCurve:
-        """The samples with polynomials of degree 5 between them; its time 0 is the first sample's.
+        """Piecewise polynomial of degree 5 through the samples (Hermite interpolation); its time 0 is the first sample.
 
-        Positions, velocities and accelerations agree at both ends of a piece (Hermite). This is what is validated,
-        searched for collisions, and streamed.
+        Positions, velocities and accelerations are continuous. This is the curve that is validated, checked for
+        collisions and streamed.
         """
         whole = self.completed()
         assert whole.velocities is not None
@@ -124,9 +128,9 @@ class Trajectory:
         return PolynomialCurve(self.times - self.times[0], np.stack(rows, axis=1))
 
     def at(self, times: Sequence[float] | Array, order: int = 0) -> Array:
-        """Positions (order 0) or derivatives (1, 2, 3) at times (k,) since the start: (k, dof).
+        """Return positions (order 0) or derivatives (order 1, 2, 3) at times (k,) [s]: (k, dof).
 
-        Before the first sample and after the last one the robot rests there.
+        Before the first and after the last sample the position is constant.
         """
         asked = np.asarray(times, dtype=np.float64) - self.times[0]
         values = self.curve.evaluate(asked, order)
@@ -135,7 +139,7 @@ class Trajectory:
         return values
 
     def reversed(self) -> Trajectory:
-        """The same motion backwards, its first sample at time 0."""
+        """Return the time-reversed motion, with its first sample at time 0."""
         velocities = None if self.velocities is None else -self.velocities[::-1]
         accelerations = None if self.accelerations is None else self.accelerations[::-1]
         return Trajectory(
@@ -145,19 +149,19 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """A moment of a curve at which everything stands still: its time [s] and the position (dof,)."""
+    """A moment with zero velocity: time [s] and position (dof,)."""
 
     time: float
     position: Array
 
 
 def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: Sequence[Rest] = ()) -> Trajectory:
-    """Samples of a curve at multiples of a period [s], where its jerk steps, and at its end.
+    """Sample a curve at multiples of a period [s], at its jerk steps, and at its end.
 
-    The samples where the jerk steps make the polynomials between samples the curve itself, where that is of pieces of
-    degree 5 at most; without them the jerk between two samples would be up to twice as high. Times are whole
-    nanoseconds, as messages have them, and none is closer than 0.2 ms to a sample where the jerk steps. A sample at a
-    rest has exactly its position, and velocities and accelerations that are exactly zero.
+    With samples at the jerk steps, the polynomials between samples equal the curve if its pieces have degree 5 or less;
+    without them the jerk between two samples would be up to twice as high. Times are whole nanoseconds, as in ROS
+    messages, and no sample is closer than 0.2 ms to a sample at a jerk step. A sample at a rest has exactly the
+    position of the rest and zero velocities and accelerations.
 
     Raises:
         LimitExceededError: more than a million samples.
@@ -167,7 +171,7 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
         text = f"{curve.duration:.6g} s sampled every {period:g} s is too much"
         raise LimitExceededError(text, stage="trajectory", values=(Value("samples", count, MAX_SAMPLES),))
     curve = _in_whole_nanoseconds(curve)
-    # Times within a millionth of a period of one another are one.
+    # Times within a millionth of a period count as equal.
     whole = math.floor(count + 1e-6)
     times: Array = np.arange(whole + 1, dtype=np.float64) * period
     if count - whole > 1e-6 or (whole == 0 and count > 0.0):
@@ -186,13 +190,13 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
 
 
 def _in_whole_nanoseconds(curve: Curve) -> Curve:
-    """The curve, stretched to end at a whole nanosecond if it does not."""
+    """Return the curve, scaled in time if necessary to end at a whole nanosecond."""
     whole = float(in_nanoseconds(np.array([curve.duration]))[0])
     return curve.stretched(whole / curve.duration) if abs(whole - curve.duration) > SAME_TIME else curve
 
 
 def in_nanoseconds(times: Array) -> Array:
-    """The times [s] rounded to whole nanoseconds: the very numbers that a message's seconds and nanoseconds give."""
+    """Return times [s] rounded to whole nanoseconds, as converted from the seconds and nanoseconds of a message."""
     rounded = np.rint(times * 1e9).astype(np.int64)
     seconds, rest = np.divmod(rounded, 1_000_000_000)
     result: Array = seconds + rest / 1e9
@@ -200,9 +204,11 @@ def in_nanoseconds(times: Array) -> Array:
 
 
 def _with_steps(grid: Array, rests: Array, steps: Array, apart: float) -> Array:
-    """Times of a grid, and of rests and steps between its ends, at least `apart` from one another: of two that are
-    nearer a rest is kept rather than a step, an earlier step rather than a later, and a step rather than one of the
-    grid."""
+    """Merge the times of a grid, of rests and of jerk steps between its ends, with at least `apart` between them.
+
+    Of two times that are closer, rests take precedence over steps, earlier steps over later ones, and steps over the
+    grid.
+    """
     fixed = _apart_from(np.sort(rests), grid[[0, -1]], apart)
     fixed = np.sort(np.concatenate((grid[[0, -1]], fixed)))
     kept: list[float] = []
@@ -215,7 +221,7 @@ def _with_steps(grid: Array, rests: Array, steps: Array, apart: float) -> Array:
 
 
 def _apart_from(times: Array, others: Array, apart: float) -> Array:
-    """Those of some times that are at least so far from all of others, which are sorted."""
+    """Return those times that differ by at least `apart` from all of `others`, which are sorted."""
     after = np.searchsorted(others, times)
     before, next_one = others[np.maximum(after - 1, 0)], others[np.minimum(after, len(others) - 1)]
     chosen: Array = times[np.minimum(np.abs(times - before), np.abs(next_one - times)) >= apart]

@@ -1,4 +1,4 @@
-"""Validation: what must be true of a trajectory before it may move a robot."""
+"""Validation of trajectories before execution."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .trajectory import Trajectory
 
 START_TOLERANCE = 0.01  # [rad or m]
 MAX_FINDINGS = 100
-MAX_STATES = 10_000_000  # that one search for collisions checks
-# Largest errors of the corrected trapezoidal rule for positions and of the trapezoidal rule for velocities over a step
-# h with jerk at most J, as shares of J h3 and J h2: integrals of |Peano kernel|.
+MAX_STATES = 10_000_000  # maximum number of states of one collision check
+# Maximum errors of the corrected trapezoidal rule for positions and of the trapezoidal rule for velocities over a step
+# h with jerk at most J, as fractions of J h3 and J h2: integrals of |Peano kernel|.
 POSITION_KERNEL = 1.0 / (18.0 * np.sqrt(3.0))
 VELOCITY_KERNEL = 0.25
 
@@ -44,7 +44,7 @@ class Quantity(str, Enum):
 
 @dataclass(frozen=True)
 class LimitViolation:
-    """A limit that is broken: at which sample and time [s], by which joint, what was found and what is allowed."""
+    """A violated limit: quantity, joint, sample, time [s], value and limit."""
 
     quantity: Quantity
     variable: str
@@ -61,8 +61,14 @@ class LimitViolation:
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryCollision:
-    """A state along the trajectory that is in collision: its time [s], the sample at or before it, its configuration,
-    and the pair where the caller's check tells it."""
+    """A colliding state of a trajectory.
+
+    Attributes:
+        sample: index of the sample at or before the state.
+        time: time of the state [s].
+        configuration: configuration (dof,) [rad or m].
+        first, second: names of the colliding pair; "" if the collision check does not report it.
+    """
 
     sample: int
     time: float
@@ -73,9 +79,15 @@ class TrajectoryCollision:
 
 @dataclass(frozen=True)
 class TrajectoryReport:
-    """What the validation found, in the order of time; truncated: there is more.
+    """Result of a trajectory validation, ordered by time.
 
-    states_checked: states that were held against the cell. warnings: limits that had to be assumed.
+    Attributes:
+        duration: time of the last sample [s].
+        violations: violated limits.
+        collisions: colliding states.
+        truncated: whether there are more violations or collisions than listed.
+        states_checked: number of states checked for collisions.
+        warnings: limits that were assumed.
     """
 
     duration: float
@@ -90,11 +102,11 @@ class TrajectoryReport:
         return not self.violations and not self.collisions
 
     def check(self) -> TrajectoryReport:
-        """The report itself, if nothing is wrong.
+        """Return the report if the trajectory is valid.
 
         Raises:
-            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: with the first finding; the report
-                is in `partial`.
+            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: the first violation or collision;
+                the report is in `partial`.
         """
         if self.violations:
             raise self._limit_error(self.violations[0])
@@ -123,10 +135,12 @@ PairOf = Callable[[Array], tuple[str, str]]
 
 @dataclass(frozen=True)
 class CollisionSearch:
-    """How a trajectory is held against the cell.
+    """Collision check of a trajectory.
 
-    in_collision: (n, dof) -> (n,) of bool. pair_of: names of the colliding pair at a configuration (dof,). step [rad or
-    m]: states between samples are checked too where a joint moves further than this from one to the next.
+    Attributes:
+        in_collision: function from configurations (n, dof) to (n,) of bool.
+        pair_of: function from a configuration (dof,) to the names of the colliding pair; None: names are not reported.
+        step: states between two samples are checked if a joint moves further than this [rad or m] between them.
     """
 
     in_collision: CollisionCheck
@@ -145,15 +159,22 @@ def validate(
     collisions: CollisionSearch | None = None,
     find_all: bool = False,
 ) -> TrajectoryReport:
-    """Check a trajectory against limits, its own continuity, the state it must start from, and the cell.
+    """Validate a trajectory: limits, continuity, start state, end state and collisions.
 
-    Limits hold over the whole curve that is streamed (`Trajectory.curve`), by the extrema of its pieces, and not at the
-    samples alone. start: joint values that the first sample must meet within `start_tolerance` [rad or m]. at_rest:
-    velocities of the last sample must be exactly zero, and its accelerations zero within a millionth of their limits.
-    find_all: list all findings, up to 100 of a kind, instead of the first of each.
+    Limits are checked on the whole curve (`Trajectory.curve`) by the extrema of its pieces, not only at the samples.
+
+    Args:
+        trajectory: trajectory to validate.
+        limits: limits of its variables.
+        start: joint values that the first sample must match; None: not checked.
+        start_tolerance: tolerance of the start [rad or m].
+        at_rest: require exactly zero velocities at the last sample, and accelerations of at most a millionth of their
+            limits.
+        collisions: collision check; None: not checked.
+        find_all: report all violations and collisions, up to 100 of a kind, instead of the first of each.
 
     Raises:
-        InvalidRequestError: joints of the trajectory and of the limits differ, or a joint is missing in `start`.
+        InvalidRequestError: the joints of the trajectory and the limits differ, or `start` lacks a joint.
     """
     if trajectory.variables != limits.variables:
         text = f"the trajectory moves {list(trajectory.variables)}, the limits are for {list(limits.variables)}"
@@ -208,7 +229,7 @@ def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolera
 def _curve_violations(
     trajectory: Trajectory, quantity: Quantity, order: int, lower: Array, upper: Array
 ) -> list[LimitViolation]:
-    """The pieces of the curve that break a limit, each counted for the sample that it starts from."""
+    """Return the limit violations of the curve's pieces, each reported at the sample where the piece begins."""
     start = float(trajectory.times[0])
     return [
         LimitViolation(
@@ -219,7 +240,7 @@ def _curve_violations(
 
 
 def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
-    """What still moves at the last sample, or would have to stop accelerating there at once."""
+    """Return nonzero velocities and accelerations at the last sample."""
     last, none = len(trajectory) - 1, np.zeros(trajectory.positions.shape)
     found: list[LimitViolation] = []
     for quantity, values, allowed in (
@@ -234,10 +255,10 @@ def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitV
 
 
 def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
-    """Steps between samples that no motion within the jerk limit makes with their velocities and accelerations.
+    """Return steps between samples that no motion within the jerk limit can connect.
 
-    With |q'''| <= J over a step h, the change of position differs from h (v0 + v1) / 2 - h2 (a1 - a0) / 12 by at most
-    J h3 / (18 sqrt 3), and the change of velocity from h (a0 + a1) / 2 by at most J h2 / 4.
+    With |q'''| <= J over a step h, the change of position differs from h (v0 + v1) / 2 - h2 (a1 - a0) / 12 by at most J
+    h3 / (18 sqrt 3), and the change of velocity from h (a0 + a1) / 2 by at most J h2 / 4.
     """
     if trajectory.velocities is None or trajectory.accelerations is None or len(trajectory) < 2:
         return []
@@ -257,7 +278,7 @@ def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[Limit
 def _listed(
     trajectory: Trajectory, quantity: Quantity, values: Array, bounds: Array, broken: NDArray[np.bool_]
 ) -> list[LimitViolation]:
-    """The broken entries of (n, dof) arrays; what belongs to a step counts for the sample that it starts from."""
+    """Return violations for `broken` entries of (n, dof) arrays; those of a step are reported at its start."""
     found = []
     for row, column in np.argwhere(broken)[: MAX_FINDINGS + 1]:
         limit = float(bounds[row, column])
@@ -268,9 +289,9 @@ def _listed(
 
 
 def dense_times(trajectory: Trajectory, step: float) -> Array:
-    """Times of all samples, and between them so many that no joint moves further than `step` from one to the next.
+    """Return the sample times and additional times, so that no joint moves further than `step` between two of them.
 
-    What a joint moves on a piece of the curve is bounded by its highest speed there.
+    The motion of a joint on a piece of the curve is bounded by its maximum speed there.
     """
     if len(trajectory) < 2:
         return trajectory.times
