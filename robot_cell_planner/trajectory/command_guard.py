@@ -1,7 +1,7 @@
-"""The last barrier before a robot: no command breaks a limit, whatever it comes from.
+"""Last safety check before a robot: no command that violates a limit is sent.
 
-Each command is held against the limits of its joints and against the command before it. Times are those of the
-playback, so that commands which a busy machine sends late are judged by the motion that they describe.
+Each command is checked against the limits of its joints and against the previous command. Times are those of the
+trajectory execution, so that commands sent late by a busy machine are judged by the motion that they describe.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from .limits import Array, MotionLimits
 from .sampler import TrajectorySample
 
 STAGE = "command barrier"
-# By how much a command may exceed a limit: what sampling leaves open in changes of the speed, and rounding.
+# Relative allowance above a limit, for sampling during changes of the speed scale and for rounding.
 VELOCITY_ALLOWANCE = 1e-3
 ACCELERATION_ALLOWANCE = 0.05
 POSITION_ALLOWANCE = 1e-6  # [rad or m]
 SPEED_ROUNDING = 1e-6  # [per s]
-ITERATIONS = 3  # of a step of the stop: where it leads depends a little on how fast it is
+ITERATIONS = 3  # iterations of a stop step, since the next position depends slightly on the rate
 QUANTITIES = ("position", "velocity", "change of velocity", "step")
 
 Point = Callable[[float], tuple[Array, Array, Array]]
 
 
 class CommandGuard:
-    """Holds commands of some joints (dof,) against their limits, and against what was commanded before.
+    """Check commands of joints (dof,) against their limits and against the previous command.
 
-    limits: None where they are not known; commands then have to be finite. start: positions where the commands begin; a
-    joint beyond a limit there may stay, and may move back.
+    Args:
+        limits: limits of the joints; None: unknown, and commands only have to be finite.
+        start: positions at the first command (dof,). A joint that is beyond a limit there may stay or move back.
     """
 
     def __init__(self, joints: tuple[str, ...], limits: MotionLimits | None, start: Array) -> None:
@@ -50,19 +51,19 @@ class CommandGuard:
         self._acceleration = limits.acceleration * (1.0 + ACCELERATION_ALLOWANCE)
 
     def rest(self) -> None:
-        """The joints have come to rest where they were commanded to, by other means."""
+        """Notify the guard that the joints were brought to rest at the commanded positions by other means."""
         self._velocities, self._time = np.zeros_like(self._positions), np.nan
 
     def passed(self, sample: TrajectorySample, now: float) -> None:
-        """Take note of a command that is sent, for a time [s]."""
+        """Notify the guard of a command that is sent for a time [s]."""
         self._positions, self._velocities, self._time = sample.positions, sample.velocities, now
 
     def seconds(self, now: float) -> float:
-        """Time since the command before [s]; 0 without one, and after a rest."""
+        """Return the time since the previous command [s]; 0 without one or after a rest."""
         return max(now - self._time, 0.0) if self._time == self._time else 0.0
 
     def breach(self, sample: TrajectorySample, now: float) -> RobotCellError | None:
-        """Why a command for a time [s] must not be sent; None if it may."""
+        """Return why a command for a time [s] must not be sent; None if it may be sent."""
         positions, velocities = sample.positions, sample.velocities
         if self._limits is None:
             finite = np.isfinite(positions).all() and np.isfinite(velocities).all()
@@ -73,8 +74,8 @@ class CommandGuard:
         rows[1] = velocities
         np.subtract(velocities, self._velocities, out=rows[2])
         rows[3] = positions - self._positions - (0.5 * seconds) * (velocities + self._velocities)
-        # With |q''| <= A the velocity changes by A h at most in a time h, and the mean of both end velocities is off by
-        # less than that.
+        # With |q''| <= A the velocity changes by at most A h in a time h, and the mean of both end velocities has a
+        # smaller error.
         change = self._acceleration * seconds
         self._upper[2] = change + SPEED_ROUNDING
         self._upper[3] = change * (0.5 * seconds) + POSITION_ALLOWANCE
@@ -90,7 +91,7 @@ class CommandGuard:
         return TrajectoryLimitError(text, stage=STAGE, subjects=names)
 
     def _broken(self, seconds: float) -> RobotCellError:
-        """The error for the first kind of limit that is broken, at its worst joint."""
+        """Return the error of the first violated kind of limit, at its worst joint."""
         assert self._limits is not None
         rows, lower, upper = self._rows, self._lower, self._upper
         broken = ~((rows <= upper) & (rows >= lower))
@@ -113,10 +114,12 @@ class CommandGuard:
         return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit),))
 
     def stop_step(self, point: Point, place: float, now: float) -> TrajectorySample | None:
-        """The next command of a stop along a path, as hard as the acceleration limits allow; None if each would break a
-        limit.
+        """Return the next command of a stop along a path, as fast as the acceleration limits allow.
 
-        point: positions and first two derivatives of the path at a place. place: of the command before.
+        The result is None if every such command violates a limit.
+
+        point: positions and first two derivatives (dof,) of the path at a path parameter. place: path parameter of the
+        previous command.
         """
         if self._limits is None or not np.isfinite(place):
             return None
@@ -130,7 +133,7 @@ class CommandGuard:
             positions, first, second = point(reached)
             moving = np.abs(first) > SPEED_ROUNDING
             steepness = np.where(moving, first, 1.0)
-            # The lowest rate with which no joint's velocity changes by more than its limit allows.
+            # Minimum rate at which no joint's velocity changes by more than its limit allows.
             bounds = (self._velocities * np.sign(steepness) - most) / np.abs(steepness)
             slower = min(max(float(np.where(moving, bounds, 0.0).max(initial=0.0)), 0.0), rate)
         slope = (slower - rate) / seconds if seconds > 0.0 else 0.0
@@ -139,6 +142,6 @@ class CommandGuard:
 
 
 def held_at(sample: TrajectorySample) -> TrajectorySample:
-    """The same place, at rest."""
+    """Return a command at the same path parameter with zero velocity."""
     still = np.zeros_like(sample.positions)
     return TrajectorySample(sample.place, sample.positions, still, still)

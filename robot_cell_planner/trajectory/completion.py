@@ -1,8 +1,8 @@
-"""Velocities and accelerations of trajectory points that have none, so that what is streamed has no steps in either.
+"""Missing velocities and accelerations of trajectory points, chosen such that the streamed command is continuous.
 
-joint_trajectory_controller joins points with positions by straight lines, and points with velocities by cubic
-polynomials: its commands step in velocity or in acceleration at every point, beyond any limit of acceleration or jerk.
-Here such points get the derivatives that they lack, and all are joined by polynomials of degree 5.
+joint_trajectory_controller interpolates points with positions linearly, and points with velocities by cubic
+polynomials, so that its commands step in velocity or acceleration at every point, beyond any acceleration or jerk
+limit. Here the missing derivatives are computed, and all points are interpolated by polynomials of degree 5.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ Array = NDArray[np.float64]
 
 
 def velocities_of(times: Array, positions: Array) -> Array:
-    """Velocities (n, dof) of the cubic spline with continuous acceleration through points (n, dof).
+    """Return the velocities (n, dof) of the cubic spline with continuous acceleration through points (n, dof).
 
-    They are zero at both ends, and at points where the robot dwells (two with the same positions, one after the other).
+    Velocities are zero at both ends and where the robot dwells (two consecutive points with equal positions).
     """
     count = len(times)
     velocities = np.zeros_like(positions)
     if count < 3:
         return velocities
-    from scipy.linalg import solve_banded  # slow to import, and needed for such points alone
+    from scipy.linalg import solve_banded  # slow to import, and only needed for such points
 
     h = np.diff(times)
     slopes = np.diff(positions, axis=0) / h[:, None]
     still = (np.diff(positions, axis=0) == 0.0).all(axis=1)
     rests = np.ones(count, dtype=bool)
     rests[1:-1] = still[:-1] | still[1:]
-    # h1 v0 + 2 (h0 + h1) v1 + h0 v2 = 3 (h1 s0 + h0 s1); v = 0 at rests.
+    # h1 v0 + 2 (h0 + h1) v1 + h0 v2 = 3 (h1 s0 + h0 s1); v = 0 where the robot rests.
     bands = np.zeros((3, count))
     bands[1] = 1.0
     inner = ~rests[1:-1]
@@ -43,10 +43,10 @@ def velocities_of(times: Array, positions: Array) -> Array:
 
 
 def accelerations_of(times: Array, positions: Array, velocities: Array) -> Array:
-    """Accelerations (n, dof) of the cubic polynomials between points with positions and velocities.
+    """Return the accelerations (n, dof) of the cubic polynomials between points with positions and velocities.
 
-    Where the two beside a point differ it gets their mean, weighted to the nearer neighbour. They are zero for a joint
-    that dwells, or stands at an end of the trajectory.
+    Where the accelerations on both sides of a point differ, their mean is used, weighted towards the nearer neighbour.
+    Accelerations are zero for a joint that dwells, and for a joint at rest at an end of the trajectory.
     """
     accelerations = np.zeros_like(positions)
     if len(times) < 2:

@@ -1,10 +1,10 @@
-"""Blends at the corners of a path: where it turns, a curve with continuous curvature takes the place of the corner.
+"""Corner blends: a curve with continuous curvature replaces a corner of a path.
 
 At a corner c with unit directions u before and w after it, and a radius r, the curve runs from c - r u to c + r w over
-2 r of the path parameter x. Its direction goes over from u to w as u + (w - u) S(z) with z = x / 2r, where S' is a
-trapezoid that rises over the share b of the way: the second derivative is 0 at both ends and at most
-|w - u| / (2 r (1 - b)), the third is |w - u| / (4 r2 b (1 - b)). Small b suit joints bound by their acceleration, b up
-to 1/2 those bound by their jerk; each corner has the b that lets it be passed fastest.
+2 r of the path parameter x. Its direction changes from u to w as u + (w - u) S(z) with z = x / 2r, where S' is a
+trapezoid that rises over the fraction b of the interval: the second derivative is 0 at both ends and at most |w - u| /
+(2 r (1 - b)), the third is |w - u| / (4 r2 b (1 - b)). Small b suit joints limited by their acceleration, b up to 1/2
+those limited by their jerk; each corner has the b that allows the highest speed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .limits import Array, MotionLimits
 from .profiles import SLACK, Rates
 
 RISES = np.array([0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5])
-# Distance from the corner as a share of r |w - u|: the largest among the shapes, that of the smallest rise.
+# Distance from the corner as a fraction of r |w - u|: the maximum over the shapes, attained for the smallest rise.
 DEVIATION = 0.2042
-SMALLEST = 1e-9  # [rad or m] radius below which a corner stays a corner
+SMALLEST = 1e-9  # [rad or m], smaller radii leave the corner unblended
 
 
 @dataclass(frozen=True, eq=False)
 class Polyline:
-    """Straight stretches between corners (n, dof), n at least 2: their unit directions and lengths."""
+    """Straight segments between corners (n, dof), n at least 2, with unit directions and lengths."""
 
     corners: Array
     directions: Array
@@ -46,8 +46,11 @@ class Polyline:
 
 
 def largest_radii(line: Polyline, tolerance: float, share: float) -> Array:
-    """Radii at the inner corners (n - 2,): within a tolerance [rad or m of each joint], and at most a share, up to a
-    half, of the shorter stretch beside each."""
+    """Return the maximum radii at the inner corners (n - 2,).
+
+    The radii keep the tolerance [rad or m of each joint] and use at most the fraction `share`, up to a half, of the
+    shorter adjacent segment.
+    """
     widest = np.abs(line.turns).max(axis=1, initial=0.0)
     with np.errstate(divide="ignore"):
         by_tolerance = tolerance / (DEVIATION * widest)
@@ -58,7 +61,7 @@ def largest_radii(line: Polyline, tolerance: float, share: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Blends:
-    """Blends at the inner corners (n - 2,): radius (0: none), rise of the shape, highest constant speed."""
+    """Blends at the inner corners (n - 2,): radius (0: none), rise of the shape, maximum constant speed."""
 
     radii: Array
     rises: Array
@@ -67,8 +70,11 @@ class Blends:
 
 @dataclass(frozen=True, eq=False)
 class CornerRates:
-    """What the limits of the joints say about the inner corners (n - 2,): the highest speed along both stretches, and
-    the largest second and third derivative over the parameter that a speed of 1 could have, per turn."""
+    """Rate limits at the inner corners (n - 2,).
+
+    They are the maximum speed along both adjacent segments, and the maximum second and third derivative by the path
+    parameter at unit speed, per change of direction.
+    """
 
     plain: Array
     bend: Array
@@ -86,7 +92,7 @@ class CornerRates:
             )
 
     def fastest(self, radii: Array) -> Blends:
-        """The blends of given radii that can be passed fastest within the limits."""
+        """Return the blends of given radii with the highest speed within the limits."""
         bent, twisted = self.bend * 2.0 * radii, self.twist * 4.0 * radii**2
         by_rise = np.minimum(
             np.sqrt(bent[:, None] * (1.0 - RISES)), np.cbrt(twisted[:, None] * (RISES * (1.0 - RISES)))
@@ -98,7 +104,7 @@ class CornerRates:
 
 
 def rates_of_stretches(line: Polyline, limits: MotionLimits) -> list[Rates]:
-    """Speed, acceleration and jerk along each straight stretch with which no joint breaks its limits."""
+    """Return the speed, acceleration and jerk limits along each straight segment, from those of the joints."""
     share = np.abs(line.directions)
     with np.errstate(divide="ignore"):
         rows = [(rate / share).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
@@ -106,10 +112,10 @@ def rates_of_stretches(line: Polyline, limits: MotionLimits) -> list[Rates]:
 
 
 def blended_path(line: Polyline, radii: Array, rises: Array) -> PolynomialCurve:
-    """The path over its parameter: straight, blend, straight, ...; corners with radius 0 stay corners."""
+    """Return the path over its parameter: segment, blend, segment, ...; corners with radius 0 are not blended."""
     count, dof = line.directions.shape
     around = np.concatenate(([0.0], radii, [0.0]))
-    # Of each stretch: its straight piece, and the three of the blend after it.
+    # For each segment: its straight piece and the three pieces of the blend after it.
     spans, rows = np.zeros((count, 4)), np.zeros((count, 4, 4, dof))
     spans[:, 0] = line.lengths - around[:-1] - around[1:]
     rows[:, 0, 0] = line.corners[:-1] + around[:-1, None] * line.directions
@@ -123,8 +129,8 @@ def blended_path(line: Polyline, radii: Array, rises: Array) -> PolynomialCurve:
 
 
 def _blends(entries: Array, directions: Array, turns: Array, wholes: Array, rises: Array) -> tuple[Array, Array]:
-    """The three cubic pieces of each of k blends of given whole lengths (k,): their lengths (k, 3), and coefficients
-    (k, 3, 4, dof)."""
+    """Return the three cubic pieces of k blends of given lengths (k,): piece lengths (k, 3), coefficients (k, 3, 4,
+    dof)."""
     ramps = rises * wholes
     spans = np.stack([ramps, wholes - 2.0 * ramps, ramps], axis=1)
     twists = turns / (wholes * (1.0 - rises) * ramps)[:, None]
@@ -140,7 +146,7 @@ def _blends(entries: Array, directions: Array, turns: Array, wholes: Array, rise
 
 
 def points_of_blend(line: Polyline, corner: int, radius: float, rise: float, step: float) -> Array:
-    """Points (k, dof) along the blend at inner corner number `corner`, at most `step` of any joint apart."""
+    """Return points (k, dof) along the blend at an inner corner, with no joint moving more than `step` between them."""
     before, after = line.directions[corner], line.directions[corner + 1]
     whole = 2.0 * radius
     entry = line.corners[corner + 1] - radius * before

@@ -1,4 +1,4 @@
-"""A trajectory's curve against limits of position, velocity, acceleration and jerk: by the extrema of every piece."""
+"""Position, velocity, acceleration and jerk limits of a trajectory's curve, checked by the extrema of every piece."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .limits import RATES, Array, MotionLimits
 
 RELATIVE_TOLERANCE = 1e-6
 POSITION_TOLERANCE = 1e-9  # [rad or m]
-# What half a bit of the positions at both ends of a piece of length h makes of the derivative of an order, in units of
-# that bit / h^order. It is allowed for up to a share of the limit.
+# Effect of half a unit in the last place of the positions at both ends of a piece of length h on the derivative of an
+# order, in units of that rounding / h^order. It is allowed for up to a fraction of the limit.
 ROUNDING = (1.0, 4.0, 24.0, 120.0)
 MOST_ROUNDING = 1e-3
 PIECES_AT_ONCE = 65_536
@@ -22,8 +22,11 @@ PIECES_AT_ONCE = 65_536
 
 @dataclass(frozen=True)
 class Excess:
-    """The worst that a joint does beyond a limit on one piece: the piece, the joint's column, when [s] since the curve
-    began, the value there and the limit that it breaks."""
+    """The largest limit violation of a joint on one piece.
+
+    It has the piece, the column of the joint, the time [s] since the start of the curve, the value and the violated
+    limit.
+    """
 
     piece: int
     column: int
@@ -33,15 +36,16 @@ class Excess:
 
 
 def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, most: int) -> list[Excess]:
-    """Where a derivative of a curve leaves its limits (dof,), in the order of pieces; at most so many.
+    """Return where a derivative of a curve exceeds its limits (dof,), in the order of pieces, at most `most` entries.
 
-    lower, upper: of positions (order 0), velocities, accelerations or jerks (order 1, 2, 3).
+    lower, upper: limits of positions (order 0), velocities, accelerations or jerks (order 1, 2, 3).
     """
     found: list[Excess] = []
     dof = len(lower)
     for first, coefficients, spans in _chunks(curve):
         columns = derived(unit_columns(coefficients, spans), order)
-        # Derivatives by the share of a piece are those by time, times its duration to the power of the order.
+        # Derivatives by the normalized time of a piece are those by time, multiplied by the duration to the power of
+        # the order.
         scale = (spans**order)[:, None]
         slack = _slack(coefficients, spans, order, lower, upper)
         low, high = (scale * (lower - slack)).reshape(-1), (scale * (upper + slack)).reshape(-1)
@@ -63,8 +67,8 @@ def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, mos
 
 
 def slowing(curve: PolynomialCurve, limits: MotionLimits) -> Array:
-    """How many times slower each piece (m,) has to be passed to keep the limits of velocity, acceleration and jerk, at
-    least 1."""
+    """Return the factors (m,) of at least 1 by which each piece must be slowed down for velocity, acceleration and
+    jerk."""
     factors = np.ones(len(curve.coefficients))
     for first, coefficients, spans in _chunks(curve):
         part = factors[first : first + len(spans)]
@@ -88,7 +92,7 @@ def _chunks(curve: PolynomialCurve) -> Iterator[tuple[int, Array, Array]]:
 
 
 def _slack(coefficients: Array, spans: Array, order: int, lower: Array, upper: Array) -> Array:
-    """How far beyond its limits a derivative may be for rounding (m, dof)."""
+    """Return the allowance for rounding by which a derivative may exceed its limits (m, dof)."""
     if order == 0:
         return np.full((len(spans), coefficients.shape[2]), POSITION_TOLERANCE)
     limit = np.minimum(-lower, upper)

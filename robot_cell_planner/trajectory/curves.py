@@ -1,4 +1,4 @@
-"""Curves over time: piecewise polynomials, a path traversed by a law of motion, and sequences of them."""
+"""Curves over time: piecewise polynomials, paths with a time law, and sequences of curves."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from .extrema import derived, largest_magnitudes, unit_columns
 
 Array = NDArray[np.float64]
 MAX_ORDER = 3  # jerk
-# Pieces that take less than this [s] lose the digits of their jerk to the rounding of positions.
+# Pieces shorter than this [s] lose the digits of their jerk to the rounding of positions.
 SHORTEST = 2e-4
 
 
 class Curve(Protocol):
-    """A curve q(t), 0 <= t <= duration, of (dof,) values that can be derived three times piece by piece."""
+    """A curve q(t), 0 <= t <= duration, of (dof,) values with three piecewise derivatives."""
 
     @property
     def duration(self) -> float: ...
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        """The derivative of an order from 0 to 3 at times (n,): (n, dof). Times beyond either end count as the end."""
+        """Return the derivative of an order from 0 to 3 at times (n,): (n, dof). Times are clamped to the curve."""
         ...
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
-        """`evaluate` for the orders from 0 to `highest`, at once."""
+        """Return `evaluate` for all orders from 0 to `highest`."""
         ...
 
     def stretched(self, factor: float) -> Curve:
-        """The same path in `factor` times the time."""
+        """Return the same path, scaled in time by `factor`."""
         ...
 
     def jerk_steps(self) -> Array:
-        """Times (k,) at which its third derivative may step."""
+        """Return the times (k,) at which the third derivative may step."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class PolynomialCurve:
-    """Polynomials one after the other.
+    """Piecewise polynomial.
 
-    breaks: (m + 1,) ascending, the first 0. coefficients: (m, degree + 1, dof), ascending powers of the time since the
-    piece's own break.
+    Attributes:
+        breaks: (m + 1,) ascending times [s], the first 0.
+        coefficients: (m, degree + 1, dof), ascending powers of the time since the break at which the piece begins.
     """
 
     breaks: Array
@@ -73,7 +74,7 @@ class PolynomialCurve:
         return [self._at(*places, order) for order in range(highest + 1)]
 
     def _places(self, times: Array) -> tuple[NDArray[np.intp], Array]:
-        """The piece at each time, and the time since its break (n, 1)."""
+        """Return the piece at each time, and the time since its break (n, 1)."""
         last = len(self.breaks) - 2
         clipped = np.minimum(np.maximum(np.asarray(times, dtype=np.float64), 0.0), self.breaks[-1])
         pieces = np.minimum(np.maximum(np.searchsorted(self.breaks, clipped, side="right") - 1, 0), last)
@@ -95,25 +96,30 @@ class PolynomialCurve:
         return self.breaks
 
     def largest_derivatives(self, order: int) -> Array:
-        """The largest absolute value (m, dof) of a derivative on each piece, by its extrema."""
+        """Return the maximum absolute value (m, dof) of a derivative on each piece, by its extrema."""
         spans = np.diff(self.breaks)
         columns = derived(unit_columns(self.coefficients, spans), order)
         return largest_magnitudes(columns).reshape(len(spans), -1) / spans[:, None] ** order
 
     def ways(self, refine_above: float = 0.0) -> Array:
-        """A bound (m, dof) on how far each joint moves on each piece: its duration at the highest speed there, which is
-        exact where the bound is above `refine_above`."""
+        """Return an upper bound (m, dof) on the distance that each joint moves on each piece.
+
+        The bound is the duration of the piece times the maximum speed on it, which is exact where the bound exceeds
+        `refine_above`.
+        """
         columns = derived(unit_columns(self.coefficients, np.diff(self.breaks)))
         return largest_magnitudes(columns, refine_above).reshape(len(self.coefficients), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class TraversedPath:
-    """A path q(s) traversed by a law of motion s(t); derivatives by the chain rule (Faa di Bruno).
+    """A path q(s) with a time law s(t); derivatives follow from the chain rule (Faa di Bruno).
 
-    path: over the path parameter s, from 0. law: over time, one column, its values within the path's range. of_samples:
-    the path goes through dense samples of a smooth curve, so that what its third derivative does at its breaks is not
-    worth a sample of the motion.
+    Attributes:
+        path: path over the path parameter s, from 0.
+        law: path parameter over time, one column, with values in the range of the path.
+        of_samples: the path interpolates dense samples of a smooth curve, so that steps of its third derivative need no
+            sample of the motion.
     """
 
     path: PolynomialCurve
@@ -149,7 +155,7 @@ class TraversedPath:
 
 
 class CurveSequence:
-    """Curves one after the other, each beginning where the one before ends."""
+    """Consecutive curves, each beginning where the previous one ends."""
 
     def __init__(self, parts: Sequence[Curve]) -> None:
         self.parts = tuple(parts)
@@ -166,7 +172,7 @@ class CurveSequence:
         return self._joined(times, lambda part, chosen: part.derivatives(chosen, highest))
 
     def _joined(self, times: Array, values_of: Callable[[Curve, Array], list[Array]]) -> list[Array]:
-        """Arrays (n, dof) put together of those of the parts."""
+        """Concatenate arrays (n, dof) of the values of the parts."""
         if len(self.parts) == 1:
             return values_of(self.parts[0], times)
         clipped = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.starts[-1])
@@ -188,9 +194,9 @@ class CurveSequence:
 
 
 def times_at(law: PolynomialCurve, values: Array, rising: bool = True) -> Array:
-    """Times (n,) at which a monotone law of motion, of one column, takes values that go from its start to its end."""
+    """Return the times (n,) at which a monotone time law of one column takes values between its start and its end."""
     sign = 1.0 if rising else -1.0
-    # The piece by its ends, then the place on it by bisection to the last bit.
+    # Find the piece by its end values, then bisect within the piece to full precision.
     ends = sign * law.evaluate(law.breaks)[:, 0]
     after = np.searchsorted(ends, sign * values, side="left")
     pieces = np.clip(after - 1, 0, len(law.breaks) - 2)
@@ -206,7 +212,7 @@ def times_at(law: PolynomialCurve, values: Array, rising: bool = True) -> Array:
 
 
 def _horner(rows: Array, times: Array) -> Array:
-    """Values (n,) of polynomials (n, degree + 1) at times of their own (n,)."""
+    """Evaluate polynomials (n, degree + 1) at one time each: (n,)."""
     result: Array = rows[:, -1].copy()
     for power in range(rows.shape[1] - 2, -1, -1):
         result *= times

@@ -1,8 +1,9 @@
-"""Extrema of polynomials over the unit interval, for many polynomials at once.
+"""Extrema of many polynomials over the unit interval at once.
 
-Columns (degree + 1, k) hold coefficients in ascending powers of x, 0 <= x <= 1. Bounds are those of the Bernstein form
-(Farin, "Curves and Surfaces for CAGD", 2002), whose control points enclose a polynomial. Extrema are at an end or at a
-root of the derivative: closed formulas up to degree 2, above that bisection between the roots of the next derivative.
+Columns (degree + 1, k) hold coefficients in ascending powers of x, 0 <= x <= 1. Bounds use the Bernstein form (Farin,
+"Curves and Surfaces for CAGD", 2002), whose control points enclose the polynomial. Extrema are at an end or at a root
+of the derivative; roots are computed in closed form up to degree 2, and by bisection between the roots of the next
+derivative above.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-# Halvings of a bracket: the value at an extremum depends on the square of the error of its place, here 2^-34.
+# Bisections of a bracket. The error of an extremum is quadratic in the error of its position, here 2^-34.
 HALVINGS = 34
 
 
 def unit_columns(coefficients: Array, spans: Array) -> Array:
-    """Columns (degree + 1, m * dof) over the unit interval of pieces (m, degree + 1, dof) that last `spans` (m,)."""
+    """Return columns (degree + 1, m * dof) over the unit interval for pieces (m, degree + 1, dof) of durations `spans`
+    (m,)."""
     powers = np.arange(coefficients.shape[1])[:, None]
     scaled = coefficients.transpose(1, 0, 2) * (spans**powers)[:, :, None]
     return scaled.reshape(len(powers), -1)
 
 
 def derived(columns: Array, order: int = 1) -> Array:
-    """The columns of a derivative by x, as much shorter, but at least one long."""
+    """Return the columns of the derivative of an order by x, with at least one row."""
     for _ in range(order):
         powers = np.arange(1, len(columns), dtype=np.float64)[:, None]
         columns = columns[1:] * powers if len(columns) > 1 else np.zeros_like(columns)
@@ -34,13 +36,13 @@ def derived(columns: Array, order: int = 1) -> Array:
 
 
 def enclosures(columns: Array) -> tuple[Array, Array]:
-    """A lower and an upper bound (k,) of each polynomial, by its Bernstein form."""
+    """Return a lower and an upper bound (k,) of each polynomial, by its Bernstein form."""
     points = _to_bernstein(len(columns)) @ columns
     return points.min(axis=0), points.max(axis=0)
 
 
 def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:
-    """The least and the greatest value of each polynomial, and the places x of both: four arrays (k,)."""
+    """Return minimum, maximum and their positions x of each polynomial: four arrays (k,)."""
     count = columns.shape[1]
     places = np.zeros((max(len(columns) - 2, 0) + 2, count))
     places[1] = 1.0
@@ -54,7 +56,7 @@ def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def largest_magnitudes(columns: Array, refine_above: float = 0.0) -> Array:
-    """A bound (k,) on the absolute value of each polynomial: the largest itself where that is above `refine_above`."""
+    """Return an upper bound (k,) on each polynomial's absolute value; it is exact where it exceeds `refine_above`."""
     low, high = enclosures(columns)
     largest: Array = np.maximum(-low, high)
     chosen = np.flatnonzero(largest > refine_above)
@@ -72,7 +74,7 @@ def _to_bernstein(count: int) -> Array:
 
 
 def _evaluated(columns: Array, places: Array) -> Array:
-    """Values (n, k) at places (n, k)."""
+    """Return values (n, k) at positions (n, k)."""
     values = np.broadcast_to(columns[-1], places.shape).copy()
     for column in columns[-2::-1]:
         values *= places
@@ -81,7 +83,7 @@ def _evaluated(columns: Array, places: Array) -> Array:
 
 
 def _roots(columns: Array) -> Array:
-    """Roots within (0, 1) of each polynomial (degree, k), in no order; NaN where there are fewer."""
+    """Return the roots in (0, 1) of each polynomial (degree, k), unordered and padded with NaN."""
     degree = len(columns) - 1
     if degree <= 2:
         return _low_roots(columns)
@@ -103,7 +105,7 @@ def _roots(columns: Array) -> Array:
 
 
 def _low_roots(columns: Array) -> Array:
-    """Roots within (0, 1) of polynomials of degree 0, 1 or 2, without cancellation."""
+    """Return the roots in (0, 1) of polynomials of degree 0, 1 or 2, without cancellation."""
     degree = len(columns) - 1
     found = np.full((degree, columns.shape[1]), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

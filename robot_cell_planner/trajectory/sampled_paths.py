@@ -1,4 +1,4 @@
-"""Paths given by dense samples: their parameter, where they turn sharply, and the spline through them."""
+"""Paths given by dense samples: path parameter, sharp turns, and spline interpolation."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from ..errors import InvalidRequestError
 from .curves import PolynomialCurve
 from .limits import Array, MotionLimits
 
-# Points nearer than this [rad or m] to one another are one point; bends smaller than this are none.
+# Points closer than this [rad or m] count as equal; smaller bends are ignored.
 SAME_POINT = 1e-12
-# Samples nearer than this along the path [rad or m] are no knots of the spline: the rounding of samples alone would
-# make its third derivative large, and the motion as slow as they are dense.
+# Samples closer than this along the path [rad or m] are not knots of the spline: their rounding would cause a large
+# third derivative and therefore a slow motion.
 KNOTS_APART = 1e-4
-# A step that turns by more than 45 degrees from the one before is a corner, and no part of a smooth curve.
+# A step that turns by more than 45 degrees from the previous one is a corner, not part of a smooth curve.
 SHARPEST = float(np.cos(np.pi / 4.0))
-# How the acceleration and jerk limits of a curved path are shared out between keeping to the curve and speeding up.
+# Fractions of the acceleration and jerk limits on a curved path that are reserved for following the curve; the rest is
+# used to change the speed.
 CURVATURE_SHARE_OF_ACCELERATION = 0.5
 CURVATURE_SHARE_OF_JERK = 0.25
 MIXED_SHARE_OF_JERK = 0.5
 
 
 def path_parameters(samples: Array, parameters: Array | None) -> Array:
-    """The path parameter (n,) of samples (n, dof): the one given, or the distance in joint space.
+    """Return the path parameter (n,) of samples (n, dof): the given one, or the distance in joint space.
 
     Raises:
-        InvalidRequestError: two samples are the same point, or parameters that do not increase or are not finite.
+        InvalidRequestError: two samples are equal, or parameters do not increase or are not finite.
     """
     if parameters is None:
         steps = np.linalg.norm(np.diff(samples, axis=0), axis=1)
@@ -47,8 +48,10 @@ def path_parameters(samples: Array, parameters: Array | None) -> Array:
 
 
 def sharp_turns(samples: Array) -> list[int]:
-    """Samples (n, dof) at which the path turns back, or by more than 45 degrees, over steps of at least 1e-4 [rad or
-    m]; what is finer is taken for noise."""
+    """Return the samples at which the path (n, dof) reverses or turns by more than 45 degrees.
+
+    Only steps of at least 1e-4 [rad or m] count; smaller ones are considered noise.
+    """
     if len(samples) < 3:
         return []
     places = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(samples, axis=0), axis=1))))
@@ -61,13 +64,13 @@ def sharp_turns(samples: Array) -> list[int]:
 
 
 def _outermost(samples: Array, first: int, middle: int, last: int) -> int:
-    """The sample between two others that is farthest out in the direction of the corner between them."""
+    """Return the sample between two others that is farthest out in the direction of the corner between them."""
     outwards = samples[middle] - 0.5 * (samples[first] + samples[last])
     return first + 1 + int(np.argmax(samples[first + 1 : last] @ outwards))
 
 
 def knots_of(places: Array) -> NDArray[np.intp]:
-    """Indices of samples that are at least 1e-4 apart along the path, both ends among them."""
+    """Return the indices of samples at least 1e-4 apart along the path, with both ends."""
     if len(places) < 3 or float(np.diff(places).min()) >= KNOTS_APART:
         return np.arange(len(places))
     listed = places.tolist()
@@ -81,8 +84,9 @@ def knots_of(places: Array) -> NDArray[np.intp]:
 
 
 def spline_through(samples: Array, places: Array) -> PolynomialCurve:
-    """The cubic spline with continuous curvature through samples (n, dof) at places (n,), over the place from 0."""
-    from scipy.interpolate import CubicSpline  # slow to import, and needed for curves alone
+    """Return the cubic spline with continuous curvature through samples (n, dof) at path parameters (n,), starting at
+    0."""
+    from scipy.interpolate import CubicSpline  # slow to import, and only needed for curves
 
     knots = knots_of(places)
     at, points = places[knots] - places[0], samples[knots]
@@ -91,11 +95,11 @@ def spline_through(samples: Array, places: Array) -> PolynomialCurve:
 
 
 def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, float, float]:
-    """Bounds on the speed, acceleration and jerk along a path with which no joint breaks its limits anywhere.
+    """Return bounds on speed, acceleration and jerk along a path that keep all joints within their limits everywhere.
 
-    With the largest |q'|, |q''| and |q'''| of each joint over the path, and |s'| <= v, |s''| <= a and |s'''| <= j, the
-    chain rule bounds a joint's acceleration by q'' v2 + q' a and its jerk by q''' v3 + 3 q'' v a + q' j; v and a take
-    at most fixed shares of the limits, j takes what they leave.
+    With the maximum |q'|, |q''| and |q'''| of each joint over the path, and |s'| <= v, |s''| <= a and |s'''| <= j, the
+    chain rule bounds a joint's acceleration by q'' v2 + q' a and its jerk by q''' v3 + 3 q'' v a + q' j. v and a use at
+    most fixed fractions of the limits; j uses the rest.
     """
     first, second, third = (path.largest_derivatives(order).max(axis=0) for order in (1, 2, 3))
     with np.errstate(divide="ignore"):

@@ -1,8 +1,8 @@
-"""Following commanded velocities: within velocity, acceleration, jerk and position limits whatever is commanded.
+"""Velocity servo: follows commanded velocities within velocity, acceleration, jerk and position limits.
 
-At every step the follower moves towards the commanded velocity as fast as Ruckig's velocity control allows, but only if
-a stop from where that leads stays within the position limits; otherwise it takes a step of the stop that the step
-before has proven. So no sequence of commands leads beyond a limit (the argument of viability: the state never leaves
+At every step the follower changes towards the commanded velocity as fast as Ruckig's velocity control allows, provided
+that a stop from the resulting state stays within the position limits. Otherwise it executes a step of the stop that was
+verified in the previous step. Therefore no sequence of commands leads beyond a limit (viability: the state never leaves
 the set from which a stop is possible).
 """
 
@@ -19,14 +19,14 @@ from ..kinematics.velocity import VelocityBounds
 from .limits import Array, MotionLimits
 from .profiles import SLACK
 
-# Share of the fastest exponential approach to a position limit that acceleration and jerk would allow.
+# Fraction of the fastest exponential approach to a position limit that acceleration and jerk limits would allow.
 APPROACH_SHARE = 0.5
-ROUNDING = 1e-12  # [rad or m] that a stop may end beyond a position limit
+ROUNDING = 1e-12  # [rad or m], tolerance by which a stop may end beyond a position limit
 
 
 @dataclass(frozen=True, eq=False)
 class ServoState:
-    """Positions, velocities and accelerations (dof,) at one moment."""
+    """Positions, velocities and accelerations (dof,) at one time."""
 
     positions: Array
     velocities: Array
@@ -34,38 +34,40 @@ class ServoState:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing moves: exactly."""
+        """Return whether all velocities and accelerations are exactly zero."""
         return not (self.velocities.any() or self.accelerations.any())
 
 
 class Approach:
-    """How fast joints may move towards their position limits: in proportion to the room that is left, so that they
-    come to rest there without a knock."""
+    """Maximum speed of joints towards their position limits.
+
+    The speed is proportional to the remaining distance, so that a joint comes to rest at its limit without a jerk step.
+    """
 
     def __init__(self, limits: MotionLimits) -> None:
         self.limits = limits
 
     @cached_property
     def gains(self) -> Array:
-        """Speed per room left (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k2 v."""
+        """Speed per remaining distance (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k2 v."""
         limits = self.limits
         by_jerk = np.sqrt(limits.jerk / limits.velocity)
         return APPROACH_SHARE * np.minimum(limits.acceleration / limits.velocity, by_jerk)
 
     def bounds(self, positions: Array) -> VelocityBounds:
-        """Lowest and highest velocities (dof,) to command at positions (dof,)."""
+        """Return the minimum and maximum velocities (dof,) to command at positions (dof,)."""
         limits, gains = self.limits, self.gains
         below, above = np.maximum(positions - limits.lower, 0.0), np.maximum(limits.upper - positions, 0.0)
         return VelocityBounds(-np.minimum(limits.velocity, gains * below), np.minimum(limits.velocity, gains * above))
 
 
 class VelocityFollower:
-    """Joints that follow commanded velocities from rest at some positions (dof,).
+    """Joints that follow commanded velocities, starting at rest at given positions (dof,).
 
     A joint beyond a position limit at the start may move back or stay.
 
     Raises:
-        InvalidRequestError: the positions have another shape, or are not finite.
+        InvalidRequestError: the positions have the wrong shape or are not finite.
     """
 
     def __init__(self, limits: MotionLimits, positions: Array) -> None:
@@ -86,14 +88,14 @@ class VelocityFollower:
         self.state = ServoState(start, np.zeros(count), np.zeros(count))
 
     def go_on_from_rest(self) -> None:
-        """The joints have come to rest where they are by other means."""
+        """Notify the follower that the joints were brought to rest at their positions by other means."""
         still = np.zeros_like(self.state.velocities)
         self.state = ServoState(self.state.positions, still, still)
 
     def step(self, wanted: Array, seconds: float) -> ServoState:
-        """Follow velocities (dof,), finite, for a time; returns the state after it.
+        """Follow finite velocities (dof,) for a time [s] and return the state after it.
 
-        Velocities beyond what limits allow count as what they allow.
+        Velocities beyond the limits are clamped.
         """
         bounds = self._approach.bounds(self.state.positions)
         targets = np.clip(wanted, bounds.lower * SLACK, bounds.upper * SLACK)
@@ -110,7 +112,7 @@ class VelocityFollower:
         return reached
 
     def foreseen(self, wanted: Array, seconds: float, samples: int) -> Array:
-        """Positions (samples, dof), from now on, if velocities are followed for a time and the joints then stop."""
+        """Return predicted positions (samples, dof): velocities are followed for a time [s], then the joints stop."""
         bounds = self._approach.bounds(self.state.positions)
         first = self._profile(self.state, np.clip(wanted, bounds.lower, bounds.upper))
         stop = self._profile(_at(first, seconds), np.zeros_like(wanted))
@@ -122,7 +124,7 @@ class VelocityFollower:
     def _after(self, state: ServoState, targets: Array, seconds: float) -> ServoState:
         profile = self._profile(state, targets)
         reached = _at(profile, seconds)
-        # Who has got to the commanded velocity has it exactly: rest is rest.
+        # Joints that have reached the commanded velocity get it exactly, so that zero velocity is exact.
         there = np.array(profile.independent_min_durations) <= seconds
         reached.velocities[there] = targets[there]
         reached.accelerations[there] = 0.0

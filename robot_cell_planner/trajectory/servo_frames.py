@@ -1,4 +1,4 @@
-"""Twists and poses of a frame as commands for joints: singularities, things in the way, and moving targets."""
+"""Cartesian servo: joint commands for twists and moving target poses, with singularity and collision scaling."""
 
 from __future__ import annotations
 
@@ -19,17 +19,24 @@ from ..model.state import RobotCellState
 from .limits import Array, MotionLimits
 from .servo import Approach
 
-PROBE = 1e-3  # [rad or m] along the motion, to see whether a singularity comes nearer
-APPROACHING = 1e-4  # [m] by which a gap must shrink ahead to count as being approached
-CREEPING = 0.02  # share of the speed below which nothing is let through, so that an approach ends
+PROBE = 1e-3  # [rad or m], step along the motion to test whether a singularity comes closer
+APPROACHING = 1e-4  # [m], minimum decrease of a distance ahead that counts as an approach
+CREEPING = 0.02  # fraction of the speed below which the command is zero, so that an approach ends
 
 
 @checked_fields
 @dataclass(frozen=True)
 class FrameServoOptions:
-    """linear_speed [m/s], angular_speed [rad/s]: of the frame at most. slow_below, stop_below: smallest singular values
-    of the Jacobian, for motion towards a singularity. damping: of the inverse. gain [1/s]: speed per distance to a
-    target. longest_step [s]: between two poses of a target that tell its velocity."""
+    """Options of the Cartesian servo.
+
+    Attributes:
+        linear_speed, angular_speed: maximum speeds of the frame [m/s, rad/s].
+        slow_below, stop_below: thresholds of the smallest singular value of the Jacobian at which motion towards a
+            singularity is slowed down and stopped.
+        damping: damping of the inverse.
+        gain: speed per distance to a target [1/s].
+        longest_step: maximum time between two target poses from which the target velocity is computed [s].
+    """
 
     linear_speed: float = 0.25
     angular_speed: float = 1.0
@@ -52,8 +59,14 @@ class FrameServoOptions:
 
 @dataclass(frozen=True, eq=False)
 class FrameCommand:
-    """velocities (dof,). limit_share, singularity_share: of the commanded speed that position and velocity limits, and
-    singularities, leave. smallest_singular_value: of the Jacobian."""
+    """Result of a Cartesian servo step.
+
+    Attributes:
+        velocities: joint velocities (dof,) [rad/s or m/s].
+        limit_share: fraction of the commanded speed that position and velocity limits allow.
+        singularity_share: fraction of the commanded speed that singularities allow.
+        smallest_singular_value: of the Jacobian.
+    """
 
     velocities: Array
     limit_share: float
@@ -62,10 +75,10 @@ class FrameCommand:
 
 
 class FrameServo:
-    """Joint velocities for twists of a frame that the variables of some limits move; all others stay as in a state.
+    """Joint velocities for twists of a frame, moved by the variables of given limits; other joints keep their values.
 
     Raises:
-        UnknownNameError: there is no such frame or variable.
+        UnknownNameError: the frame or a variable does not exist.
     """
 
     def __init__(
@@ -80,16 +93,16 @@ class FrameServo:
         return jacobians, poses
 
     def pose(self, positions: Array) -> Array:
-        """Where the frame is in the world (4, 4)."""
+        """Return the pose of the frame in the world (4, 4) at positions (dof,)."""
         pose: Array = self._jacobians(positions[None])[1][0]
         return pose
 
     def command(self, positions: Array, twist: Array) -> FrameCommand:
-        """Velocities for a twist (6,) in the axes of the world, linear part first.
+        """Return joint velocities for a twist (6,) in the axes of the world, linear part first.
 
-        It is slowed as a whole, its direction kept: to the highest speeds, by joints near their limits, and towards
-        singularities, in proportion to the smallest singular value between the two thresholds. Away from a singularity
-        nothing is slowed.
+        The twist is scaled as a whole, so that its direction is kept: to the maximum speeds, by joints near their
+        limits, and towards singularities, in proportion to the smallest singular value between both thresholds. Motion
+        away from a singularity is not slowed down.
 
         Raises:
             InvalidRequestError: the twist is not six finite numbers.
@@ -124,7 +137,7 @@ def _share_of_speed(twist: Array, options: FrameServoOptions) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PoseTracking:
-    """A twist (6,) in the axes of the world, and how far the target is: [m] and [rad]."""
+    """Twist (6,) in the axes of the world, and the remaining distance to the target [m] and [rad]."""
 
     twist: Array
     position_error: float
@@ -132,11 +145,11 @@ class PoseTracking:
 
 
 class TargetTracker:
-    """Follows a moving pose: the target's own velocity, and a share of the error on top of it.
+    """Pose tracking: the velocity of the target plus a feedback term proportional to the error.
 
-    With the velocity v of the target known, the error e obeys e' = -gain e, so it dies out. v is taken from the last
-    two poses; for a target whose acceleration is at most a, sampled every h seconds, it is wrong by at most 1.5 a h,
-    and the error that remains is at most 1.5 a h / gain, as far as limits let the robot follow.
+    With the target velocity v known, the error e obeys e' = -gain e and decays. v is estimated from the last two poses.
+    For a target with acceleration at most a, sampled every h seconds, its error is at most 1.5 a h, and the remaining
+    tracking error is at most 1.5 a h / gain, as long as limits let the robot follow.
     """
 
     def __init__(self, options: FrameServoOptions) -> None:
@@ -150,7 +163,7 @@ class TargetTracker:
         return self._pose is not None
 
     def take(self, pose: Array, time: float) -> None:
-        """Another pose of the target (4, 4) in the world, at a time [s]; one that jumps has no velocity."""
+        """Add a target pose (4, 4) in the world at a time [s]; a pose that jumps has zero velocity."""
         passed = time - self._time
         velocity = np.zeros(6)
         if self._pose is not None and 0.0 < passed <= self._options.longest_step:
@@ -160,7 +173,7 @@ class TargetTracker:
         self._pose, self._velocity, self._time = pose, velocity, time
 
     def pursuit(self, frame: Array, time: float) -> PoseTracking:
-        """The twist for a frame (4, 4) at a time [s]; there must be a target."""
+        """Return the twist for a frame (4, 4) at a time [s]; a target is required."""
         assert self._pose is not None
         ahead = min(max(time - self._time, 0.0), self._options.longest_step)
         target = self._pose.copy()
@@ -172,7 +185,7 @@ class TargetTracker:
 
 
 def _difference(first: Array, second: Array) -> Array:
-    """Way and turn (6,) from one pose to another, in the axes of the world."""
+    """Return the translation and rotation (6,) from one pose to another, in the axes of the world."""
     turn = pin.log3(second[:3, :3] @ first[:3, :3].T)
     return np.concatenate((second[:3, 3] - first[:3, 3], turn))
 
@@ -181,11 +194,17 @@ Gaps = Mapping[tuple[str, str], float]
 
 
 def collision_share(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0) -> float:
-    """Share of the commanded speed that things in the way leave.
+    """Return the fraction of the commanded speed that nearby objects allow.
 
-    now, ahead: gaps [m], beyond safety margins, of pairs of things where the robot is, and the smallest on the way on
-    which it would move on and stop. Only pairs that come nearer count: the share falls from 1 at `slow_down` [m] to 0
-    at `stop` [m]. Pairs that are not listed are further away than that. Very small shares count as 0.
+    Only pairs that approach each other count: the fraction decreases from 1 at `slow_down` [m] to 0 at `stop` [m]. Very
+    small fractions count as 0.
+
+    Args:
+        now: distances beyond safety margins of nearby pairs at the current state [m]; pairs that are not listed are
+            farther away.
+        ahead: minimum distances of these pairs on the predicted motion and stop [m].
+        slow_down: distance at which the speed starts to decrease [m].
+        stop: distance at which the speed is zero [m].
     """
     share = 1.0
     for pair, gap in ahead.items():

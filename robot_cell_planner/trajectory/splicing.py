@@ -1,4 +1,4 @@
-"""Trajectories for a robot that is not where they begin: reached from where it is, or led over to without a jump."""
+"""Adaptation of trajectories to a robot that is not at their start: a leading sample or a continuous transition."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .limits import Array, MotionLimits
 from .timing import ROOM
 from .trajectory import Trajectory, in_nanoseconds
 
-# How long a difference between where the robot is and where a trajectory is takes to fade out [s].
+# Duration of the transition from the state of the robot to a trajectory [s].
 FADE = 0.5
 MOST_SLOWINGS = 5
-MORE = 1.0 + 1e-6  # so that rounding of the times does not make it too fast again
+MORE = 1.0 + 1e-6  # keeps the limits despite the rounding of times
 SLOWED = "slow down"
-STAGE = "stamp of the trajectory"  # of the error if all of it has passed
+STAGE = "stamp of the trajectory"  # stage of the error if the whole trajectory is in the past
 
 
 def reached_from(trajectory: Trajectory, positions: Array) -> Trajectory:
-    """The trajectory, its first sample reached from positions (dof,) at rest at time 0."""
+    """Return the trajectory with an initial sample at time 0, at rest at positions (dof,)."""
     rest = np.zeros_like(positions)
     return _led_in(trajectory, (positions, rest, rest)).completed()
 
 
 def from_rest(trajectory: Trajectory, positions: Array) -> Trajectory:
-    """The trajectory for a robot at rest at positions (dof,), with the same end.
+    """Return the trajectory for a robot at rest at positions (dof,), with the same end.
 
-    The difference to its first position, velocity and acceleration fades out, with continuous acceleration: by a
-    polynomial of degree 5 over about half a second, or over the trajectory if it is shorter.
+    The offset to the first position, velocity and acceleration decays with continuous acceleration, by a polynomial of
+    degree 5 over about half a second, or over the whole trajectory if it is shorter.
     """
     whole = trajectory.completed()
     if whole.curve.duration <= 0.0:
@@ -42,11 +42,10 @@ def from_rest(trajectory: Trajectory, positions: Array) -> Trajectory:
 
 
 def slowed_within(trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
-    """The trajectory, which begins and ends at rest, slowed down as a whole so far that it keeps the limits of
-    velocity, acceleration and jerk; the path stays.
+    """Scale a trajectory in time such that it obeys velocity, acceleration and jerk limits; the path is unchanged.
 
     Raises:
-        InvalidRequestError: it does not begin and end at rest, so that it cannot be slowed down.
+        InvalidRequestError: the trajectory does not begin and end at rest, so that it cannot be slowed down.
     """
     room = limits.scaled(*ROOM)
     slower = trajectory.completed()
@@ -71,20 +70,25 @@ def slowed_within(trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
 
 
 def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale: float = 1.0) -> Trajectory:
-    """What is left of a trajectory `after` seconds, for a robot that moves: it begins, at time 0, with the robot's
-    present positions, velocities and accelerations (dof,).
+    """Return the rest of a trajectory after `after` seconds, for a moving robot.
 
-    scale: the speed scale that it will be played back at. If the next sample is half a second away or more, or is the
-    first, it is reached from the present ones as from any sample to the next; else the difference between the robot and
-    the trajectory fades out over half a second, with continuous acceleration.
+    The result begins at time 0 with the current state of the robot. If the next sample is at least half a second away,
+    or is the first one, it is reached from the current state by a polynomial as between any two samples. Otherwise the
+    offset between robot and trajectory decays over half a second, with continuous acceleration.
+
+    Args:
+        trajectory: trajectory to continue with.
+        present: current positions, velocities and accelerations, each (dof,).
+        after: time of the robot's state in the trajectory [s].
+        scale: speed scale at which the result will be executed.
 
     Raises:
-        InvalidRequestError: all of its samples have passed.
+        InvalidRequestError: all samples are in the past.
     """
-    # A first piece that is shorter loses its jerk to rounding.
+    # A shorter first piece loses its jerk to rounding.
     first = int(np.searchsorted(trajectory.times, min(after + SHORTEST, trajectory.duration), side="left"))
     first = max(first, int(np.searchsorted(trajectory.times, after + 1e-9, side="right")))
-    # Its own time passes at the scale.
+    # Convert to derivatives by the trajectory's own time, which passes at the speed scale.
     here = (present[0], present[1] / scale, present[2] / scale**2)
     if first == 0 or (first < len(trajectory) and trajectory.times[first] - after >= FADE):
         return _led_in(_from_sample(trajectory, first, after), here).completed()
@@ -96,10 +100,10 @@ def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale
 
 
 def without_passed(trajectory: Trajectory, seconds: float) -> Trajectory:
-    """The trajectory as it is `seconds` after its time 0, without the samples that have passed.
+    """Return the trajectory as seen `seconds` after its time 0, without the samples that are in the past.
 
     Raises:
-        InvalidRequestError: all of its samples have passed.
+        InvalidRequestError: all samples are in the past.
     """
     if seconds <= 0.0:
         return trajectory
@@ -110,7 +114,7 @@ def _from_sample(trajectory: Trajectory, first: int, now: float) -> Trajectory:
     if first >= len(trajectory):
         values = (Value("ended ago", now - trajectory.duration, unit="s"),)
         raise InvalidRequestError("the trajectory should have ended already", stage=STAGE, values=values)
-    # Times are whole nanoseconds, as messages have them, and samples those of the curve at these times.
+    # Times are whole nanoseconds, as in messages, and the samples are those of the curve at these times.
     times = in_nanoseconds(trajectory.times[first:] - now)
     rows: list[Array | None] = []
     for order, given in enumerate(_rows(trajectory)):
@@ -134,7 +138,7 @@ def _rows(trajectory: Trajectory) -> tuple[Array | None, Array | None, Array | N
 
 
 def _led_in(trajectory: Trajectory, here: Sequence[Array]) -> Trajectory:
-    """The trajectory with a sample at time 0 put before."""
+    """Return the trajectory with a leading sample at time 0."""
     rows = [
         None if given is None else np.concatenate([now[None, :], given])
         for now, given in zip(here, _rows(trajectory), strict=True)
@@ -143,8 +147,10 @@ def _led_in(trajectory: Trajectory, here: Sequence[Array]) -> Trajectory:
 
 
 def _added(trajectory: Trajectory, away: Sequence[Array]) -> Trajectory:
-    """The trajectory, with all rows, and a difference in positions, velocities and accelerations at its start, which
-    fades out until one of its samples, so that the sum is of degree 5 on every piece."""
+    """Add an offset of positions, velocities and accelerations at the start of a trajectory with all rows.
+
+    The offset decays until one of the samples, so that the sum has degree 5 on every piece.
+    """
     times = trajectory.times - trajectory.times[0]
     index = max(int(np.searchsorted(times, FADE, side="right")) - 1, 0)
     if times[index] < 0.5 * FADE and index < len(times) - 1:

@@ -1,8 +1,8 @@
-"""How a trajectory's own time passes while it is played back, and changes of it that no joint's limits forbid.
+"""Time scaling of a trajectory during execution, with changes of the speed scale within joint limits.
 
-The place s along a trajectory is its own time. ds/dt is the speed scale; its changes have bounded acceleration and jerk
-(Ruckig, velocity control). With q(s) the trajectory, the joints then have velocity q' s', acceleration
-q'' s'^2 + q' s'' and jerk q''' s'^3 + 3 q'' s' s'' + q' s'''.
+The path parameter s of a trajectory is its own time, and ds/dt is the speed scale. Changes of the speed scale have
+bounded acceleration and jerk (Ruckig, velocity control). With the trajectory q(s), the joints have velocity q' s',
+acceleration q'' s'^2 + q' s'' and jerk q''' s'^3 + 3 q'' s' s'' + q' s'''.
 """
 
 from __future__ import annotations
@@ -18,25 +18,32 @@ import ruckig
 from .limits import RATES, Array, MotionLimits
 from .trajectory import Trajectory
 
-# Changes that are tried: these shares of the quickest, begun after these delays [s].
+# Candidate changes: fractions of the fastest change, with these delays of the start [s].
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)
 DELAYS = (0.0, 0.04, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64)
-# Where none of those will do it goes a part of the way to the other rate at a time, with shares of the quickest change,
-# within so long [s].
+# If no direct change is feasible, the rate changes in several steps: fractions of the fastest change, each step within
+# this time [s].
 PARTS = (1.0, 0.5, 0.2, 0.05)
 STEP_SHARES, STEP_DELAYS = (1.0, 0.5, 0.25, 0.1, 0.04), (0.0, 0.08, 0.16, 0.32, 0.64)
 LONGEST = 2.0
-AT_ONCE = 16  # laws that are held against limits together
-# Rates this little above their limits, relatively, are within them: what sampling leaves open.
+AT_ONCE = 16  # number of candidates that are checked together
+# Relative tolerance of the limits, for the error of sampling.
 ALLOWANCE = 1e-3
-FINEST, COARSEST = 0.005, 0.02  # [s] between the samples that a change is held against limits by
-MOST_SAMPLES, MOMENTS = 1000, 10  # of them, and moments in each at which the one that is chosen is held against them
+FINEST, COARSEST = 0.005, 0.02  # [s], range of the sample spacing at which changes are checked
+MOST_SAMPLES, MOMENTS = 1000, 10  # of samples at most; times per sample for the final check of a change
 
 
 @dataclass(frozen=True, eq=False)
 class TimeScaling:
-    """Place over time. starts: when its pieces begin [s]; states: (place, rate, slope) there; jerks: those of the
-    pieces, the last one 0. Before the first piece it stands where that begins."""
+    """Path parameter over time, piecewise cubic.
+
+    Attributes:
+        starts: start times of the pieces [s].
+        states: (path parameter, rate, slope of the rate) at these times.
+        jerks: constant second derivatives of the rate on the pieces, the last one 0.
+
+    Before the first piece the path parameter is constant.
+    """
 
     starts: tuple[float, ...]
     states: tuple[tuple[float, float, float], ...]
@@ -44,16 +51,16 @@ class TimeScaling:
 
     @classmethod
     def steady(cls, place: float, rate: float, start: float) -> TimeScaling:
-        """At one rate, from a place on."""
+        """Return a time scaling of constant rate from a path parameter on."""
         return cls((start,), ((place, rate, 0.0),), (0.0,))
 
     @property
     def settled_at(self) -> float:
-        """When the last change of the rate is over [s]."""
+        """Time at which the last change of the rate ends [s]."""
         return self.starts[-1]
 
     def at(self, time: float) -> tuple[float, float, float]:
-        """Place, rate and slope."""
+        """Return path parameter, rate and slope of the rate at a time [s]."""
         piece = max(bisect_right(self.starts, time) - 1, 0)
         place, rate, slope = self.states[piece]
         jerk, t = self.jerks[piece], max(time - self.starts[piece], 0.0)
@@ -61,7 +68,7 @@ class TimeScaling:
         return moved, max(rate + t * (slope + 0.5 * t * jerk), 0.0), slope + t * jerk
 
     def derivatives(self, times: Array) -> tuple[Array, Array, Array]:
-        """Places, rates and slopes (n,)."""
+        """Return path parameters, rates and slopes (n,) at times (n,)."""
         pieces = np.maximum(np.searchsorted(self.starts, times, side="right") - 1, 0)
         place, rate, slope = np.array(self.states)[pieces].T
         jerk, t = np.array(self.jerks)[pieces], np.maximum(times - np.array(self.starts)[pieces], 0.0)
@@ -69,7 +76,7 @@ class TimeScaling:
         return places, np.maximum(rate + t * (slope + 0.5 * t * jerk), 0.0), slope + t * jerk
 
     def changed(self, rate: float, start: float, acceleration: float, jerk: float) -> TimeScaling:
-        """Another law from `start` on, that goes over to a rate within limits of the rate's acceleration and jerk."""
+        """Return a time scaling that changes to `rate` from `start` on, within limits of the rate's derivatives."""
         asked = ruckig.InputParameter(1)
         asked.control_interface = ruckig.ControlInterface.Velocity
         state = self.at(start)
@@ -106,12 +113,20 @@ def change_within_limits(
     jerk: float,
     limits: MotionLimits | None,
 ) -> TimeScaling:
-    """The law that goes over to another rate soonest, beginning at `start` or a little later, with no joint beyond its
-    limits, or further beyond them than the trajectory itself gets about there.
+    """Return the earliest change to another rate from `start` on that keeps all joints within their limits.
 
-    acceleration, jerk: of the rate at most [1/s, 1/s2]. limits: of the trajectory's variables; None: not known, and not
-    looked at. What is tried first goes straight to the rate; where none of that stays within the limits, it goes there
-    by way of others: at a lower rate the trajectory itself leaves room. Where all fails, it is what exceeds least.
+    A joint may exceed a limit by as much as the trajectory itself does nearby. First, direct changes to the rate are
+    tried, beginning at `start` or a little later. If none is feasible, the rate changes in several steps, since the
+    trajectory leaves more room at a lower rate. If this fails, the change with the smallest violation is returned.
+
+    Args:
+        law: current time scaling.
+        trajectory: trajectory that is executed.
+        rate: requested rate.
+        start: earliest time of the change [s].
+        acceleration: maximum acceleration of the rate [1/s].
+        jerk: maximum jerk of the rate [1/s2].
+        limits: limits of the trajectory's variables; None: unknown and not checked.
     """
     quickest = law.changed(rate, start, acceleration, jerk)
     if limits is None:
@@ -131,8 +146,10 @@ def change_within_limits(
 
 
 def _beginnings(law: TimeScaling, start: float, delays: Sequence[float]) -> list[float]:
-    """When a change may begin: a steady law may go on for a while first; one that is changing is taken over where it
-    is, or goes on until it has settled."""
+    """Return the possible start times of a change.
+
+    A constant rate may continue for a delay; a changing rate is replaced immediately or after its change has ended.
+    """
     if start >= law.settled_at:
         return [start + delay for delay in delays]
     return [start, *(law.settled_at + delay for delay in delays)]
@@ -141,8 +158,10 @@ def _beginnings(law: TimeScaling, start: float, delays: Sequence[float]) -> list
 def _by_steps(
     room: _Room, law: TimeScaling, rate: float, start: float, acceleration: float, jerk: float
 ) -> TimeScaling | None:
-    """A law that goes over to a rate by way of others between, each step of it within limits, the next one from where
-    the last has settled; None if there is none."""
+    """Return a time scaling that reaches a rate in several steps within the limits; None if there is none.
+
+    Each step begins after the previous one has ended.
+    """
     latest = start + LONGEST
     while start < latest:
         step = _step(room, law, rate, start, acceleration, jerk)
@@ -157,8 +176,10 @@ def _by_steps(
 def _step(
     room: _Room, law: TimeScaling, rate: float, start: float, acceleration: float, jerk: float
 ) -> TimeScaling | None:
-    """The law that goes at least a part of the way to a rate, as soon as possible, such that it would be there soonest
-    if it went on with the quickest change; None if none is within limits."""
+    """Return a step towards a rate within the limits; None if there is none.
+
+    The step is the one after which the fastest change would reach the rate earliest.
+    """
     now = law.at(start)[1]
     for begin in _beginnings(law, start, STEP_DELAYS):
         tried = []
@@ -177,8 +198,10 @@ def _step(
 
 
 class _Room:
-    """What a trajectory leaves of its limits between two moments [s], by a law that it follows: changes of that law are
-    held against the limits, or against what the trajectory itself makes of them about there."""
+    """Limits that remain for changes of a time scaling between two times [s].
+
+    Changes are checked against the limits, or against the trajectory's own values nearby where these exceed the limits.
+    """
 
     def __init__(
         self, trajectory: Trajectory, law: TimeScaling, start: float, end: float, limits: MotionLimits
@@ -186,7 +209,7 @@ class _Room:
         self._trajectory = trajectory
         spacing = float(np.median(np.diff(trajectory.times))) if len(trajectory) > 1 else COARSEST
         self._start = start
-        # Jerks are means over a sample of the trajectory, or a little less or more.
+        # Jerks are means over about one sample of the trajectory.
         self._period = min(max(spacing, FINEST), COARSEST)
         self._place = law.at(start)[0]
         left = max(trajectory.curve.duration - self._place, 0.0) + 2.0 * self._period
@@ -199,7 +222,7 @@ class _Room:
         ]
 
     def _derivatives(self, places: Array) -> tuple[Array, Array]:
-        """First and second derivatives of the trajectory at places (n, dof); beyond its end it stands still."""
+        """Return first and second derivatives of the trajectory (n, dof) at path parameters; zero beyond its end."""
         curve = self._trajectory.curve
         count = int(np.searchsorted(places, curve.duration))
         found = [np.zeros((len(places), len(self._trajectory.variables))) for _ in range(2)]
@@ -208,13 +231,15 @@ class _Room:
         return found[0], found[1]
 
     def first_within(self, laws: Sequence[TimeScaling]) -> tuple[TimeScaling, float]:
-        """The first of some laws that is within the limits, otherwise the one that exceeds them least, and by how much:
-        its largest rate as a share of its bound."""
+        """Return the first candidate within the limits, or the one with the smallest violation, and its excess.
+
+        The excess is the maximum rate as a fraction of its bound.
+        """
         best, least = laws[0], np.inf
         for first in range(0, len(laws), AT_ONCE):
             batch = laws[first : first + AT_ONCE]
             for candidate, excess in zip(batch, self._excess(batch, 1), strict=True):
-                if excess <= 1.0 + ALLOWANCE:  # at a glance
+                if excess <= 1.0 + ALLOWANCE:  # preliminary check with few samples
                     excess = self._excess([candidate], MOMENTS)[0]
                 if excess <= 1.0 + ALLOWANCE:
                     return candidate, excess
@@ -231,7 +256,8 @@ class _Room:
         return found
 
     def _rates(self, laws: Sequence[TimeScaling], moments: int, end: float) -> tuple[Array, Array, Array]:
-        """Magnitudes of velocities, accelerations, and mean jerks (laws, n, dof), at so many moments in each sample."""
+        """Return magnitudes of velocities, accelerations and mean jerks (laws, n, dof), at `moments` times in each
+        sample."""
         samples = min(math.ceil((end - self._start) / self._period) + 3, MOST_SAMPLES)
         times = self._start + self._period / moments * np.arange(samples * moments, dtype=np.float64)
         places, rate, slope = np.stack([law.derivatives(times) for law in laws], axis=1)
