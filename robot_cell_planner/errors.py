@@ -1,8 +1,8 @@
-"""Every error of the suite: one base, a stable number for each kind, and what is needed to act on it.
+"""Exceptions of this package: a common base class, and a stable numeric code for each type.
 
-An error names its stage, the things involved (joints, links, pairs, frames, files) and the numbers against their
-limits. The names of compas_fab are kept where it has one. `ERRORS_BY_CODE` is the one table of numbers; the wire
-(`ErrorReport.msg`) carries the same ones.
+An error contains its stage, the objects involved (joints, links, pairs, frames, files) and the relevant values with
+their limits. Names of compas_fab are used where they exist. `ERRORS_BY_CODE` is the table of all codes;
+`ErrorReport.msg` uses the same codes.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-# Bounds of what an error quotes: names and texts from outside can be of any size.
+# Bounds of quoted text, because names and texts from outside can have any size.
 MAX_MESSAGE = 4_000  # [characters]
 MAX_SUBJECT = 300
-MAX_ENTRIES = 300  # subjects, and values
+MAX_ENTRIES = 300  # of subjects and of values
 
 
 def bounded(text: str, most: int = MAX_MESSAGE) -> str:
-    """The text, its middle left out if it has more than `most` characters."""
+    """Return the text, with its middle omitted if it has more than `most` characters."""
     if len(text) <= most:
         return text
     kept = most // 2
@@ -32,14 +32,14 @@ def _bounded_subjects(subjects: Iterable[object]) -> tuple[str, ...]:
 
 
 def told_apart(value: float, limit: float) -> tuple[str, str]:
-    """Two numbers as text, with six digits or as many as it takes to see that they differ."""
+    """Format two numbers with six digits, or with as many as needed to distinguish them."""
     texts = [(f"{value:.{digits}g}", f"{limit:.{digits}g}") for digits in range(6, 18)]
     return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number that matters for an error: what was found, and the limit that it was held against (None if none)."""
+    """Number related to an error: the value and the limit that it was checked against (None if there is none)."""
 
     name: str
     value: float
@@ -55,18 +55,18 @@ class Value:
 
 
 class RobotCellError(Exception):
-    """Base of all errors of this package.
+    """Base class of all errors of this package.
 
-    What it quotes is bounded (MAX_MESSAGE, MAX_SUBJECT, MAX_ENTRIES), so that a name of megabytes is neither sent back
-    nor logged whole.
+    Quoted text is bounded (MAX_MESSAGE, MAX_SUBJECT, MAX_ENTRIES), so that very long names are neither returned nor
+    logged in full.
 
     Attributes:
-        code: stable number of the kind of error, the same on the wire.
-        stage: where it happened ("read urdf", "inverse kinematics", "plan").
-        message: one line for people.
-        subjects: names of joints, links, pairs, frames, files or fields to blame.
-        values: numbers against their limits.
-        partial: what had been reached when it failed (a trajectory, the closest configuration), or None.
+        code: Stable number of the error type, also used in messages.
+        stage: Operation that failed ("read urdf", "inverse kinematics", "plan").
+        message: Description in one line.
+        subjects: Names of the joints, links, pairs, frames, files or fields that caused the error.
+        values: Relevant numbers and their limits.
+        partial: Partial result (a trajectory, the closest configuration), or None.
     """
 
     code: ClassVar[int] = 900
@@ -98,7 +98,7 @@ class RobotCellError(Exception):
         return f"{self.stage}: {self.message}{numbers}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keyword arguments survive pickling, so that errors cross process borders whole."""
+        """Preserve keyword arguments in pickling, so that errors can be passed between processes."""
         return (_rebuild, (type(self), self.message, self.__dict__.copy()))
 
 
@@ -110,29 +110,29 @@ def _rebuild(kind: type[RobotCellError], message: str, attributes: dict[str, Any
 
 
 class InternalError(RobotCellError):
-    """A fault of this package itself, or of a native library below it."""
+    """A defect in this package or in a native library that it uses."""
 
     code = 900
 
 
 class WorkerCrashedError(RobotCellError):
-    """The worker process that served the request died; it has been replaced."""
+    """The worker process that served the request died; it was replaced."""
 
     code = 901
     default_stage = "worker"
 
 
 class InvalidRequestError(RobotCellError):
-    """A request or an option is malformed: a wrong length, a number that is not finite, contradictory fields."""
+    """A request or option is malformed: wrong length, a number that is not finite, or contradictory fields."""
 
     code = 100
     default_stage = "request"
 
 
 class InvalidValueError(InvalidRequestError, ValueError):
-    """A value that no thing of the cell and no option can have: a wrong type or length, a number out of range.
+    """A value is invalid: wrong type or length, or out of range.
 
-    On the wire it is an invalid request. It is a ValueError too, for those who call constructors from Python.
+    In messages it is reported as InvalidRequestError. It is also a ValueError, for constructors called from Python.
     """
 
     @property
@@ -140,19 +140,19 @@ class InvalidValueError(InvalidRequestError, ValueError):
         return InvalidRequestError.__name__
 
     def __str__(self) -> str:
-        """Without the stage: those who met it say where."""
+        """Return the message without the stage, which the caller adds."""
         return self.message
 
 
 class UnknownNameError(RobotCellError):
-    """A joint, link, group, frame, tool, body, planner or state of that name does not exist."""
+    """A joint, link, group, frame, tool, body, planner or state with this name does not exist."""
 
     code = 101
     default_stage = "request"
 
 
 class LimitExceededError(RobotCellError):
-    """Something from outside is larger than this node accepts or can compute with (a count, a size, a number)."""
+    """An input exceeds what the node accepts or can process (count, size or value)."""
 
     code = 102
     default_stage = "request"
@@ -166,28 +166,28 @@ class CancelledError(RobotCellError):
 
 
 class TimedOutError(RobotCellError):
-    """The time limit, or the limit on counted work, ended before an answer was found."""
+    """The time limit, or the limit of counted work, was reached before a solution was found."""
 
     code = 104
     default_stage = "request"
 
 
 class NotSupportedError(RobotCellError):
-    """The request is well formed, but this cell, solver or engine does not offer it."""
+    """The request is valid, but this cell, solver or engine does not support it."""
 
     code = 105
     default_stage = "request"
 
 
 class FileError(RobotCellError):
-    """A file is missing, unreadable, malformed, or of a version that is not known; the message names the place."""
+    """A file is missing, unreadable, malformed, or of an unknown version; the message gives the position."""
 
     code = 200
     default_stage = "read file"
 
 
 class ResourceError(RobotCellError):
-    """A URI cannot be resolved, or leads out of the folders that are allowed."""
+    """A URI cannot be resolved, or resolves to a path outside the allowed folders."""
 
     code = 201
     default_stage = "resolve"
@@ -201,95 +201,95 @@ class GeometryError(RobotCellError):
 
 
 class ModelError(RobotCellError):
-    """A robot, tool or cell contradicts itself: two links of one name, a joint to nowhere, a loop."""
+    """A robot, tool or cell is inconsistent: duplicate link names, a joint to an unknown link, a kinematic loop."""
 
     code = 203
     default_stage = "model"
 
 
 class FrameCycleError(RobotCellError):
-    """An attachment would close a loop of frames; `subjects` is the loop."""
+    """An attachment would create a cycle of frames; `subjects` lists the cycle."""
 
     code = 204
     default_stage = "frames"
 
 
 class DuplicateNameError(RobotCellError):
-    """A name is already taken by another thing of the cell."""
+    """The name is already used by another object of the cell."""
 
     code = 205
     default_stage = "frames"
 
 
 class StateError(RobotCellError):
-    """A state does not fit its cell: a joint is missing, a body is not there, a tool is attached twice."""
+    """A state does not match its cell: a joint or body is missing, or two tools are attached to one tip link."""
 
     code = 206
     default_stage = "state"
 
 
 class StaleStateError(RobotCellError):
-    """The scene, or the measured joints, did not get as new as the request asked for within its time limit."""
+    """The scene or the measured joint state did not become as recent as requested within the time limit."""
 
     code = 207
     default_stage = "state"
 
 
 class NoCellError(RobotCellError):
-    """No cell has been received or loaded yet."""
+    """No cell has been received or loaded."""
 
     code = 208
     default_stage = "state"
 
 
 class RevisionConflictError(RobotCellError):
-    """A change was made for a revision that is no longer the current one."""
+    """A change was requested for a revision that is not the current one."""
 
     code = 209
     default_stage = "change"
 
 
 class JournalError(RobotCellError):
-    """The journal cannot be written or read back."""
+    """The journal cannot be written or read."""
 
     code = 210
     default_stage = "journal"
 
 
 class TargetModeMismatchError(RobotCellError):
-    """The state cannot offer the target mode: no tool, or no workpiece, is attached to the group."""
+    """The state does not support the target mode: no tool or no workpiece is attached to the group."""
 
     code = 300
     default_stage = "kinematics"
 
 
 class InverseKinematicsError(RobotCellError):
-    """No configuration was found for a target; the subclass, message and values say why."""
+    """No configuration was found for a target; the subclass, message and values describe the reason."""
 
     code = 301
     default_stage = "inverse kinematics"
 
 
 class OutOfReachError(InverseKinematicsError):
-    """The target lies outside the reach of the arm; the closest configuration is in `partial`."""
+    """The target is out of reach of the arm; `partial` contains the closest configuration."""
 
     code = 302
 
 
 class BeyondJointLimitsError(InverseKinematicsError):
-    """Solutions exist, all of them beyond joint limits; `values` names the joints."""
+    """Solutions exist, but all are beyond joint limits; `values` names the joints."""
 
     code = 303
 
 
 class AllSolutionsInCollisionError(InverseKinematicsError):
-    """Solutions exist, all of them in collision; `subjects` names the pairs."""
+    """Solutions exist, but all are in collision; `subjects` names the pairs."""
 
     code = 304
 
 
 class JointLimitError(RobotCellError):
-    """A configuration lies beyond a joint limit."""
+    """A configuration is beyond a joint limit."""
 
     code = 305
     default_stage = "kinematics"
@@ -303,7 +303,7 @@ class CollisionCheckError(RobotCellError):
 
 
 class PlanningError(RobotCellError):
-    """No motion was found; base of the errors of planning."""
+    """Base class of planning errors; raised directly if no motion was found."""
 
     code = 500
     default_stage = "plan"
@@ -316,25 +316,25 @@ class MPStartStateInCollisionError(PlanningError):
 
 
 class MPNoIKSolutionError(PlanningError):
-    """A target of the motion has no inverse kinematic solution; `partial` is the trajectory up to it."""
+    """A target of the motion has no inverse kinematics solution; `partial` is the trajectory up to the failure."""
 
     code = 502
 
 
 class MPInterpolationInCollisionError(PlanningError):
-    """A state along the motion is in collision; `partial` is the trajectory up to it."""
+    """A state along the motion is in collision; `partial` is the trajectory up to the failure."""
 
     code = 503
 
 
 class MPMaxJumpError(PlanningError):
-    """Joints would jump between neighbouring states; `partial` is the trajectory up to there."""
+    """Adjacent states differ by more than the allowed joint jump; `partial` is the trajectory up to the failure."""
 
     code = 504
 
 
 class GoalInCollisionError(PlanningError):
-    """Every goal configuration is in collision; `subjects` names the pairs."""
+    """All goal configurations are in collision; `subjects` names the pairs."""
 
     code = 505
 
@@ -346,63 +346,63 @@ class NotConnectedError(PlanningError):
 
 
 class ConstraintMismatchError(PlanningError):
-    """Start and goal disagree with the path constraints, or with one another under them."""
+    """Start and goal violate the path constraints, or are inconsistent with each other under the constraints."""
 
     code = 507
 
 
 class StartBeyondLimitsError(PlanningError):
-    """The start state is beyond joint limits; `values` names them."""
+    """The start state is beyond joint limits; `values` names the joints."""
 
     code = 508
 
 
 class PathInvalidError(PlanningError):
-    """A path that was about to be returned or used is in collision or beyond limits; the report is in `partial`."""
+    """A path to be returned or executed is in collision or beyond limits; `partial` is the report."""
 
     code = 509
 
 
 class TrajectoryError(RobotCellError):
-    """A trajectory is malformed, or cannot be timed."""
+    """A trajectory is malformed, or cannot be time-parameterized."""
 
     code = 600
     default_stage = "trajectory"
 
 
 class TrajectoryLimitError(TrajectoryError):
-    """A sample of a trajectory breaks a position, velocity, acceleration, jerk or effort limit."""
+    """A trajectory sample violates a position, velocity, acceleration, jerk or effort limit."""
 
     code = 601
 
 
 class TrajectoryInCollisionError(TrajectoryError):
-    """A sample of a trajectory is in collision."""
+    """A trajectory sample is in collision."""
 
     code = 602
 
 
 class TrajectoryStartError(TrajectoryError):
-    """A trajectory does not begin where the robot is."""
+    """A trajectory does not start at the current configuration of the robot."""
 
     code = 603
 
 
 class ExecutionError(RobotCellError):
-    """A motion could not be carried out."""
+    """A motion could not be executed."""
 
     code = 700
     default_stage = "execution"
 
 
 class MotionBusyError(ExecutionError):
-    """Another client owns the motion; `subjects` names it."""
+    """Another client holds the motion lock; `subjects` names it."""
 
     code = 701
 
 
 class TrackingError(ExecutionError):
-    """The robot does not follow: the path or goal tolerance was left."""
+    """The robot deviates from the trajectory: the path or goal tolerance is exceeded."""
 
     code = 702
 
@@ -414,25 +414,26 @@ class FeedbackLostError(ExecutionError):
 
 
 class StoppedError(ExecutionError):
-    """The motion was ended by a stop: an emergency stop, a mode change, a new obstacle."""
+    """The motion was stopped: emergency stop, mode change or new obstacle."""
 
     code = 704
 
 
 class ServiceUnavailableError(ExecutionError):
-    """A node, service or action that is needed did not answer; the message names it and the time waited."""
+    """A required node, service or action did not respond. The message gives its name and the time waited."""
 
     code = 705
 
 
 class ServerLostError(ServiceUnavailableError):
-    """The node that served a request or carried out a goal ended before it was met; the goal is lost."""
+    """The node that processed a request or goal terminated before completion; the goal is lost."""
 
     code = 706
 
 
 class OutcomeUnknownError(ServiceUnavailableError):
-    """No reply came to a request that must not be sent twice; it may have been met. The message says how to tell."""
+    """No reply was received for a request that must not be repeated; it may have been processed. The message says how
+    to check."""
 
     code = 707
 
@@ -444,7 +445,7 @@ def _table() -> dict[int, type[RobotCellError]]:
         kind = pending.pop()
         pending.extend(kind.__subclasses__())
         if kind is not RobotCellError:
-            table.setdefault(kind.code, kind)  # a kind comes before those derived from it
+            table.setdefault(kind.code, kind)  # base types come before derived types
     return dict(sorted(table.items()))
 
 

@@ -1,4 +1,4 @@
-"""A cell in a script, without ROS: plans, carries them out in the simulation, and records what happens.
+"""Offline use of a cell in scripts, without ROS: planning, simulation and recording.
 
 ```python
 with OfflineCell.load("config/demo/cell.yaml", seed=1, tell=print) as cell:
@@ -35,22 +35,27 @@ from .scene.state_changes import SetJoints
 from .simulation.simulated_cell import SimulatedCell
 from .viewer import Recorder, write_html
 
-PERIOD = 0.01  # [s] between commands to the simulated robot
+PERIOD = 0.01  # [s] period of commands to the simulated robot
 NO_OPTIONS = PlanningOptions()
 STAGE = "request"
 Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
 
 
 def _silent(_: str) -> None:
-    """Tell nobody."""
+    """Discard a message."""
 
 
 class OfflineCell:
-    """A cell with its present state, its simulation and a recording.
+    """Cell with its current state, a simulation and a recording.
 
-    cell: the models. state: where plans start from; follows each motion that is carried out, and `apply`. simulation:
-    the physics, whose bodies move as they are pushed and gripped. options: of plans. tell: called with a line for each
-    segment that was carried out.
+    Attributes:
+        cell: Models of the cell.
+        state: Start state of plans; updated by each executed motion and by `apply`.
+        simulation: Physics simulation, whose bodies move when pushed or grasped.
+        options: Planning options.
+
+    Args:
+        tell: Called with a line of text for each executed segment.
     """
 
     @public
@@ -72,10 +77,10 @@ class OfflineCell:
     @classmethod
     @public
     def load(cls, cell_file: str | Path, *, seed: int = 0, tell: Callable[[str], None] = _silent) -> OfflineCell:
-        """The cell and state of a cell file.
+        """Load the cell and state of a cell file.
 
         Raises:
-            FileError, ResourceError: as `load_cell`.
+            FileError, ResourceError: As `load_cell`.
         """
         cell, state = load_cell(cell_file)
         return cls(cell, state, options=PlanningOptions(seed=seed), tell=tell)
@@ -94,11 +99,11 @@ class OfflineCell:
 
     @public
     def pose(self, frame: str) -> Pose:
-        """world_T_frame of any frame in the present state."""
+        """Return world_T_frame of any frame in the current state."""
         return world_pose(self.cell, self.state, frame)
 
     def apply(self, *changes: Change) -> None:
-        """Change what plans take the cell to be, all or nothing; the simulation goes its own way."""
+        """Apply scene changes to the planning scene, all or none. The simulation is not affected."""
         scene = apply_changes(Scene(self.cell, self.state), changes, world_pose)
         self.cell, self.state = scene.cell, scene.state
 
@@ -106,12 +111,20 @@ class OfflineCell:
     def move(
         self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY, named_state: str = ""
     ) -> Plan:
-        """Go to a goal, round what stands in the way. tool_at, workpiece_at: the frame in which the tool centre point,
-        or the held workpiece, is to have the pose; named_state: of the robot.
+        """Plan and execute a collision-free motion to a goal.
+
+        Exactly one of the three goals has to be given.
+
+        Args:
+            name: Name of the segment.
+            tool_at: Frame in which the tool center point has to reach `pose`.
+            workpiece_at: Frame in which the attached workpiece has to reach `pose`.
+            pose: Target pose in that frame.
+            named_state: Named state of the robot.
 
         Raises:
-            InvalidRequestError: not exactly one goal is given.
-            RobotCellError: as `plan_motion`.
+            InvalidRequestError: Not exactly one goal is given.
+            RobotCellError: As `plan_motion`.
         """
         if sum(map(bool, (tool_at, workpiece_at, named_state))) != 1:
             raise InvalidRequestError(f"{name}: expected one of tool_at, workpiece_at, named_state", stage=STAGE)
@@ -124,11 +137,11 @@ class OfflineCell:
 
     @public
     def line(self, name: str, *, tool_at: str = "", workpiece_at: str = "", pose: Pose = IDENTITY) -> Plan:
-        """Go to a pose along a straight line; otherwise as `move`.
+        """Plan and execute a straight line to a pose; arguments as for `move`.
 
         Raises:
-            InvalidRequestError: not exactly one goal is given.
-            RobotCellError: as `plan_cartesian`.
+            InvalidRequestError: Not exactly one goal is given.
+            RobotCellError: As `plan_cartesian`.
         """
         mode, frame = _goal_frame(name, tool_at, workpiece_at)
         waypoints = FrameWaypoints((pose,), mode=mode, reference_frame=frame)
@@ -136,10 +149,10 @@ class OfflineCell:
 
     @public
     def follow(self, name: str, plan: Plan) -> Plan:
-        """Carry out a plan, which starts from the present state.
+        """Execute a plan that starts at the current state.
 
         Raises:
-            InvalidRequestError: the plan is a path without times.
+            InvalidRequestError: The plan is a path without timing.
         """
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name}: the plan has no times; ask for them", stage=STAGE)
@@ -160,8 +173,10 @@ class OfflineCell:
 
     @public
     def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:
-        """Command joints of the simulated robot to positions [rad or m] for a time [s], as for a gripper; the state is
-        left as it is."""
+        """Command joints of the simulated robot to positions [rad or m] for a duration [s], for example a gripper.
+
+        The planning state is not changed.
+        """
         self._carry_out(name, round(duration / PERIOD) * [(dict(positions), None)], {})
 
     def _carry_out(self, name: str, commands: Iterable[Command], facts: dict[str, str]) -> None:
@@ -176,7 +191,7 @@ class OfflineCell:
 
     @public
     def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:
-        """Write what happened as one HTML file that plays in any browser, offline; where it was written."""
+        """Write the recording as one HTML file that plays offline in any browser, and return its path."""
         facts = {**(summary or {}), "planner": f"{self.options.planner}, seed {self.options.seed}"}
         return write_html(path, self.cell, self._recorder.recording(facts), f"Cell {self.cell.name}")
 

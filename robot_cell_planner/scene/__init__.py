@@ -1,4 +1,4 @@
-"""The scene: a cell with a state, atomic changes, revisions, and the journal that keeps them."""
+"""Scene: a cell with a state, atomic changes, revisions, and a persistent journal."""
 
 from ..system.lazy_exports import lazy_exports
 

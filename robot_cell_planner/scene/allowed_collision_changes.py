@@ -1,4 +1,4 @@
-"""Changes of what may touch: groups that ignore one another, and margins."""
+"""Scene changes of allowed collisions: collision ignore groups and safety margins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ replace = msgspec.structs.replace
 
 
 class SetIgnoreGroup(msgspec.Struct, frozen=True):
-    """A collision ignore group is set; no members removes it."""
+    """Set a collision ignore group; an empty list of members removes the group."""
 
     name: str
     members: tuple[str, ...]
@@ -31,7 +31,7 @@ class SetIgnoreGroup(msgspec.Struct, frozen=True):
 
 
 class SetMargin(msgspec.Struct, frozen=True):
-    """Safety margin [m] of a thing ("*": all), or of a pair where `second` is given; None takes it away."""
+    """Set the safety margin [m] of an object ("*": all), or of a pair if `second` is given; None removes the margin."""
 
     first: str
     margin: float | None
@@ -53,7 +53,7 @@ class SetMargin(msgspec.Struct, frozen=True):
 
 
 def _check_owners(scene: Scene, names: tuple[str, ...], also: set[str]) -> None:
-    """Every name is one of a robot, a link, a tool, a tool link or a body."""
+    """Check that every name is a robot, link, tool, tool link or body."""
     tree, other = FrameTree(scene.cell, scene.state), {*scene.cell.robots, *also}
     for name in names:
         if name not in tree and name not in other:

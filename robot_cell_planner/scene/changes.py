@@ -1,8 +1,8 @@
-"""Changes of a scene: small operations, applied as one atomic list to a cell and its state.
+"""Scene changes: operations that are applied to a cell and its state as an atomic list.
 
-Every operation is a value with an `apply`; a list of them applies whole or not at all, and given the same scene it
-gives the same result in any process. They are in `state_changes` (where things are), `model_changes` (what is there)
-and `rule_changes` (what may touch).
+Every operation is a value with an `apply` method. A list of operations is applied completely or not at all, and gives
+the same result for the same scene in every process. The operations are in `state_changes` (poses, attachments, joints),
+`model_changes` (models) and `allowed_collision_changes` (allowed collisions).
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ class Change(Protocol):
     """One operation."""
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
-        """The scene after the operation; world_pose tells where a frame is in the world."""
+        """Return the scene after the operation. `world_pose` computes the world pose of a frame."""
         ...
 
 
 @public
 def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose) -> Scene:
-    """The scene after all changes, in their order; the given one stays as it is.
+    """Return the scene after applying all changes in order. The given scene is not modified.
 
     Raises:
-        RobotCellError: of the first change that cannot be applied; its stage names the change's place in the list.
+        RobotCellError: The error of the first change that fails; its stage gives the index and type of the change.
+        StateError, FrameCycleError: The resulting state does not match the cell.
     """
     for index, change in enumerate(changes):
         try:
             scene = change.apply(scene, world_pose)
-        except ValueError as error:  # also those of values, which are errors of this package
+        except ValueError as error:  # includes the value errors of this package
             raise InvalidRequestError(str(error), stage=f"change {index} ({type(change).__name__})") from error
         except RobotCellError as error:
             error.stage = f"change {index} ({type(change).__name__})"

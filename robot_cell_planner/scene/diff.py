@@ -1,4 +1,4 @@
-"""What turns one scene, cell or state into another: a value that can be sent, kept, and applied."""
+"""Differences between two scenes: values that can be transmitted, stored and applied."""
 
 from __future__ import annotations
 
@@ -22,8 +22,14 @@ MISSING = object()
 
 
 class SceneDiff(msgspec.Struct, frozen=True):
-    """removed: names that went away, taken out first. models: new or replaced. collision: None if it stays.
-    state: whole new entries of what is somewhere else or otherwise changed; joints are listed singly."""
+    """Difference between two scenes.
+
+    Attributes:
+        removed: Names that were removed; they are removed first.
+        models: New or replaced models.
+        collision: New collision settings; None if unchanged.
+        state: Complete new entries of everything that changed; joints are listed individually.
+    """
 
     removed: tuple[str, ...] = ()
     models: RobotCell = RobotCell()
@@ -43,7 +49,10 @@ class SceneDiff(msgspec.Struct, frozen=True):
 
 
 def difference(old: Scene, new: Scene) -> SceneDiff:
-    """What leads from `old` to `new`, to the last bit: `apply_difference(old, difference(old, new)) == new`."""
+    """Compute the difference from `old` to `new`.
+
+    The result is exact: `apply_difference(old, difference(old, new)) == new`.
+    """
     a, b = old.cell, new.cell
     removed = [name for x, y in ((a.robots, b.robots), (a.tools, b.tools)) for name in x if name not in y]
     removed += [name for x, y in ((a.bodies, b.bodies), (a.frames, b.frames)) for name in x if name not in y]
@@ -65,7 +74,10 @@ def difference(old: Scene, new: Scene) -> SceneDiff:
 
 
 def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
-    """The scene after the difference. What does not fit is not noticed here: `RobotCell.check_state` tells."""
+    """Return the scene after applying a difference.
+
+    Consistency is not checked here; see `RobotCell.check_state`.
+    """
     cell, gone = scene.cell, frozenset(change.removed)
     if change.changes_models or change.models.name != cell.name:
         cell = RobotCell(
@@ -92,7 +104,7 @@ def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
 def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
     if old is new:
         return NOTHING
-    # Nearly all are the very same objects, which are passed over without a step in Python for each.
+    # Nearly all values are identical objects, which are skipped without a Python-level step for each.
     before = map(old.get, new, repeat(MISSING))
     others = [name for name, same in zip(new, map(is_, before, new.values()), strict=True) if not same]
     changed = {name: new[name] for name in others if not same_to_the_last_bit(old.get(name, MISSING), new[name])}

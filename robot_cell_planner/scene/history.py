@@ -1,4 +1,4 @@
-"""The scene as its owner keeps it: one revision after the other, with what came before, and a journal if wanted."""
+"""Revision history of a scene, with undo and an optional journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .scene import Scene, WorldPose
 
 
 class AcceptedChange(msgspec.Struct, frozen=True):
-    """A step from one revision to the next, and the digest of the state that it leads to."""
+    """Transition from one revision to the next, with the digest of the resulting state."""
 
     previous: int
     revision: int
@@ -26,18 +26,20 @@ class AcceptedChange(msgspec.Struct, frozen=True):
 
 
 class ChangeLog(Protocol):
-    """Where accepted changes are kept before they are told to anyone."""
+    """Persistent log that records changes before they are published."""
 
     def append(self, scene: Scene, change: AcceptedChange) -> None:
-        """Keep a change that led to `scene`."""
+        """Record a change that led to `scene`."""
         ...
 
 
 class SceneHistory:
-    """The current scene and its last revisions. A change is kept in the log first; only then does it count.
+    """Current scene and its most recent revisions. A change is accepted only after it was written to the log.
 
-    world_pose: tells where a frame is. log: None keeps nothing. kept: how many earlier revisions are remembered, for
-    undo and for those who ask what changed.
+    Args:
+        world_pose: Computes the world pose of a frame.
+        log: Log of accepted changes; None for no log.
+        kept: Number of earlier revisions retained for undo and for `since`.
     """
 
     def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, kept: int = 200) -> None:
@@ -51,17 +53,17 @@ class SceneHistory:
 
     @property
     def scene(self) -> Scene:
-        """The current scene.
+        """Current scene.
 
         Raises:
-            NoCellError: no cell was loaded yet.
+            NoCellError: No cell was loaded.
         """
         if not self._scenes:
             raise NoCellError("no cell is loaded; load_cell does it, or the parameter cell_file")
         return self._scenes[self.revision]
 
     def restore(self, scene: Scene, revision: int, cell_revision: int) -> None:
-        """Take over what a log held."""
+        """Restore the scene and revisions of a log."""
         self._scenes = OrderedDict({revision: scene})
         self.revision, self.cell_revision, self._undoable = revision, cell_revision, []
 
@@ -69,20 +71,21 @@ class SceneHistory:
         """Replace cell and state.
 
         Raises:
-            RevisionConflictError: `expected` is not 0 and not the current revision.
-            RobotCellError: the state does not fit the cell.
+            RevisionConflictError: `expected` is neither 0 nor the current revision.
+            RobotCellError: The state does not match the cell.
         """
         self._check_expected(expected)
         cell.check_state(state)
         return self._accept(Scene(cell, state), self.revision)
 
     def apply(self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
-        """Apply changes, all or none. A dry run tells what would come of it, at the revision it would have.
+        """Apply changes, all or none. A dry run returns the result, with the revision that it would have, without
+        accepting it.
 
         Raises:
-            RevisionConflictError: `expected` is not 0 and not the current revision.
-            InvalidRequestError: there is no change in the list.
-            RobotCellError: a change cannot be applied; nothing has changed then.
+            RevisionConflictError: `expected` is neither 0 nor the current revision.
+            InvalidRequestError: The list of changes is empty.
+            RobotCellError: A change cannot be applied; the scene is unchanged.
         """
         self._check_expected(expected)
         if not changes:
@@ -93,11 +96,11 @@ class SceneHistory:
         return self._accept(scene, self.revision)
 
     def load_state(self, state: RobotCellState, expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
-        """Replace the state; the cell stays.
+        """Replace the state; the cell is unchanged.
 
         Raises:
-            RevisionConflictError: `expected` is not 0 and not the current revision.
-            RobotCellError: the state does not fit the cell.
+            RevisionConflictError: `expected` is neither 0 nor the current revision.
+            RobotCellError: The state does not match the cell.
         """
         self._check_expected(expected)
         cell = self.scene.cell
@@ -107,11 +110,11 @@ class SceneHistory:
         return self._accept(Scene(cell, state), self.revision)
 
     def undo(self, count: int = 1, expected: int = 0) -> AcceptedChange:
-        """Go back by that many changes, as a new revision; undoing again goes further back.
+        """Undo the given number of changes, as a new revision. Repeated calls undo earlier changes.
 
         Raises:
-            RevisionConflictError: `expected` is not 0 and not the current revision.
-            InvalidRequestError: fewer changes than that are remembered.
+            RevisionConflictError: `expected` is neither 0 nor the current revision.
+            InvalidRequestError: Fewer changes are retained.
         """
         self._check_expected(expected)
         if not 1 <= count <= len(self._undoable):
@@ -124,7 +127,7 @@ class SceneHistory:
         return accepted
 
     def since(self, revision: int) -> AcceptedChange | None:
-        """What leads from an earlier revision to the current one; None if that one is not remembered."""
+        """Return the difference from an earlier revision to the current one; None if that revision is not retained."""
         if revision not in self._scenes:
             return None
         change = difference(self._scenes[revision], self.scene)

@@ -1,8 +1,8 @@
-"""The journal of a scene: every accepted change is in the file before anyone is told of it.
+"""Journal of a scene: a file to which every accepted change is written before it is published.
 
-`journal_format` says what the file holds. Opening it writes nothing; a file that is no journal, or a damaged one, stays
-as it is. Whenever the file is replaced by a new one, the old one is kept beside it: as `<name>.previous` where the
-journal was compacted, as `<name>.damaged` where it was repaired.
+The format is described in `journal_format`. Opening a journal does not write to it; a file that is not a journal, or a
+damaged one, is not modified. Whenever the file is replaced, the previous one is retained: as `<name>.previous` after
+compaction, as `<name>.damaged` after a repair.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ log = logging.getLogger(__name__)
 
 
 class Journal:
-    """An open journal file.
+    """Open journal file.
 
     Args:
-        path: the file; it is made if it is not there.
-        fsync: also survive a loss of power, at the price of waiting for the disk at each change.
-        compact_after: records after which the file is written anew with the whole scene.
-        repair: go on from what comes before the first damage; without it, a damaged file is refused.
+        path: File; created if it does not exist.
+        fsync: Also survive a power failure, at the cost of waiting for the disk at each change.
+        compact_after: Number of records after which the file is rewritten with the whole scene.
+        repair: Continue after the last record before the first damage; otherwise a damaged file is refused.
 
     Attributes:
-        restored: what the file held, None if nothing yet.
-        warning: what was left out of the file when it was opened (damage, an incomplete line), "" if nothing.
-        broken: why no more changes are taken, "" as long as they are.
+        restored: Content of the file, None if it was new or empty.
+        warning: What was discarded when the file was opened (damage, an incomplete line); "" if nothing.
+        broken: Why no more changes are accepted; "" while they are.
 
     Raises:
-        JournalError: the file cannot be opened, is open in another process, is no journal, or is damaged.
+        JournalError: The file cannot be opened, is open in another process, is not a journal, or is damaged.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Journal:
         self.warning = f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {kept}"
 
     def append(self, scene: Scene, change: AcceptedChange) -> None:
-        """Keep a change that led to `scene`.
+        """Record a change that led to `scene`.
 
         Raises:
-            JournalError: it could not be written; the change must not count then.
+            JournalError: The change could not be written and must not be accepted.
         """
         if self.broken:
             raise JournalError(self.broken, subjects=(str(self.path),))
@@ -132,7 +132,7 @@ class Journal:
             self._compact(scene)
 
     def close(self) -> None:
-        """Close the file; another process may open it then."""
+        """Close the file, so that another process can open it."""
         if self._handle >= 0:
             os.close(self._handle)
         self._handle, self.broken = -1, self.broken or f"{self.path} is closed"
@@ -146,10 +146,10 @@ class Journal:
         self.close()
 
     def _write(self, line: bytes, revision: int) -> None:
-        """Write a record at the end, then its revision into the header; on failure the file is as before.
+        """Append a record, then write its revision to the header. On failure the file is restored.
 
-        The header may be older than the last record after a loss of power, never newer: the record is on the disk
-        before the header is written.
+        After a power failure the header may be older than the last record, never newer, because the record is on the
+        disk before the header is written.
         """
         try:
             write_all(self._handle, line, self._length)
@@ -171,7 +171,7 @@ class Journal:
             self._break(reason)
 
     def _rewrite_cut(self) -> None:
-        """Replace a file with an incomplete last line, or one that has nothing else, by a whole one."""
+        """Rewrite a file that has an incomplete last line or only a header."""
         if self.restored is None:
             os.ftruncate(self._handle, self._length)
             self._must_rewrite = False
@@ -179,7 +179,7 @@ class Journal:
         self._rewrite(self.restored.scene, PREVIOUS)
 
     def _compact(self, scene: Scene) -> None:
-        """Write the file anew. Where that fails the old one, which is complete, is used on."""
+        """Rewrite the file with the whole scene. If that fails, the complete old file remains in use."""
         self._compact_at = self._records + self._compact_after
         try:
             self._rewrite(scene, PREVIOUS)
@@ -187,7 +187,7 @@ class Journal:
             log.warning("%s is not compacted, which is tried again later: %s", self.path, error)
 
     def _rewrite(self, scene: Scene, kept_as: str) -> Path:
-        """The file anew, with the whole scene alone; a reader finds the old file or the new one, never a part."""
+        """Rewrite the file with the whole scene only. Readers find either the old or the new file, never a part."""
         record = record_line(WholeScene(FORMAT, self._revision, self._cell_revision, scene))
         content = header_line(self._revision) + record
         fresh, kept = replace(self._file, content, kept_as)

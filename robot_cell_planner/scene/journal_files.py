@@ -1,4 +1,4 @@
-"""What a journal does with the file system: locked, private files that are created and replaced as a whole."""
+"""File system operations of a journal: locked, private files that are created and replaced atomically."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pathlib import Path
 
 from ..system.private_files import FILE_MODE, make_folder
 
-FAMILY = b"robot_cell_journal/"  # what a kept file begins with that may be written over
+FAMILY = b"robot_cell_journal/"  # files that begin with this may be overwritten
 PREVIOUS = "previous"
 
 
 def open_locked(path: Path, flags: int = 0) -> int:
-    """A handle of a regular file that no other process can open like this, until it is closed. flags: os.O_CREAT makes
-    it with mode 0600 if it is not there.
+    """Open a regular file and lock it against other processes until it is closed.
+
+    flags: os.O_CREAT creates a missing file with mode 0600.
 
     Raises:
-        BlockingIOError: it is open in another process.
-        OSError: it cannot be opened, or is no regular file.
+        BlockingIOError: The file is locked by another process.
+        OSError: The file cannot be opened, or is not a regular file.
     """
     while True:
         handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | flags, FILE_MODE)
@@ -37,14 +38,14 @@ def open_locked(path: Path, flags: int = 0) -> int:
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # it was replaced before it was locked
+        os.close(handle)  # the file was replaced before it was locked
 
 
 def write_all(handle: int, data: bytes, offset: int) -> None:
-    """Write all bytes at an offset, without a buffer.
+    """Write all bytes at an offset, without buffering.
 
     Raises:
-        OSError: not all could be written; a part of them may be.
+        OSError: Not all bytes could be written; some of them may be.
     """
     rest = memoryview(data)
     while rest:
@@ -55,15 +56,15 @@ def write_all(handle: int, data: bytes, offset: int) -> None:
 
 
 def create(path: Path, content: bytes) -> None:
-    """Create a file as a whole, and the folders it lacks; one that another process has created meanwhile stays.
+    """Create a file atomically, and missing folders. A file created by another process in the meantime is not replaced.
 
     Raises:
-        OSError: it cannot be created.
+        OSError: The file cannot be created.
     """
     make_folder(path.parent)
     handle, temporary = _write_beside(path, content)
     try:
-        if path.exists():  # made by one that had the lock of the temporary file before
+        if path.exists():  # created by a process that held the lock of the temporary file before
             os.unlink(temporary)
         else:
             os.rename(temporary, path)
@@ -73,12 +74,13 @@ def create(path: Path, content: bytes) -> None:
 
 
 def replace(path: Path, content: bytes, kept_as: str) -> tuple[int, Path]:
-    """Put a new file in the place of an open journal: a reader finds the old one or the new one, never a part.
+    """Replace an open journal atomically: readers find either the old or the new file, never a part.
 
-    Returns the locked handle of the new file, and the name under which the old one is kept.
+    Returns:
+        The locked handle of the new file, and the name under which the old file is retained.
 
     Raises:
-        OSError: it cannot be written, or the old one not be kept; then the old one is still in its place.
+        OSError: The file cannot be written, or the old one not retained; the old file is then still in place.
     """
     handle, temporary = _write_beside(path, content)
     try:
@@ -93,10 +95,10 @@ def replace(path: Path, content: bytes, kept_as: str) -> tuple[int, Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names of the files in a folder are on the disk.
+    """Wait until the directory entries of a folder are on the disk.
 
     Raises:
-        OSError: they could not be written.
+        OSError: They could not be written.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -106,8 +108,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write_beside(path: Path, content: bytes) -> tuple[int, Path]:
-    """Handle and name of a locked file in the folder of `path`, with a content that is on the disk. What a process left
-    there that was killed at this point is written over."""
+    """Write a locked file in the folder of `path` to disk; return its handle and name.
+
+    A file left by a process that was killed at this point is overwritten.
+    """
     temporary = path.with_name(f".{path.name}-new")
     handle = open_locked(temporary, os.O_CREAT)
     try:
@@ -125,7 +129,7 @@ def _write_beside(path: Path, content: bytes) -> tuple[int, Path]:
 
 
 def _keep(path: Path, suffix: str) -> Path:
-    """Give a file a second name: that with the suffix, or with a number after it for what may not be written over."""
+    """Give a file a second name: with the suffix, and a number if that name must not be overwritten."""
     target = path.with_name(f"{path.name}.{suffix}")
     number = 1
     while suffix != PREVIOUS and target.exists():
@@ -138,11 +142,11 @@ def _keep(path: Path, suffix: str) -> Path:
         os.unlink(second)
     try:
         os.link(path, second)
-    except OSError:  # a file system without hard links
+    except OSError:  # the file system has no hard links
         shutil.copyfile(path, second)
         os.chmod(second, FILE_MODE)
     os.replace(second, target)
-    with suppress(FileNotFoundError):  # it stays where both names were of the same file already
+    with suppress(FileNotFoundError):  # rename leaves it in place if both names refer to the same file
         os.unlink(second)
     return target
 

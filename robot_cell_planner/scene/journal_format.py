@@ -1,11 +1,11 @@
-"""The lines of a journal file, and how they are read back.
+"""Format of journal files, and reading them.
 
-The first line is the header: format, latest acknowledged revision and CRC-32, always of the same length, since it is
-written anew in its place after each record. Each further line is a record: the CRC-32 of its text in hexadecimal, a
-space, the text as JSON. The first record is the whole scene, those after it are changes.
+The first line is the header: format, latest acknowledged revision and CRC-32. Its length is constant, because it is
+overwritten in place after each record. Each further line is a record: the CRC-32 of its text in hexadecimal, a space,
+the text as JSON. The first record is the whole scene; those after it are changes.
 
-A write that a kill or a power loss cut short leaves a last line without a newline. Such a line does not count, and is
-no damage as long as the header does not say that its revision was acknowledged. Everything else is damage.
+A write interrupted by a kill or a power failure leaves a last line without a newline. Such a line is ignored, and is
+not damage unless the header acknowledges its revision. Anything else is damage.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .scene import Scene
 FORMAT = "robot_cell_journal/3"
 HEADER = re.compile(rb"(robot_cell_journal/3 [0-9]{20}) ([0-9a-f]{8})\n")
 OTHER_FORMAT = re.compile(rb"robot_cell_journal/[0-9]{1,9}")
-LONGEST_HEADER = 4096  # bytes that are read of a first line that is none
+LONGEST_HEADER = 4096  # [bytes] read of a first line that is not a header
 
 
 class WholeScene(msgspec.Struct, frozen=True, tag="scene", tag_field="record"):
-    """The first record: a scene at a revision. cell_revision: of the last change to its models."""
+    """First record: a scene at a revision. `cell_revision`: revision of the last change to its models."""
 
     format: str
     revision: int
@@ -37,7 +37,7 @@ class WholeScene(msgspec.Struct, frozen=True, tag="scene", tag_field="record"):
 
 
 class ChangeRecord(msgspec.Struct, frozen=True, tag="change", tag_field="record"):
-    """A step to the next revision."""
+    """Transition to the next revision."""
 
     previous: int
     revision: int
@@ -46,7 +46,7 @@ class ChangeRecord(msgspec.Struct, frozen=True, tag="change", tag_field="record"
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """What a journal held."""
+    """Content of a journal."""
 
     scene: Scene
     revision: int
@@ -54,10 +54,15 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What was read from a journal file.
+    """Result of reading a journal file.
 
-    restored: None if it has no record. length [bytes] and records: of what counts. acknowledged: the revision in the
-    header. is_cut: an incomplete line follows. damage: where and how the file is damaged after that, or "".
+    Attributes:
+        restored: Content, None if the file has no record.
+        length: Length of the valid part [bytes].
+        records: Number of valid records.
+        acknowledged: Revision in the header.
+        is_cut: Whether an incomplete line follows.
+        damage: Position and kind of the damage after the valid part, or "".
     """
 
     restored: Restored | None
@@ -69,13 +74,13 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def header_line(revision: int) -> bytes:
-    """The first line of a journal in which `revision` is acknowledged."""
+    """Return the header line of a journal with `revision` acknowledged."""
     text = b"%s %020d" % (FORMAT.encode(), revision)
     return b"%s %08x\n" % (text, zlib.crc32(text))
 
 
 def record_line(record: WholeScene | ChangeRecord) -> bytes:
-    """The line of a record, newline included."""
+    """Return the line of a record, including the newline."""
     text = to_json(record)
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
@@ -84,7 +89,7 @@ def read_journal(file: BinaryIO, name: str) -> Contents:
     """Read a journal up to its end or the first damage.
 
     Raises:
-        JournalError: the file is not a journal of this format; names the file.
+        JournalError: The file is not a journal of this format; the message names the file.
     """
     first = file.readline(LONGEST_HEADER)
     header = HEADER.fullmatch(first)

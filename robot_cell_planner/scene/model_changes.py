@@ -1,4 +1,4 @@
-"""Changes of what is there: robots, tools, bodies and frames that come, go, or are replaced."""
+"""Scene changes of models: add, replace and remove robots, tools, bodies and frames."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ replace = msgspec.structs.replace
 
 
 class Add(msgspec.Struct, frozen=True):
-    """New robots, tools, bodies and frames, in the places that `state` gives.
+    """Add robots, tools, bodies and frames at the poses in `state`.
 
-    What `state` leaves out stands free at the origin of the world, joints at zero or the nearest allowed value.
+    Objects missing in `state` are placed at the world origin, with joints at zero or at the nearest allowed value.
     """
 
     models: RobotCell
@@ -54,7 +54,7 @@ class Add(msgspec.Struct, frozen=True):
 
 
 class AddFrame(msgspec.Struct, frozen=True):
-    """A new named frame that moves with `attached_to`; pose: seen from `relative_to` at this moment."""
+    """Add a named frame fixed to `attached_to`; `pose` is relative to `relative_to` in the current state."""
 
     name: str
     attached_to: str
@@ -70,7 +70,7 @@ class AddFrame(msgspec.Struct, frozen=True):
 
 
 class Replace(msgspec.Struct, frozen=True):
-    """Models take the place of those of the same name; where things are stays, as far as their joints still exist."""
+    """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained."""
 
     models: RobotCell
 
@@ -94,7 +94,7 @@ class Replace(msgspec.Struct, frozen=True):
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """A robot, tool, body or named frame leaves the cell; what it carries must have been detached before."""
+    """Remove a robot, tool, body or named frame. Objects attached to it must be detached before."""
 
     name: str
 
@@ -136,7 +136,7 @@ def _with_neutral(tool: Tool, state: ToolState) -> ToolState:
 
 
 def _refuse_carrier(scene: Scene, name: str) -> None:
-    """Refuse to take away what carries something else."""
+    """Refuse to remove an object that other objects are attached to."""
     cell, own = scene.cell, {name}
     if name in cell.tools:
         own |= {f"{name}/{TCP}", *(f"{name}/{link}" for link in cell.tools[name].mechanism.links)}

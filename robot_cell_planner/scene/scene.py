@@ -1,4 +1,4 @@
-"""A scene: a cell with a state that fits it, and what changes of any kind ask of it."""
+"""Scene: a cell with a matching state, and helpers of all scene changes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """A cell and a state that fits it."""
+    """Cell with a matching state."""
 
     cell: RobotCell
     state: RobotCellState
 
 
 def joint_names(cell: RobotCell) -> dict[str, str]:
-    """Every joint name that a configuration of the whole cell may use, and the tool it belongs to ("" for robots)."""
+    """Return all joint names of a configuration of the whole cell, with the tool of each joint ("" for robots)."""
     names = dict.fromkeys(cell.variables, "")
     for tool in cell.tools.values():
         names.update({f"{tool.name}/{variable.name}": tool.name for variable in tool.mechanism.variables})
@@ -40,11 +40,11 @@ def known(mapping: Mapping[str, T], name: str, what: str) -> T:
 
 
 def between(scene: Scene, world_pose: WorldPose, parent: str, child: str) -> Pose:
-    """parent_T_child."""
+    """Return parent_T_child."""
     child_pose = world_pose(scene.cell, scene.state, child)
     return child_pose if parent == WORLD else world_pose(scene.cell, scene.state, parent).inverse() @ child_pose
 
 
 def rewritten(scene: Scene, world_pose: WorldPose, carrier: str, reference: str, pose: Pose) -> Pose:
-    """A pose seen from `reference`, as `carrier` sees it; to the last bit the same where the two are one."""
+    """Convert a pose relative to `reference` to a pose relative to `carrier`; unchanged if the two are the same."""
     return pose if carrier == reference else between(scene, world_pose, carrier, reference) @ pose

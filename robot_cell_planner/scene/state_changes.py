@@ -1,4 +1,4 @@
-"""Changes of where things are: moved, attached, hidden, and the values of joints."""
+"""Scene changes of the state: poses, attachments, visibility and joint values."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ replace = msgspec.structs.replace
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A tool, body or named frame goes to a pose seen from `relative_to`; what carries it stays the same.
+    """Move a tool, body or named frame to a pose relative to `relative_to`; its parent frame is unchanged.
 
-    A position component that is NaN stays as it is, and so does the orientation where it is None.
+    A position component that is NaN, or an orientation that is None, is unchanged.
     """
 
     name: str
@@ -43,10 +43,12 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Attach(msgspec.Struct, frozen=True):
-    """A tool is put on a planning group; a body or named frame on any frame.
+    """Attach a tool to a planning group, or a body or named frame to any frame.
 
-    pose: of the thing, seen from `relative_to` ("": from the frame that carries it from now on); None keeps it where it
-    is in the world, which is a grip. touch_links and touch_bodies: None keeps the lists that it has.
+    Attributes:
+        pose: Pose of the object relative to `relative_to` ("": the new parent frame); None retains the world pose, as
+            in a grasp.
+        touch_links, touch_bodies: Links and bodies that the object is allowed to touch; None retains the current lists.
     """
 
     name: str
@@ -72,7 +74,7 @@ class Attach(msgspec.Struct, frozen=True):
 
 
 class Detach(msgspec.Struct, frozen=True):
-    """A tool, body or named frame is set free into the world and stays where it is."""
+    """Detach a tool, body or named frame. Its world pose is unchanged."""
 
     name: str
     touch_links: tuple[str, ...] | None = None
@@ -86,7 +88,7 @@ class Detach(msgspec.Struct, frozen=True):
 
 
 class SetHidden(msgspec.Struct, frozen=True):
-    """A tool or body is taken out of every check, or comes back."""
+    """Exclude a tool or body from all collision checks, or include it again."""
 
     name: str
     hidden: bool
@@ -96,7 +98,7 @@ class SetHidden(msgspec.Struct, frozen=True):
 
 
 class SetTouch(msgspec.Struct, frozen=True):
-    """Who a tool or body may touch; None leaves a list as it is."""
+    """Set the links and bodies that a tool or body is allowed to touch; None leaves a list unchanged."""
 
     name: str
     touch_links: tuple[str, ...] | None = None
@@ -108,7 +110,7 @@ class SetTouch(msgspec.Struct, frozen=True):
 
 
 class SetJoints(msgspec.Struct, frozen=True):
-    """Joint values [rad, m] by name, those of tools as "tool/joint"; NaN leaves a joint as it is."""
+    """Set joint values [rad, m] by name, those of tools as "tool/joint". NaN leaves a joint unchanged."""
 
     values: Mapping[str, float]
 
@@ -133,7 +135,7 @@ class SetJoints(msgspec.Struct, frozen=True):
 
 
 class SetBasePose(msgspec.Struct, frozen=True):
-    """A robot's root link is put at a pose seen from `relative_to`; NaN and None as in Move. "": the only robot."""
+    """Move a robot's root link to a pose relative to `relative_to`; NaN and None as in Move. "" is the only robot."""
 
     robot: str = ""
     position: Vector3 = KEEP
@@ -154,7 +156,7 @@ class SetBasePose(msgspec.Struct, frozen=True):
 
 
 class SetState(msgspec.Struct, frozen=True):
-    """Every entry of a state is taken over; what it does not name stays."""
+    """Replace every entry that is given in a state; all other entries are unchanged."""
 
     state: RobotCellState
 
@@ -191,7 +193,7 @@ def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
 
 
 def _carrier(scene: Scene, name: str) -> str:
-    """The frame that carries a tool, body or named frame."""
+    """Return the parent frame of a tool, body or named frame."""
     if name in scene.cell.frames:
         return scene.cell.frames[name].attached_to or WORLD
     state = _state_of(scene, name)
@@ -201,7 +203,7 @@ def _carrier(scene: Scene, name: str) -> str:
 
 
 def _placed(scene: Scene, name: str, pose: Pose, attached_to: str | None = None) -> Scene:
-    """The thing at a pose in the frame that carries it, which may be a new one."""
+    """Place the object at a pose in its parent frame, which may be new."""
     if name in scene.cell.frames:
         frame = scene.cell.frames[name]
         carrier = frame.attached_to if attached_to is None else attached_to or WORLD
