@@ -1,4 +1,4 @@
-"""Files: cell files, robot descriptions, scenes of other formats and meshes, read as values of `model`."""
+"""Input and output of files: cell files, robot descriptions, scenes in other formats, and meshes."""
 
 from ..system.lazy_exports import lazy_exports
 

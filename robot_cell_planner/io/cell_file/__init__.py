@@ -1,1 +1,1 @@
-"""Cell files: a whole cell and its state, format `robot_cell/1`."""
+"""Cell files: a complete cell with its state, format `robot_cell/1`."""

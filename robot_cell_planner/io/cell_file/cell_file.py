@@ -1,4 +1,4 @@
-"""Cells and states in files. The format of cell files is described in docs/cell_file.md."""
+"""Reading and writing of cells and states. The file format is described in docs/cell_file.md."""
 
 from __future__ import annotations
 
@@ -34,16 +34,20 @@ READ_CELL, WRITE_CELL, READ_STATE, WRITE_STATE = "read cell", "write cell", "rea
 def load_cell(
     file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False
 ) -> tuple[RobotCell, RobotCellState]:
-    """The cell in a file, and the state that the file puts it in.
+    """Load a cell and its state from a file.
 
-    What the file names may lie in the package or folder that holds it, in installed packages and below the roots.
+    Files referenced by the cell file may be located in the package or folder that contains it, in installed packages
+    and below the roots. States beyond joint limits are logged as warnings.
 
-    confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots too.
-    States that put a joint beyond its limits are logged as warnings.
+    Args:
+        file: Path or URI of the cell file.
+        roots: Additional folders that may be read.
+        confined: Treat `file` as untrusted: it must be a URI, or a path relative to a root, and located below the
+            roots.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: a file is missing or malformed.
-        DuplicateNameError, UnknownNameError, StateError, FrameCycleError: its parts do not fit together.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: A file is missing or malformed.
+        DuplicateNameError, UnknownNameError, StateError, FrameCycleError: The parts of the file are inconsistent.
     """
     path = existing_file(file, roots, confined)
     if not confined:
@@ -64,16 +68,23 @@ def save_cell(
     overwrite: bool = True,
     confined: bool = False,
 ) -> str:
-    """Writes a cell, and a state if one is given, as a cell file, and returns its text; "" writes nothing.
+    """Write a cell, and a state if given, as a cell file, and return its text. If `file` is "", nothing is written.
 
-    Its ending decides the form: .yaml, .yml or .json. What the same roots can read is written as a reference.
+    The extension selects the format: .yaml, .yml or .json. Descriptions that can be read with the same roots are
+    written as references.
 
-    confined: `file` comes from outside: its folder must lie below the roots.
+    Args:
+        file: Path or URI of the cell file.
+        cell: Cell to write.
+        state: State to write, or None.
+        roots: Folders that a reader of the file may read.
+        overwrite: Allow replacing an existing file.
+        confined: Treat `file` as untrusted: its folder must be below the roots.
 
     Raises:
-        FileError: it cannot be written, or exists and `overwrite` is false.
-        ResourceError: no such folder, or outside of the roots.
-        NotSupportedError: a robot, or a tool with joints, that was not read from a description.
+        FileError: The file cannot be written, or exists and `overwrite` is False.
+        ResourceError: The folder does not exist, or is outside the roots.
+        NotSupportedError: A robot, or a tool with joints, was not read from a description.
     """
     path = _new(file, roots, confined)
     entries = cell_entries(cell, state, path.parent if path else Path.cwd(), roots)
@@ -85,10 +96,10 @@ def save_cell(
 
 @public
 def load_state(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False) -> RobotCellState:
-    """The state in a file of `save_state`; whether it fits a cell is for `RobotCell.check_state`.
+    """Load a state from a file written by `save_state`. Use `RobotCell.check_state` to check that it matches a cell.
 
     Raises:
-        FileError, ResourceError, LimitExceededError: missing, outside of the roots, or malformed.
+        FileError, ResourceError, LimitExceededError: The file is missing, outside the roots, or malformed.
     """
     path = existing_file(file, roots, confined)
     return from_document(read_text(path, READ_STATE, roots.text_bytes), RobotCellState, str(path))
@@ -103,11 +114,13 @@ def save_state(
     overwrite: bool = True,
     confined: bool = False,
 ) -> str:
-    """Writes a state, to the last bit, and returns the text; "" writes nothing. Ending and `confined` as `save_cell`.
+    """Write a state exactly, and return the text. If `file` is "", nothing is written.
+
+    Extension and `confined` as for `save_cell`.
 
     Raises:
-        FileError: it cannot be written, or exists and `overwrite` is false.
-        ResourceError: no such folder, or outside of the roots.
+        FileError: The file cannot be written, or exists and `overwrite` is False.
+        ResourceError: The folder does not exist, or is outside the roots.
     """
     path = _new(file, roots, confined)
     text = to_json_document(state).decode() if _is_json(path) else to_yaml_document(state)
@@ -117,10 +130,10 @@ def save_state(
 
 
 def existing_file(file: str | Path, roots: ResourceRoots, confined: bool) -> Path:
-    """Path of a file to read.
+    """Return the path of a file to read.
 
     Raises:
-        ResourceError: it is confined to the roots, and outside of them or missing.
+        ResourceError: The file is confined to the roots, and outside them or missing.
     """
     return resolve_below(str(file), roots) if confined else Path(file).absolute()
 

@@ -1,4 +1,4 @@
-"""Which files say something else by now than when a cell was read from them."""
+"""Detection of files that changed since a cell was read from them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ STAGE = "look for changed files"
 
 
 def changed_files(cell: RobotCell, roots: ResourceRoots = NO_ROOTS) -> tuple[str, ...]:
-    """Paths and URIs, sorted, of meshes that have changed or gone, and of descriptions that have changed.
+    """Return the sorted paths and URIs of meshes that changed or were removed, and of descriptions that changed.
 
-    The cell keeps what it was read from: a changed description has no effect on it; a changed mesh cannot be loaded
-    any more where that was not done yet. What xacro files would become by now is not looked at.
+    The cell retains the content that it was read from. A changed description does not affect it; a changed mesh that
+    was not loaded before cannot be loaded any more. Changes of xacro files are not detected.
     """
     found = {mesh.path for mesh in _meshes(cell) if not _is_same_mesh(mesh, roots)}
     for thing in _described(cell):
@@ -68,4 +68,4 @@ def _is_another_text(uri: str, text: str, folder: str, roots: ResourceRoots) -> 
     try:
         return read_text(resolve(uri, folder, roots), STAGE, roots.text_bytes) != text
     except RobotCellError:
-        return False  # the text was given, and its file is somewhere else
+        return False  # the text was passed directly, and its file is somewhere else

@@ -1,4 +1,4 @@
-"""Reads cell files: a whole cell and its state in one YAML or JSON text, format "robot_cell/1"."""
+"""Reader of cell files: a complete cell with its state as YAML or JSON, format "robot_cell/1"."""
 
 from __future__ import annotations
 
@@ -41,14 +41,20 @@ T = TypeVar("T", ToolState, BodyState, NamedFrame)
 def read_cell(
     text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell"
 ) -> tuple[RobotCell, RobotCellState]:
-    """The cell and state in a text; folder: where relative URIs start; source: what messages call the text.
+    """Read the cell and state from a text.
 
-    What the text names must lie in installed packages or below the roots.
+    Referenced files must be located in installed packages or below the roots.
+
+    Args:
+        text: Content of the cell file.
+        folder: Base folder of relative URIs.
+        roots: Folders that may be read.
+        source: Name of the text in messages.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: it, or a file that it names, is missing
-            or malformed.
-        DuplicateNameError, UnknownNameError, StateError, FrameCycleError: its parts do not fit together.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: The text, or a file that it references,
+            is missing or malformed.
+        DuplicateNameError, UnknownNameError, StateError, FrameCycleError: The parts of the file are inconsistent.
     """
     file = ConfigurationFile(text, source, STAGE)
     try:
@@ -66,7 +72,7 @@ class _Reader:
         self.file = file
         self.folder = folder
         self.roots = roots
-        # Poses written relative to another frame than the one that carries the thing.
+        # Poses given relative to a frame other than the parent frame.
         self.relative: dict[str, str] = {}
 
     def cell(self) -> tuple[RobotCell, RobotCellState]:
@@ -113,7 +119,7 @@ class _Reader:
         return robots, base_poses
 
     def _sources(self, section: Section, parts: tuple[str, ...]) -> tuple[ModelSources, ResourceRoots]:
-        """The texts of a model, from the files that the section names or as they stand in it."""
+        """Return the texts of a model, from the files that the section references or from the section itself."""
         texts = {part: section.text(f"{part}_text", "") for part in parts}
         if texts["urdf"]:
             folder = section.text("folder", "")
@@ -173,7 +179,7 @@ class _Reader:
         return bodies, states
 
     def _state(self, section: Section, state: T) -> T:
-        """The state with what the section says about where the thing is."""
+        """Return the state with the entries of the section applied."""
         try:
             result = msgspec.structs.replace(
                 state,
@@ -201,7 +207,7 @@ class _Reader:
         return frame
 
     def _without_relative_poses(self, cell: RobotCell, state: RobotCellState) -> tuple[RobotCell, RobotCellState]:
-        """Each pose in the frame that carries the thing, instead of the one that it was written relative to."""
+        """Convert poses given relative to other frames to poses in the parent frames."""
         carried = placements(cell, state)
         as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in carried.items()}
         resolved = Placements(as_written)
@@ -240,7 +246,7 @@ def _collision(section: Section) -> CollisionSettings:
 
 
 def _configuration(section: Section, cell: RobotCell) -> frozendict[str, float]:
-    """Neutral values, then those of the named states, then those given one by one."""
+    """Return the neutral values, overridden by the named states, then by the individual values."""
     section.allow("named", "configuration")
     values = dict(cell.default_state().configuration)
     named = section.section("named")

@@ -1,4 +1,4 @@
-"""Poses, shapes and masses as the cell file writes them."""
+"""Poses, shapes and inertial properties in cell files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 
 def read_pose(parent: Section, key: str = "pose") -> Pose:
-    """A pose of `position` and either `quaternion` (x, y, z, w) or `rpy` [rad]; identity without the key.
+    """Read a pose from `position` and `quaternion` (x, y, z, w) or `rpy` [rad]; identity without the key.
 
     Raises:
-        FileError: malformed, or both orientations.
+        FileError: The pose is malformed, or both orientations are given.
     """
     if not parent.has(key):
         return IDENTITY
@@ -56,11 +56,11 @@ def _oriented(section: Section, position: Vector3) -> Pose:
 
 
 def read_collisions(parent: Section, folder: str, roots: ResourceRoots) -> tuple[Shape, ...]:
-    """The shapes in the list `collisions`, all of which can be checked; none without the key.
+    """Read the list `collisions` of shapes that are valid for collision checks; empty without the key.
 
     Raises:
-        FileError: malformed.
-        ResourceError, GeometryError: a mesh cannot be found, or cannot be checked.
+        FileError: The list is malformed.
+        ResourceError, GeometryError: A mesh cannot be found or is not valid for collision checks.
     """
     shapes = read_shapes(parent, "collisions", folder, roots)
     for index, shape in enumerate(shapes):
@@ -73,11 +73,11 @@ def read_collisions(parent: Section, folder: str, roots: ResourceRoots) -> tuple
 
 
 def read_shapes(parent: Section, key: str, folder: str, roots: ResourceRoots) -> tuple[Shape, ...]:
-    """The shapes in a list; none without the key.
+    """Read a list of shapes; empty without the key.
 
     Raises:
-        FileError: malformed.
-        ResourceError, GeometryError: a mesh cannot be found or is none.
+        FileError: The list is malformed.
+        ResourceError, GeometryError: A mesh cannot be found, or the file is not a mesh.
     """
     return tuple(_shape(section, folder, roots) for section in parent.listed_sections(key))
 
@@ -130,7 +130,7 @@ def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
 
 
 def _scale(section: Section) -> Vector3:
-    """One factor for all axes, or three; a mesh file has the units of the cell file."""
+    """Read one factor for all axes, or three; the file's length unit also applies to mesh files."""
     if isinstance(section.values.get("scale"), list):
         return section.lengths("scale")
     factor = section.number("scale", 1.0) * section.file.native_scale
@@ -152,11 +152,11 @@ def _triangles(section: Section) -> Triangles:
 
 
 def read_inertial(section: Section, shapes: tuple[Shape, ...]) -> Inertial | None:
-    """Mass and inertia: given as `inertial`, or spread evenly over the shapes from `mass` [kg] or `density` [kg/m3].
+    """Read `inertial`, or compute it from `mass` [kg] or `density` [kg/m3] with uniform density of the shapes.
 
     Raises:
-        FileError: malformed, or more than one of the three.
-        GeometryError: a mesh has no volume.
+        FileError: The section is malformed, or more than one of the three is given.
+        GeometryError: A mesh has no volume.
     """
     given = [key for key in ("inertial", "mass", "density") if section.has(key)]
     if len(given) > 1:

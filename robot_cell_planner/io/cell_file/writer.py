@@ -1,4 +1,4 @@
-"""Writes a cell and its state as a cell file that `cell_file.read_cell` reads back to the same values."""
+"""Writer of cell files. `reader.read_cell` reads the result back to the same values."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Entry = dict[str, Any]
 def cell_entries(
     cell: RobotCell, state: RobotCellState | None, folder: str | Path, roots: ResourceRoots = NO_ROOTS
 ) -> Entry:
-    """What a cell file in `folder` holds for a cell, and for a state if one is given.
+    """Return the entries of a cell file in `folder` for a cell, and for a state if given.
 
-    A robot or tool whose files still say what it was read from, and may be read from `folder`, is written as
-    references to them; any other one with its texts. Numbers are kept to the last bit.
+    A robot or tool whose files are unchanged and may be read from `folder` is written as references to its files,
+    otherwise with its texts. Numbers are exact.
 
     Raises:
-        NotSupportedError: a robot, or a tool with joints, that was not read from a description.
+        NotSupportedError: A robot, or a tool with joints, was not read from a description.
     """
     return _Writer(Path(folder).absolute(), roots).cell(cell, state)
 
@@ -41,7 +41,7 @@ def cell_entries(
 class _Writer:
     def __init__(self, folder: Path, roots: ResourceRoots) -> None:
         self.folder = folder
-        # Where a reader of the file may read.
+        # Folders that a reader of the file may read.
         self.roots = roots.with_folder(enclosing_folder(folder / "cell.yaml"))
 
     def cell(self, cell: RobotCell, state: RobotCellState | None) -> Entry:
@@ -90,7 +90,7 @@ class _Writer:
         return entry
 
     def _still_readable(self, sources: ModelSources) -> bool:
-        """Whether the files would give the same texts to a reader of the file that is written."""
+        """Return whether a reader of the written file would get the same texts from the files."""
         if not sources.urdf_uri:
             return False
         uris = (sources.urdf_uri, sources.srdf_uri, sources.limits_uri)
@@ -146,14 +146,14 @@ class _Writer:
         return entry
 
     def _mesh_uri(self, mesh: Mesh) -> str:
-        """The URI as it was written, where it still leads to the same file from the folder that is written to."""
+        """Return the URI as originally written, if it resolves to the same file from the target folder."""
         if "://" in mesh.uri or os.path.realpath(self.folder / mesh.uri) == mesh.path:
             return mesh.uri
         return os.path.relpath(mesh.path, self.folder)
 
 
 def _is_identity(pose: Pose) -> bool:
-    """To the last bit: -0.0 counts as another number."""
+    """Exact comparison: -0.0 differs from 0.0."""
     return msgspec.json.encode(pose) == msgspec.json.encode(IDENTITY)
 
 

@@ -1,8 +1,8 @@
-"""Limits of joints: the file that narrows and completes those of a URDF, and stated defaults for what nobody gave.
+"""Joint limits: a file that overrides and completes the limits of a URDF, and default limits.
 
 The file has the form of MoveIt's joint_limits.yaml: under `joint_limits`, by joint name, has_position_limits with
 min_position and max_position; has_velocity_limits, has_acceleration_limits, has_jerk_limits and has_effort_limits with
-max_velocity and so on. `has_...: false` takes no number from the file.
+max_velocity and so on. `has_...: false` ignores the value in the file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from ..common.sections import ConfigurationFile, Section
 STAGE = "read limits"
 DEFAULT_VELOCITY = 1.0  # [rad/s]
 DEFAULT_LINEAR_VELOCITY = 0.25  # [m/s]
-# Without better knowledge full speed is reached in 1/4 s, and full acceleration in 1/10 s.
+# Defaults: max velocity is reached in 1/4 s, max acceleration in 1/10 s.
 DEFAULT_ACCELERATION_PER_VELOCITY = 4.0  # [1/s]
 DEFAULT_JERK_PER_ACCELERATION = 10.0  # [1/s]
-# A file may be rounded differently from the URDF; a position limit outside by less counts as the URDF's own.
+# A file may be rounded differently from the URDF. A position limit that exceeds the URDF limit by less than this is
+# replaced by the URDF limit.
 POSITION_TOLERANCE = 1e-4  # [rad or m]
-# Keys that MoveIt and ros2_control write there too; they are for others.
+# Keys that MoveIt and ros2_control also write; they are ignored.
 OTHER_KEYS = (
     "angle_wraparound", "has_soft_limits", "k_position", "k_velocity", "soft_lower_limit", "soft_upper_limit",
     "has_deceleration_limits", "max_deceleration",
@@ -33,12 +34,12 @@ OTHER_TOP_KEYS = ("default_velocity_scaling_factor", "default_acceleration_scali
 
 
 def read_limits(text: str, mechanism: Mechanism, source: str = "limits", prefix: str = "") -> Mechanism:
-    """The mechanism with the limits of a file; `prefix` is put before the joint names of the file.
+    """Apply the limits of a file to a mechanism. `prefix` is prepended to the joint names of the file.
 
-    The file narrows positions and overrides velocity and effort downwards or upwards.
+    Position limits can only be narrowed; velocity and effort limits can be lowered or raised.
 
     Raises:
-        FileError: malformed, a joint that does not exist, or positions beyond the URDF's.
+        FileError: The file is malformed, a joint does not exist, or position limits exceed those of the URDF.
     """
     root = ConfigurationFile(text, source, STAGE).root
     joints = dict(mechanism.joints)
@@ -83,10 +84,10 @@ def _with_limits(joint: Joint, section: Section) -> Joint:
 
 
 def with_default_limits(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with a velocity, acceleration and jerk limit at every joint that moves.
+    """Return the mechanism with velocity, acceleration and jerk limits for every movable joint.
 
-    What is missing becomes 1 rad/s or 0.25 m/s, 4/s times the velocity, and 10/s times the acceleration, and is named
-    in the limits' `defaulted`. A velocity limit of zero, which some files write for "unknown", counts as missing.
+    Missing limits default to 1 rad/s or 0.25 m/s, 4/s times the velocity limit, and 10/s times the acceleration limit,
+    and are listed in `defaulted`. A velocity limit of zero, which some files use for "unknown", counts as missing.
     """
     joints = {name: _completed(joint) for name, joint in mechanism.joints.items()}
     return msgspec.structs.replace(mechanism, joints=frozendict(joints))

@@ -1,4 +1,4 @@
-"""Robots and tools from their files: URDF or xacro, SRDF, limits."""
+"""Loading of robots and tools from URDF or xacro, SRDF and joint limits files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ def read_sources(
     folder: str | Path = "",
     roots: ResourceRoots = NO_ROOTS,
 ) -> ModelSources:
-    """The texts of a model. Files that end in .xacro are expanded. folder: where relative URIs start.
+    """Read the texts of a model. Files with the extension .xacro are expanded.
+
+    folder: Base folder of relative URIs.
 
     Raises:
-        FileError, ResourceError, LimitExceededError: a file is missing, outside of the roots, malformed or too large.
+        FileError, ResourceError, LimitExceededError: A file is missing, outside the roots, malformed or too large.
     """
     path = resolve(urdf, folder, roots)
     return ModelSources(
@@ -55,7 +57,7 @@ def _description(path: Path, arguments: Mapping[str, str], roots: ResourceRoots,
 
 
 def _not_empty(text: str, path: Path, stage: str) -> str:
-    """The text of a file that was named, and so is not meant to say nothing."""
+    """Return the text; a file given by name must not be empty."""
     if not text.strip():
         raise FileError(f"{path} is empty", stage=stage, subjects=(str(path),))
     return text
@@ -70,7 +72,7 @@ def _absolute(uri: str, folder: str | Path) -> str:
 
 
 def sources_roots(sources: ModelSources, roots: ResourceRoots) -> ResourceRoots:
-    """The roots for what the texts name, once `read_sources` has found them inside `roots`."""
+    """Return the roots for files referenced by the texts, after `read_sources` resolved them within `roots`."""
     return roots_for(Path(sources.folder, "urdf"), roots)
 
 
@@ -85,10 +87,20 @@ def load_robot(
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
 ) -> Robot:
-    """A robot from files, each given as a path or a URI. The package or folder that holds the URDF may be read.
+    """Load a robot from files, each given as a path or URI. The package or folder that contains the URDF may be read.
+
+    Args:
+        name: Name of the robot in the cell.
+        urdf: URDF or xacro file.
+        srdf: SRDF file; "" for none.
+        limits: Joint limits file in MoveIt's format; "" for none.
+        xacro_arguments: Arguments of the xacro expansion.
+        prefix: Prefix of all names of links, joints and groups.
+        roots: Additional folders that may be read.
+        mesh_use: Collision representation of meshes.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: as the readers of the files say.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the files.
     """
     opened = _opened((urdf, srdf, limits), roots)
     sources = read_sources(str(urdf), str(srdf), str(limits), xacro_arguments, Path.cwd(), opened)
@@ -96,7 +108,7 @@ def load_robot(
 
 
 def _opened(files: tuple[str | Path, ...], roots: ResourceRoots) -> ResourceRoots:
-    """Whoever calls with a path means to have it read."""
+    """Add the folders of files given as paths, which the caller is trusted to read."""
     for file in files:
         if str(file) and "://" not in str(file):
             roots = roots.with_folder(enclosing_folder(file))
@@ -110,12 +122,13 @@ def robot_from_sources(
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
 ) -> Robot:
-    """A robot from texts. Relative URIs start in `sources.folder`, and must lead to below the roots.
+    """Create a robot from texts. Relative URIs are resolved from `sources.folder` and must lead to files below the
+    roots.
 
-    Velocity, acceleration and jerk limits that neither file gives have the defaults of `limits.with_default_limits`.
+    Missing velocity, acceleration and jerk limits are set to the defaults of `limits.with_default_limits`.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: as the readers of the texts say.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the texts.
     """
     mechanism = _mechanism(name, sources, prefix, roots, mesh_use)
     semantic = SemanticDescription()
@@ -136,7 +149,7 @@ def robot_from_sources(
 
 
 def mesh_use_of(mechanism: Mechanism) -> MeshUse:
-    """How the collision meshes of a mechanism that was read from a description are checked: all of them alike."""
+    """Return the collision representation of all meshes of a mechanism that was read from a description."""
     geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
     return next((geometry.use for geometry in geometries if isinstance(geometry, Mesh)), MeshUse.HULL)
 
@@ -160,12 +173,20 @@ def load_tool(
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
 ) -> Tool:
-    """A tool from files, each given as a path or a URI. The package or folder that holds the URDF may be read.
+    """Load a tool from files, each given as a path or URI. The package or folder that contains the URDF may be read.
 
-    tcp: pose of the tool centre point in `tcp_link` ("" for the root link).
+    Args:
+        name: Name of the tool in the cell.
+        urdf: URDF or xacro file.
+        tcp: Pose of the tool center point in `tcp_link`.
+        tcp_link: Link of the tool center point; "" for the root link.
+        limits: Joint limits file in MoveIt's format; "" for none.
+        xacro_arguments: Arguments of the xacro expansion.
+        roots: Additional folders that may be read.
+        mesh_use: Collision representation of meshes.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: as the readers of the files say.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the files.
     """
     opened = _opened((urdf, limits), roots)
     sources = read_sources(str(urdf), "", str(limits), xacro_arguments, Path.cwd(), opened)
@@ -180,10 +201,10 @@ def tool_from_sources(
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
 ) -> Tool:
-    """A tool from texts; its links keep the names of its own description.
+    """Create a tool from texts; its links keep the names of its description.
 
     Raises:
-        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: as the readers of the texts say.
+        FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the texts.
     """
     mechanism = _mechanism(name, sources, "", roots, mesh_use)
     try:

@@ -1,4 +1,4 @@
-"""SRDF: what a robot's joints mean to a planner (groups, named states, end effectors, pairs that never matter)."""
+"""SRDF reader: planning groups, named states, end effectors and disabled collision pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAGE = "read srdf"
 
 
 class EndEffector(msgspec.Struct, frozen=True):
-    """A group that is mounted on a link of another (or of no) group."""
+    """Group mounted on a link of another (or of no) group."""
 
     name: str
     group: str
@@ -28,7 +28,7 @@ class EndEffector(msgspec.Struct, frozen=True):
 
 
 class VirtualJoint(msgspec.Struct, frozen=True):
-    """How the robot stands in the world, as SRDF says it; in a cell the base pose of the robot says so instead."""
+    """Virtual joint of an SRDF between robot and world. In a cell the base pose of the robot is used instead."""
 
     name: str
     kind: str
@@ -37,7 +37,7 @@ class VirtualJoint(msgspec.Struct, frozen=True):
 
 
 class SemanticDescription(msgspec.Struct, frozen=True):
-    """What an SRDF holds. named_states: by "group/state", values by variable."""
+    """Content of an SRDF. `named_states`: values by variable, for each "group/state"."""
 
     groups: frozendict[str, PlanningGroup] = frozendict()
     named_states: frozendict[str, frozendict[str, float]] = frozendict()
@@ -50,14 +50,15 @@ class SemanticDescription(msgspec.Struct, frozen=True):
 def read_srdf(
     text: str, mechanism: Mechanism, source: str = "semantic description", prefix: str = ""
 ) -> SemanticDescription:
-    """What an SRDF says of a mechanism; `prefix` is put before all names of joints, links and groups.
+    """Read an SRDF for a mechanism. `prefix` is prepended to all names of joints, links and groups.
 
-    A group's variables come in the order of the mechanism's tree, whatever the order in the file. Fixed, mimicking and
-    passive joints give none, virtual joints neither. A group whose joints follow one another without a branch has its
-    two ends as base and tip link.
+    The variables of a group are in tree order of the mechanism, regardless of the order in the file. Fixed, mimic,
+    passive and virtual joints have no variables. A group of consecutive joints without a branch has a base link and a
+    tip link.
 
     Raises:
-        FileError: malformed, or a name that the mechanism does not have; says file, line and the nearest names.
+        FileError: The text is malformed or contains a name that the mechanism does not have; the message gives file,
+            line and the most similar names.
     """
     return _Reader(XmlReader(source, STAGE), mechanism, prefix).description(text)
 
@@ -178,7 +179,7 @@ class _Reader:
         return frozendict(states)
 
     def _values(self, element: Element) -> Iterator[tuple[str, float]]:
-        """Values of a joint of a named state; those of virtual, fixed and mimicking joints are not ours to set."""
+        """Return the joint values of a named state, without virtual, fixed and mimic joints."""
         if self._is_virtual(element):
             return
         joint = self.mechanism.joints[self._joint_name(element, "name")]
@@ -207,7 +208,7 @@ class _Reader:
 
 
 def _ends(joints: list[Joint]) -> tuple[str, str]:
-    """Base and tip link of joints in tree order, if they follow one another without a branch; else two empty texts."""
+    """Return base and tip link of consecutive joints in tree order; two empty strings if they branch."""
     if not joints:
         return "", ""
     for above, below in pairwise(joints):

@@ -1,7 +1,7 @@
-"""URDF: a mechanism from its XML text.
+"""URDF reader.
 
-Everything that the specification (http://wiki.ros.org/urdf/XML) and urdfdom know is read; elements that mean nothing
-here (transmission, ros2_control, gazebo, sensor, model_state, vendors' own) are kept as XML text.
+All elements of the specification (http://wiki.ros.org/urdf/XML) and of urdfdom are read. Elements that are not
+interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as XML text.
 """
 
 from __future__ import annotations
@@ -34,26 +34,32 @@ def read_urdf(
     prefix: str = "",
     mesh_use: MeshUse = MeshUse.HULL,
 ) -> Mechanism:
-    """The mechanism that a URDF describes.
+    """Read a mechanism from a URDF.
 
-    folder: where relative URIs of meshes start. source: what messages call the text. prefix: put before the names of
-    links and joints. mesh_use: how meshes of collision elements enter checks.
+    A link named "world" would conflict with the root frame of the cell; it is renamed to "<name of the robot>_world". A
+    joint axis whose length differs from 1 by up to 1e-3 is normalized; otherwise it is refused, because for a prismatic
+    joint the length could be intended.
 
-    A link named "world" would be the root of all frames of a cell; it is called "<name of the robot>_world" instead. A
-    joint axis that is off unit length by up to 1e-3 is normalised; further off it is refused, because for a
-    prismatic joint its length could be meant.
+    Args:
+        text: Content of the URDF.
+        folder: Base folder of relative mesh URIs.
+        roots: Folders that may be read.
+        source: Name of the text in messages.
+        prefix: Prefix of the names of links and joints.
+        mesh_use: Collision representation of meshes.
 
     Raises:
-        FileError: malformed; says file, line and what was expected.
-        ResourceError: a mesh is missing or outside of the roots.
-        GeometryError: a mesh of a collision element cannot be checked: garbage, empty, not finite, without a hull.
-        ModelError: links and joints are no tree.
+        FileError: The text is malformed; the message gives file, line and what was expected.
+        ResourceError: A mesh is missing or outside the roots.
+        GeometryError: A mesh of a collision element is not valid for collision checks: unreadable, empty, not finite,
+            or without a convex hull.
+        ModelError: Links and joints do not form a tree.
     """
     return _Reader(XmlReader(source, STAGE), folder, roots, prefix, mesh_use).mechanism(text)
 
 
 def link_name(name: str, prefix: str, robot: str) -> str:
-    """Name in the cell of a link that the description of `robot` calls `name`."""
+    """Return the name in the cell of a link named `name` in the description of `robot`."""
     return f"{robot}_{WORLD}" if prefix + name == WORLD else prefix + name
 
 
@@ -72,7 +78,7 @@ class _Reader:
         if tag(robot) != "robot":
             raise self.xml.error(robot, "is the root element, expected <robot>")
         self.robot = self.xml.attribute(robot, "name")
-        # A material may be used before the place where it is defined, in a later link or at the end of the file.
+        # A material may be used before its definition, which may be in a later link or at the end of the file.
         for material in robot.iter("material"):
             if len(material):
                 self.materials.setdefault(self.xml.attribute(material, "name", ""), self._appearance(material))
@@ -254,7 +260,7 @@ class _Reader:
             friction,
             self._all_numbers(self.xml.child(joint, "calibration")),
             self._all_numbers(self.xml.child(joint, "safety_controller")),
-            # A joint that was fixed by hand often still says whom it followed.
+            # Joints that were changed to fixed by hand often still have a mimic element.
             self._blocks(joint, JOINT_TAGS - {"mimic"} if kind is JointKind.FIXED else JOINT_TAGS),
         )
 
@@ -265,5 +271,5 @@ class _Reader:
 
 
 def _placed(error: RobotCellError, place: str) -> RobotCellError:
-    """The same error with the place in the file before its message."""
+    """Return the same error with the position in the file prepended to its message."""
     return type(error)(place + error.message, stage=error.stage, subjects=error.subjects, values=error.values)

@@ -1,10 +1,10 @@
-"""Expressions of xacro files, `${...}`, evaluated from a list of syntax that is allowed.
+"""Evaluation of xacro expressions `${...}` with a restricted syntax.
 
-xacro leaves them to Python's `eval`, from which any object leads to any other. Here an expression is parsed by
-Python, and its syntax tree is computed node by node: literals, names that the file defines, arithmetic, comparisons,
-conditions, subscripts, comprehensions, and calls of xacro's own functions and of the listed methods of texts, lists and
-mappings. Attributes are keys of namespaces and of mappings from YAML, never attributes of Python objects.
-Numbers, texts, lists and the steps of one expression are bounded.
+xacro uses Python's `eval`, which gives access to arbitrary objects. Here an expression is parsed by Python and its
+syntax tree is evaluated node by node: literals, names defined by the file, arithmetic, comparisons, conditions,
+subscripts, comprehensions, and calls of xacro's own functions and of listed methods of strings, lists and mappings.
+Attributes are keys of namespaces and of YAML mappings, never attributes of Python objects. Numbers, strings, lists and
+the number of evaluation steps are bounded.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 from xacro import NameSpace, YamlDictWrapper
 
-MAX_STEPS = 1_000_000  # nodes that one expression may compute
-MAX_LENGTH = 1_000_000  # of a text or list
+MAX_STEPS = 1_000_000  # nodes evaluated per expression
+MAX_LENGTH = 1_000_000  # of a string or list
 MAX_BITS = 16_384  # of an integer
-MAX_DIGITS = 10_000  # asked for by a format, a width or a rounding
+MAX_DIGITS = 10_000  # requested by a format, a width or rounding
 MAX_SOURCE = 65_536
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -58,17 +58,17 @@ WIDE_FORMAT = re.compile(r"\d{5,}|\*")
 
 
 class RefusedExpression(Exception):
-    """An expression uses syntax, a name, or an amount that is not allowed."""
+    """An expression uses a syntax, name or amount that is not allowed."""
 
 
 def evaluate(source: str, names: Mapping[str, Any]) -> Any:
-    """Value of an expression.
+    """Evaluate an expression.
 
-    names: what it may refer to; every callable among them may be called with any arguments.
+    names: Names that the expression may use; callables among them may be called with any arguments.
 
     Raises:
-        RefusedExpression: it uses what is not allowed.
-        Exception: whatever Python raises for a mistake in it (NameError, SyntaxError, ZeroDivisionError, ...).
+        RefusedExpression: The expression uses something that is not allowed.
+        Exception: Any Python error caused by the expression (NameError, SyntaxError, ZeroDivisionError, ...).
     """
     if len(source) > MAX_SOURCE:
         raise RefusedExpression(f"an expression has {len(source)} characters, expected at most {MAX_SOURCE}")
@@ -80,7 +80,7 @@ def evaluate(source: str, names: Mapping[str, Any]) -> Any:
 
 
 class _Evaluation:
-    """One expression being computed. Methods are found by the name of the class of a node."""
+    """Evaluation of one expression. Methods are named after the classes of syntax tree nodes."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self.names = names
@@ -135,7 +135,7 @@ class _Evaluation:
         return items
 
     def _each(self, values: Iterable[Any]) -> Iterable[Any]:
-        """The values, each of which is a step."""
+        """Yield the values, counting each as an evaluation step."""
         for value in values:
             self.steps += 1
             if self.steps > MAX_STEPS:
@@ -215,7 +215,7 @@ class _Evaluation:
     def _ListComp(self, node: ast.ListComp, scope: dict[str, Any]) -> Any:
         return [self.value(node.elt, inner) for inner in self._loops(node.generators, scope)]
 
-    # A list instead of a generator, which could outlive the bounds of its expression.
+    # A list instead of a generator, which could be evaluated after the bounds of its expression ended.
     _GeneratorExp = _ListComp
 
     def _SetComp(self, node: ast.SetComp, scope: dict[str, Any]) -> Any:
@@ -236,10 +236,10 @@ class _Evaluation:
 
 
 def attribute(target: Any, name: str) -> Any:
-    """A key of a namespace or YAML mapping, or a listed method of a text, list or mapping.
+    """Return a key of a namespace or YAML mapping, or a listed method of a string, list or mapping.
 
     Raises:
-        RefusedExpression: any other attribute.
+        RefusedExpression: Any other attribute.
     """
     if isinstance(target, NameSpace):
         try:
@@ -266,7 +266,7 @@ def _text_method(text: str, name: str, values: tuple[Any, ...], named: dict[str,
 
 
 def _formatted(template: str, values: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """`str.format` without fields that look into objects and without wide ones."""
+    """`str.format` without fields that access attributes or items, and without large widths."""
     for _, field, spec, _ in string.Formatter().parse(template):
         if field and not field.isidentifier() and not field.isdigit():
             raise RefusedExpression(f"the field {field!r} of a format is not allowed in an expression")
@@ -286,7 +286,7 @@ def _check_width(values: tuple[Any, ...]) -> None:
 
 
 def _check_operands(operation: type, left: Any, right: Any) -> None:
-    """Refuse what would take long or much before it is computed."""
+    """Refuse operations that would need much time or memory, before they are evaluated."""
     too_large = False
     if operation is ast.Mod and isinstance(left, (str, bytes)):
         too_large = bool(WIDE_FORMAT.search(str(left)))
@@ -312,7 +312,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _assigned(target: ast.expr, item: Any) -> dict[str, Any]:
-    """The names that the variable of a loop, or the tuple of them, gives to an item."""
+    """Return the names that the loop variable, or tuple of loop variables, assigns to an item."""
     if isinstance(target, ast.Name):
         _check_word(target.id)
         return {target.id: item}
@@ -328,7 +328,7 @@ def _assigned(target: ast.expr, item: Any) -> dict[str, Any]:
 
 
 def one_type(*values: Any) -> type:
-    """`type` of one value, not of a function or type: that would make new ones."""
+    """`type` of a single value that is not a function or type; the other forms would create new types."""
     if len(values) != 1 or callable(values[0]):
         raise RefusedExpression("type() is allowed for one value in an expression, not for a function or type")
     return type(values[0])
@@ -360,7 +360,7 @@ REMOVED = frozenset(("vars",))
 
 
 def allowed_names(table: dict[str, Any]) -> None:
-    """Takes out of a table of xacro's global names what is not allowed, and bounds what is not bounded."""
+    """Remove disallowed names from a table of xacro's global names, and replace unbounded functions by bounded ones."""
     for name in list(table):
         if name in REMOVED or name.startswith("__"):
             dict.pop(table, name)

@@ -1,4 +1,4 @@
-"""xacro: expanded by the xacro library in a confined process, which can read below the allowed folders only."""
+"""Expansion of xacro files by the xacro library in a sandboxed process that can read allowed folders only."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def expand_xacro(
     arguments: Mapping[str, str] = frozendict(),
     roots: ResourceRoots = NO_ROOTS,
 ) -> str:
-    """The URDF text that a xacro file becomes with these arguments.
+    """Expand a xacro file with the given arguments and return the URDF text.
 
-    It may read files of the package or folder that it lies in, of the roots, and of packages that it finds.
+    The file may read files of the package or folder that contains it, of the roots, and of packages found with $(find).
 
     Raises:
-        FileError: missing, malformed, or an expression in it fails.
-        ResourceError: a package is not found.
-        LimitExceededError: expanding takes more than 30 s of computing or 1 GiB.
+        FileError: The file is missing or malformed, or an expression in it fails.
+        ResourceError: A package is not found.
+        LimitExceededError: The expansion needs more than 30 s of CPU time or 1 GiB of memory.
     """
     path = Path(path).absolute()
     text = read_text(path, STAGE, roots.text_bytes)
     packages: dict[str, str] = {}
     shares: list[str] = []
-    # Most packages are seen at once. One that is not found may stand in a comment or a condition that does not hold;
-    # if it is needed, the worker asks for it.
+    # Most packages are found in advance by a text search. A package that is not found may be in a comment or in a
+    # condition that is false; if it is needed, the worker requests it.
     for name in sorted(set(FIND.findall(text))):
         with suppress(ResourceError):
             _add_package(name, path, roots, packages, shares)
@@ -81,7 +81,7 @@ def _add_package(name: str, path: Path, roots: ResourceRoots, packages: dict[str
 def _run(
     path: Path, arguments: Mapping[str, str], roots: ResourceRoots, packages: dict[str, str], shares: list[str]
 ) -> dict[str, Any]:
-    # A package that was found around the file is no reason to read what lies there: only the roots are.
+    # Only the roots may be read, even if the package was found near the file.
     folders = [str(enclosing_folder(path)), *roots.folders, *roots.packages.values()]
     task = {
         "path": str(path),
@@ -108,7 +108,7 @@ def _run(
 
 
 def _work(task: bytes, path: Path) -> tuple[int, str, str]:
-    """Exit status, output and error output of the worker. Both are files in memory, whose length the kernel bounds."""
+    """Run the worker; return exit status, output and error output, which are in-memory files bounded by the kernel."""
     with memory_file("task") as request, memory_file("answer") as output, memory_file("notes") as notes:
         request.write(task)
         request.seek(0)

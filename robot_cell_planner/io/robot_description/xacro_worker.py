@@ -1,11 +1,11 @@
-"""Expands one xacro file, in a process of its own: the program that `xacro_files` starts.
+"""Worker program that expands one xacro file in its own process, started by `xacro_files`.
 
-A xacro file is a program: it includes other files and evaluates expressions. Here expressions come from a list of
-allowed syntax (`xacro_expressions`), and the process is confined (`sandbox`): it can read below the folders that it was
-given and nothing else, for a limited time, in limited memory, with an answer of limited length.
+A xacro file is a program: it includes other files and evaluates expressions. Expressions are restricted to an allowed
+syntax (`xacro_expressions`), and the process is sandboxed (`sandbox`): it can read only the given folders, with limited
+time, memory and output size.
 
-Reads from standard input a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes}; writes
-one with "text", or "unknown_package", or "error" and the "files" that were in work when it failed, outermost first.
+Reads a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes} from standard input. Writes
+an object with "text", or "unknown_package", or "error" and the "files" being processed when it failed, outermost first.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ MAX_LINKS = 20_000
 
 
 class OutsideError(Exception):
-    """A file does what it may not. No OSError, which xacro passes over for includes that are optional."""
+    """A file attempts an operation that is not allowed. Not an OSError, because xacro ignores those for optional
+    includes."""
 
 
 class UnknownPackageError(Exception):
-    """$(find) names a package that the caller did not resolve yet."""
+    """$(find) refers to a package that the caller has not resolved."""
 
 
 def watch(folders: list[str], shares: list[str]) -> None:
-    """From here on Python itself opens and lists only what lies below the folders.
+    """Restrict Python's file access to the given folders from now on.
 
-    The kernel refuses the rest of it too, where it can; this names the file and the reason. shares: of installed
-    packages, which may hold symbolic links to anywhere.
+    The kernel also enforces this where supported; this check reports the file and the reason. shares: Share folders of
+    installed packages, which may contain symbolic links to any location.
     """
     real = [os.path.realpath(folder) for folder in folders]
     python = import_folders()
@@ -59,7 +60,7 @@ def watch(folders: list[str], shares: list[str]) -> None:
         if event == "open":
             check_open(arguments[0], arguments[2])
         elif event in LISTING_EVENTS:
-            check_place(arguments[0], importing=event == "os.listdir")  # as the import of a module does
+            check_place(arguments[0], importing=event == "os.listdir")  # imports list folders too
         elif event.startswith(REFUSED_EVENTS):
             raise OutsideError(f"a xacro file may not do {event}")
 
@@ -86,7 +87,7 @@ def below(path: str, roots: Iterable[str]) -> bool:
 
 
 def linked_files(shares: list[str]) -> list[str]:
-    """Where the symbolic links in share folders lead, which the kernel would count as outside of them."""
+    """Return the targets of symbolic links in share folders, which the kernel would treat as outside of them."""
     found: set[str] = set()
     for share in shares:
         for folder, folders, files in os.walk(share):
@@ -97,7 +98,7 @@ def linked_files(shares: list[str]) -> list[str]:
 
 
 def restrict_expressions(packages: dict[str, str]) -> None:
-    """Puts the evaluation of allowed syntax in the place of Python's `eval`, in `${...}` and `$(eval ...)`."""
+    """Replace Python's `eval` in `${...}` and `$(eval ...)` by the evaluation of allowed syntax."""
 
     def find(name: str) -> str:
         if name not in packages:
@@ -123,12 +124,12 @@ def restrict_expressions(packages: dict[str, str]) -> None:
 
 
 def expand(task: dict[str, Any]) -> dict[str, object]:
-    """The answer to a task."""
+    """Return the result of a task."""
     try:
         text = str(xacro.process_file(task["path"], mappings=task["arguments"]).toprettyxml(indent="  "))
-    except Exception as error:  # whatever a file can provoke is its own fault, and is told to the caller
+    except Exception as error:  # any error caused by the file is reported to the caller
         inner: BaseException = error
-        while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps what it met
+        while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps the original exception
             inner = inner.exc  # type: ignore[attr-defined]
         if isinstance(inner, UnknownPackageError):
             return {"unknown_package": str(inner)}

@@ -1,1 +1,1 @@
-"""Scenes from other formats: SDFormat models and worlds, MoveIt scenes, bare robot descriptions."""
+"""Import of scenes in other formats: SDFormat models and worlds, MoveIt scenes, robot descriptions."""

@@ -1,4 +1,4 @@
-"""Files of any kind that is read, as parts of a cell: cell files, URDF and xacro, SDFormat, MoveIt scenes."""
+"""Import of files in all supported formats: cell files, URDF and xacro, SDFormat, MoveIt scenes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CELLS, ROBOTS, SDF, SCENES = (".yaml", ".yml", ".json"), (".urdf", ".xacro"), ("
 def import_file(
     file: str | Path, roots: ResourceRoots = NO_ROOTS, *, prefix: str = "", confined: bool = False
 ) -> Imported:
-    """What a file holds, with a prefix before all names; its ending says what it is.
+    """Import a file as parts of a cell, with a prefix prepended to all names. The extension selects the format.
 
-    A robot that is read from a URDF alone has the description's name, and no planning groups.
+    A robot that is read from a URDF has the name of the description and no planning groups.
 
-    confined: `file` comes from outside: it is a URI, or a path relative to a root, and must lie below the roots.
+    confined: Treat `file` as untrusted: it must be a URI, or a path relative to a root, and located below the roots.
 
     Raises:
-        InvalidRequestError: a prefix that no name can begin with.
-        FileError: another ending, missing or malformed.
-        RobotCellError: as the readers of the formats say.
+        InvalidRequestError: No name can begin with the prefix.
+        FileError: The extension is not supported, or the file is missing or malformed.
+        RobotCellError: As the readers of the formats.
     """
     if prefix:
         try:

@@ -1,4 +1,4 @@
-"""What is read from a file to become part of a cell: models, where they stand, and what was left out."""
+"""Result of an import: models, their state, and the parts of the file that were ignored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ S = TypeVar("S", ToolState, BodyState)
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A cell and the state it stands in; left_out: parts of the file that mean nothing in a cell, one line each."""
+    """Imported cell and state. `left_out`: ignored parts of the file, one line each."""
 
     cell: RobotCell
     state: RobotCellState
@@ -31,7 +31,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def moved(imported: Imported, origin: Pose) -> Imported:
-    """The same with its origin at a pose in the world: whatever nothing else carries goes there."""
+    """Move the origin of an import to a pose in the world; applies to all objects without a parent frame."""
 
     def at(pose: Pose, carrier: str) -> Pose:
         return pose if carrier not in ("", WORLD) else origin @ pose
@@ -51,12 +51,12 @@ def moved(imported: Imported, origin: Pose) -> Imported:
 
 
 def with_prefix(imported: Imported, prefix: str, roots: ResourceRoots = NO_ROOTS) -> Imported:
-    """The same with a prefix before every name of a robot, joint, link, group, tool, body and frame.
+    """Prepend a prefix to every name of a robot, joint, link, group, tool, body and frame.
 
-    Robots are read again from their texts; roots: where their meshes may lie.
+    Robots are read again from their texts. roots: Folders that their meshes may be read from.
 
     Raises:
-        FileError, ResourceError, ModelError: a robot's texts cannot be read any more.
+        FileError, ResourceError, ModelError: The texts of a robot cannot be read any more.
     """
     return _Renamer(prefix, roots).imported(imported) if prefix else imported
 

@@ -1,7 +1,7 @@
-"""MoveIt's .scene files: a text of objects, each with shapes, colours and subframes.
+"""Reader of MoveIt .scene files: text files of objects with shapes, colors and subframes.
 
-Both forms are read: the one of today, with a pose for each object and subframes after its shapes, and the one before
-MoveIt 1.1, without either.
+Both versions are supported: the current one, with a pose for each object and subframes after its shapes, and the one
+before MoveIt 1.1, without these.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ MAX_COUNT = 4_000_000
 
 
 def read_moveit_scene(text: str, source: str = "scene") -> Imported:
-    """The bodies of a scene, where they stand; a subframe "s" of object "o" becomes the named frame "o/s".
+    """Read the bodies of a scene with their poses. A subframe "s" of object "o" becomes the named frame "o/s".
 
-    Meshes enter checks with their triangles, as in MoveIt. Colours of four zeros mean none.
+    Meshes are checked for collision with their triangles, as in MoveIt. A color of four zeros means no color.
 
     Raises:
-        FileError: malformed; says file, line and what was expected. Planes, which have no end, are refused.
-        LimitExceededError: too long.
-        DuplicateNameError: an object or subframe twice.
+        FileError: The text is malformed (the message gives file, line and what was expected), or contains a plane,
+            which is unbounded.
+        LimitExceededError: The text is too long.
+        DuplicateNameError: An object or subframe name is used twice.
     """
     if len(text) > MAX_TEXT_BYTES:
         raise LimitExceededError(f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}", stage=STAGE)
@@ -39,7 +40,7 @@ def read_moveit_scene(text: str, source: str = "scene") -> Imported:
 
 
 class _Reader:
-    """A walk along the lines of the text, and along the words of the present line."""
+    """Parser of the lines of the text and of the words of the current line."""
 
     def __init__(self, text: str, source: str) -> None:
         self.lines = text.splitlines()
@@ -54,7 +55,7 @@ class _Reader:
         return FileError(f"{self.source}:{max(self.row, 1)}: {text}", stage=STAGE, subjects=(self.source,))
 
     def line(self, what: str) -> str:
-        """The next line as a whole."""
+        """Return the next line."""
         if self.row >= len(self.lines):
             raise self.error(f"ends where {what} was expected")
         self.row += 1
@@ -104,7 +105,8 @@ class _Reader:
         return Imported(cell, RobotCellState(bodies=frozendict(self.states)))
 
     def _has_object_poses(self) -> bool:
-        """Whether the line after the first object's name has several numbers: a position, not a count of shapes."""
+        """Return whether the line after the first object's name contains several numbers: a position, not a count of
+        shapes."""
         for row, line in enumerate(self.lines[self.row :], self.row):
             if line.startswith("*"):
                 following = next((text for text in self.lines[row + 1 :] if text.strip()), "")

@@ -1,8 +1,8 @@
-"""SDFormat models and worlds: links become bodies, frames become named frames.
+"""Reader of SDFormat models and worlds: links become bodies, frames become named frames.
 
-Bodies, as everything in SDFormat, are named by their scopes: "model::link". A body is carried by the parent link of the
-joint that it is the child of; joints keep the place that the poses of the links give them. Frames are those of <frame>,
-of models, and of links without any shape. Versions 1.3 to 1.12 are read.
+Bodies are named with their scope, as in SDFormat: "model::link". The parent link of a joint becomes the parent frame of
+the child link; joints are fixed at the poses of the links. Named frames are created for <frame> elements, for models,
+and for links without shapes. Versions 1.3 to 1.12 are supported.
 """
 
 from __future__ import annotations
@@ -24,18 +24,21 @@ def read_sdf(
     source: str = "sdf",
     mesh_use: MeshUse = MeshUse.EXACT,
 ) -> Imported:
-    """The bodies and frames of a world, or of the models of a document without one, where they stand.
+    """Read the bodies and frames of a world, or of the models of a document without a world, with their poses.
 
-    folder: where relative URIs start. Included models must lie below the roots or in installed packages; model:// and
-    package:// find them. Links of one model may touch one another unless it says <self_collide>. A plane becomes a box
-    of 100 m below it, an ellipsoid a polyhedron just around it.
+    Included models must be located below the roots or in installed packages, and are found by model:// and package://
+    URIs. Links of one model may touch each other unless it sets <self_collide>. A plane becomes a box of 100 m below
+    it, an ellipsoid a polyhedron that tightly encloses it.
+
+    folder: Base folder of relative URIs.
 
     Raises:
-        FileError: malformed, a name that does not exist in its scope, or another version; says file and line.
-        NotSupportedError: several worlds, parameters of an include, a shape that has no counterpart.
-        ResourceError, GeometryError: an included model or a mesh is missing, outside of the roots, or of another kind.
-        FrameCycleError, DuplicateNameError: frames in a loop, a name twice in a scope.
-        LimitExceededError: includes without end.
+        FileError: The document is malformed, a name does not exist in its scope, or the version is not supported; the
+            message gives file and line.
+        NotSupportedError: Several worlds, parameters of an include, or an unsupported shape.
+        ResourceError, GeometryError: An included model or a mesh is missing, outside the roots, or of another kind.
+        FrameCycleError, DuplicateNameError: Frames form a cycle, or a name is used twice in a scope.
+        LimitExceededError: Includes are nested too deeply.
     """
     root, file = read_root(XmlReader(source, STAGE), folder, text)
     reader = SdfReader(roots)

@@ -1,4 +1,4 @@
-"""Bodies and named frames from what SDFormat documents hold."""
+"""Conversion of SDFormat contents to bodies and named frames."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .sdformat_document import SdfContents, SdfFile, SdfLink, read_pose
 from .sdformat_frames import Reference, SdfKind
 from .sdformat_shapes import placed, read_colour, read_geometry, read_inertial
 
-DEFAULT_DENSITY = 1000.0  # [kg/m3], of the specification
+DEFAULT_DENSITY = 1000.0  # [kg/m3] default of the specification
 
 
 class SdfBuilder:
-    """Makes bodies and named frames from what was read."""
+    """Converts the contents of documents to bodies and named frames."""
 
     def __init__(self, contents: SdfContents, roots: ResourceRoots, mesh_use: MeshUse) -> None:
         self.contents = contents
@@ -53,7 +53,8 @@ class SdfBuilder:
         return Imported(cell, state, self._left_out())
 
     def _carriers(self) -> dict[str, str]:
-        """The link that carries each link that is the child of a joint; further joints to the same child are left."""
+        """Return the parent link of each link that is the child of a joint; further joints with the same child are
+        ignored."""
         carriers: dict[str, str] = {}
         for joint in self.contents.joints.values():
             child = self.frames.link_of(self.frames.find(joint.child))
@@ -69,7 +70,7 @@ class SdfBuilder:
         return carriers
 
     def _pose(self, carrier: str, frame: str) -> Pose:
-        """carrier_T_frame, with the numbers of the file where they say just that."""
+        """Return carrier_T_frame, with the exact numbers of the file if it specifies this pose directly."""
         parent, pose = self.frames.placements.placements[frame]
         return pose if parent == carrier else self.frames.placements.between(carrier, frame)
 
@@ -131,7 +132,7 @@ class SdfBuilder:
         return read_inertial(link.file.xml, element, pose)
 
     def _automatic_inertial(self, link: SdfLink, inertial: Element, collisions: tuple[Shape, ...]) -> Inertial | None:
-        """From the volumes of the collisions, each of its own density or that of the link."""
+        """Compute the inertial from the volumes of the collisions, with their own densities or that of the link."""
         xml = link.file.xml
         usual = float(xml.text_of_child(inertial, "density", str(DEFAULT_DENSITY)))
         parts = []

@@ -1,4 +1,4 @@
-"""Parts of SDFormat documents: files, what is gathered from them, versions and poses."""
+"""Parts of SDFormat documents: files, collected contents, versions and poses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .sdformat_frames import Reference, Scope, SdfFrames
 
 STAGE = "read sdf"
 VERSIONS = tuple(f"1.{minor}" for minor in range(3, 13))
-# Names that a document may not give since this version.
+# Names that are reserved since this version.
 RESERVED_SINCE = VERSIONS.index("1.7")
 
 
 @dataclass(frozen=True)
 class SdfFile:
-    """A document. folder: where its relative URIs start. version: its place in VERSIONS."""
+    """Document. `folder`: base folder of relative URIs; `version`: index in VERSIONS."""
 
     xml: XmlReader
     folder: str
@@ -28,7 +28,7 @@ class SdfFile:
 
 @dataclass(frozen=True)
 class SdfLink:
-    """A link; scope: where names inside of it are looked up."""
+    """Link; `scope`: scope in which names inside the link are resolved."""
 
     element: Element
     file: SdfFile
@@ -37,7 +37,7 @@ class SdfLink:
 
 @dataclass(frozen=True)
 class SdfJoint:
-    """A joint, as far as it says who carries whom."""
+    """Parent and child of a joint."""
 
     kind: str
     parent: Reference
@@ -46,7 +46,7 @@ class SdfJoint:
 
 @dataclass
 class SdfContents:
-    """What the reader gathers from all files. groups: links of each model of the world, which may touch each other."""
+    """Collected contents of all files. `groups`: links of each model of the world, which may touch each other."""
 
     frames: SdfFrames = field(default_factory=SdfFrames)
     links: dict[str, SdfLink] = field(default_factory=dict)
@@ -57,10 +57,10 @@ class SdfContents:
 
 
 def read_root(xml: XmlReader, folder: str, text: str) -> tuple[Element, SdfFile]:
-    """The root element of a document.
+    """Return the root element of a document.
 
     Raises:
-        FileError: malformed, no <sdf>, or another version.
+        FileError: The document is malformed, has no <sdf>, or has an unsupported version.
     """
     root = xml.parse(text)
     if tag(root) != "sdf":
@@ -72,17 +72,17 @@ def read_root(xml: XmlReader, folder: str, text: str) -> tuple[Element, SdfFile]
 
 
 def not_supported(file: SdfFile, element: Element, text: str) -> NotSupportedError:
-    """An error at the line of an element."""
+    """Return an error at the line of an element."""
     error = file.xml.error(element, text)
     return NotSupportedError(error.message, stage=error.stage, subjects=error.subjects)
 
 
 def read_pose(file: SdfFile, parent: Element) -> tuple[Pose, str]:
-    """The <pose> of an element, and the frame that it names; identity and "" without one."""
+    """Return the <pose> of an element and the frame that it refers to; identity and "" without one."""
     element = file.xml.child(parent, "pose")
     if element is None:
         return IDENTITY, ""
-    # SDFormat 1.5 and 1.6 had the attribute `frame`, which 1.7 renamed.
+    # SDFormat 1.5 and 1.6 use the attribute `frame`, which was renamed in 1.7.
     relative_to = file.xml.attribute(element, "relative_to", element.get("frame", ""))
     if not (element.text or "").split():
         return IDENTITY, relative_to

@@ -1,8 +1,8 @@
-"""The frames of an SDFormat document: names in scopes, what they are attached to, and where they are.
+"""Frames of an SDFormat document: scoped names, attachments and poses.
 
-Rules: http://sdformat.org/tutorials?tut=pose_frame_semantics_proposal (SDFormat 1.7), composition (1.8), merging (1.9).
-Attachment and placement are two graphs: `attached_to` says which link carries a frame, `relative_to` in which frame its
-pose is written.
+Specification: http://sdformat.org/tutorials?tut=pose_frame_semantics_proposal (SDFormat 1.7), composition (1.8),
+merging (1.9). Attachments and poses form two graphs: `attached_to` is the frame that a frame moves with, `relative_to`
+the frame that its pose is relative to.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ class SdfKind(Enum):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where names are looked up: a model, or the world. prefix: of the full names in it. frame: full name of the frame
-    that is meant where none is given, and by "__model__"."""
+    """Scope of names: a model or the world.
+
+    Attributes:
+        prefix: Prefix of the full names in the scope.
+        frame: Full name of the default frame, also named "__model__".
+    """
 
     prefix: str = ""
     frame: str = WORLD
@@ -42,7 +46,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Reference:
-    """A name as it is written somewhere."""
+    """Name as written in a document."""
 
     scope: Scope
     name: str
@@ -55,8 +59,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class SdfFrame:
-    """A frame; relative_to, attached_to: a reference, or a full name where a rule gives it. placed_by: the frame of a
-    model that its pose is meant for, instead of its own."""
+    """Frame of a document.
+
+    Attributes:
+        relative_to, attached_to: A reference, or a full name if a rule of the specification defines it.
+        placed_by: Frame of a model that the pose applies to, instead of the model's own frame.
+    """
 
     kind: SdfKind
     pose: Pose
@@ -66,7 +74,7 @@ class SdfFrame:
 
 
 class SdfFrames:
-    """All frames of a document by their full names ("model::inner::link")."""
+    """All frames of a document by full name ("model::inner::link")."""
 
     def __init__(self) -> None:
         self.frames: dict[str, SdfFrame] = {}
@@ -75,11 +83,13 @@ class SdfFrames:
     def add(
         self, scope: Scope, name: str, frame: SdfFrame, xml: XmlReader, element: Element, *, reserved: bool = True
     ) -> str:
-        """The full name under which a frame is added. reserved: names like "world" and "__x__" are refused.
+        """Add a frame and return its full name.
+
+        reserved: Refuse names like "world" and "__x__".
 
         Raises:
-            FileError: a reserved name.
-            DuplicateNameError: a name twice in a scope.
+            FileError: The name is reserved.
+            DuplicateNameError: The name is used twice in a scope.
         """
         if SEPARATOR in name or (reserved and RESERVED.fullmatch(name)):
             raise xml.error(element, f"has the name {name!r}, which is reserved", name)
@@ -95,10 +105,10 @@ class SdfFrames:
         return full
 
     def find(self, reference: Reference, *, world: bool = False) -> str:
-        """Full name of the frame that a reference names. world: a model may name the world here.
+        """Return the full name of the frame that a reference names. `world`: allow a model to refer to the world.
 
         Raises:
-            FileError: there is no such frame in its scope.
+            FileError: The frame does not exist in its scope.
         """
         scope, name = reference.scope, reference.name
         full = scope.prefix + name.removesuffix(SEPARATOR + MODEL_FRAME)
@@ -115,11 +125,11 @@ class SdfFrames:
         return target if isinstance(target, str) else self.find(target)
 
     def link_of(self, name: str) -> str:
-        """Full name of the link, or "world", that a frame is attached to in the end.
+        """Return the full name of the link, or "world", that a frame is attached to directly or indirectly.
 
         Raises:
-            FileError: an attachment to a frame that does not exist.
-            FrameCycleError: attachments form a loop.
+            FileError: A frame is attached to a frame that does not exist.
+            FrameCycleError: Attachments form a cycle.
         """
         trail = [name]
         while name != WORLD and self.frames[name].kind is not SdfKind.LINK:
@@ -132,15 +142,15 @@ class SdfFrames:
 
     @property
     def placements(self) -> Placements:
-        """Where all frames are.
+        """Return the placements of all frames.
 
         Raises:
-            FileError: a pose relative to a frame that does not exist.
-            FrameCycleError: poses relative to one another.
+            FileError: A pose is relative to a frame that does not exist.
+            FrameCycleError: Poses are relative to each other.
         """
         if self._placements is None:
             table = {name: (self._full(frame.relative_to), frame.pose) for name, frame in self.frames.items()}
-            # Inner models come first, since those around them may be placed by a frame inside of them.
+            # Inner models first, because the pose of an outer model may apply to a frame of an inner one.
             for name in sorted(self.frames, key=lambda name: -name.count(SEPARATOR)):
                 placed_by = self.frames[name].placed_by
                 if placed_by is not None:
@@ -149,7 +159,7 @@ class SdfFrames:
         return self._placements
 
     def _placed_by(self, model: str, frame: str, table: dict[str, Placement]) -> Placement:
-        """Placement of a model whose pose is that of one of its frames: X_RM = X_RF inverse(X_MF)."""
+        """Return the placement of a model whose pose applies to one of its frames: X_RM = X_RF inverse(X_MF)."""
         inside = Placements(ChainMap({model: (WORLD, IDENTITY)}, table))
         parent, pose = table[model]
         return parent, pose @ inside.world(frame).inverse()

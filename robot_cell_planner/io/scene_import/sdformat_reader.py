@@ -1,4 +1,4 @@
-"""Walks through SDFormat documents: worlds, models, models inside of models, and included files."""
+"""Traversal of SDFormat documents: worlds, models, nested models and included files."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from .sdformat_shapes import placed
 
 MAX_INCLUDES = 2_000
 MAX_DEPTH = 32
-# Elements that mean nothing for a cell and are usual; others are told of in `left_out`.
+# Common elements that are ignored without a message; other unknown elements are reported in `left_out`.
 SILENT = frozenset(("static", "self_collide", "allow_auto_disable", "enable_wind", "gravity", "pose", "meta"))
 
 
 class SdfReader:
-    """Notes the frames, links and joints of a document and of the files that it includes, in `contents`."""
+    """Collects the frames, links and joints of a document and its included files in `contents`."""
 
     def __init__(self, roots: ResourceRoots) -> None:
         self.roots = roots
         self.contents = SdfContents()
 
     def document(self, root: Element, file: SdfFile) -> str:
-        """Reads a document; the name of its world or first model."""
+        """Read a document; return the name of its world or first model."""
         worlds = list(root.iterchildren("world"))
         if len(worlds) > 1:
             raise not_supported(file, worlds[1], "is a second world, expected one")
@@ -50,7 +50,8 @@ class SdfReader:
         return file.xml.attribute(worlds[0] if worlds else next(root.iterchildren("model")), "name")
 
     def _children(self, parent: Element, file: SdfFile, scope: Scope, depth: int) -> str:
-        """Reads what a model or world holds; full name of its first link, or else of its first inner model's."""
+        """Read the content of a model or world; return the full name of its first link, or else of its first nested
+        model's."""
         if depth >= MAX_DEPTH:
             raise LimitExceededError(f"{file.xml.source} nests more than {MAX_DEPTH} models", stage=STAGE)
         links: list[str] = []
@@ -118,7 +119,7 @@ class SdfReader:
     def _model_at(
         self, element: Element, file: SdfFile, scope: Scope, name: str, frame: SdfFrame, depth: int, placed_by: str = ""
     ) -> str:
-        """Reads a model whose frame is given; full name of its canonical link, or "" without any."""
+        """Read a model whose frame is given; return the full name of its canonical link, or "" without one."""
         frames = self.contents.frames
         full = self._add(scope, name, frame, file, element)
         inner = Scope(full + SEPARATOR, full)
@@ -135,7 +136,7 @@ class SdfReader:
         return frames.link_of(full) if first else ""
 
     def _include(self, element: Element, file: SdfFile, scope: Scope, depth: int) -> tuple[bool, str]:
-        """Reads an included model; whether it was merged, and its canonical link."""
+        """Read an included model; return whether it was merged, and its canonical link."""
         for child in element.iterchildren():
             if child.tag not in ("uri", "name", "pose", "placement_frame", "static", "plugin"):
                 raise not_supported(file, child, "inside an <include> is not read")
@@ -161,7 +162,7 @@ class SdfReader:
     def _merge(
         self, model: Element, file: SdfFile, scope: Scope, name: str, frame: SdfFrame, depth: int, placed_by: str
     ) -> str:
-        """Reads what a model holds into the scope that includes it; a frame stands for the model's own."""
+        """Read the content of a model into the including scope; a frame represents the model's own frame."""
         if scope.frame == WORLD:
             raise not_supported(file, model, "is merged into a world, expected a model around it")
         frames = self.contents.frames
@@ -174,7 +175,7 @@ class SdfReader:
         return first
 
     def _included(self, include: Element, file: SdfFile) -> tuple[Element, SdfFile]:
-        """The model that an <include> leads to, and its file."""
+        """Return the model that an <include> refers to, and its file."""
         self.contents.includes += 1
         if self.contents.includes > MAX_INCLUDES:
             raise LimitExceededError(f"{file.xml.source} includes more than {MAX_INCLUDES} models", stage=STAGE)
@@ -199,7 +200,7 @@ class SdfReader:
         return resolve(uri if beside else f"model://{uri}", folder, self.roots)
 
     def _file_of_folder(self, folder: Path) -> Path:
-        """The newest file that the manifest of a model's folder lists and that can be read."""
+        """Return the newest readable file in the manifest of a model folder."""
         xml = XmlReader(str(folder / "model.config"), STAGE)
         root = xml.parse(read_text(folder / "model.config", STAGE, self.roots.text_bytes))
         files = {file.get("version", VERSIONS[0]): file for file in root.iterchildren("sdf")}

@@ -1,4 +1,4 @@
-"""Geometries, colours and masses as SDFormat writes them."""
+"""Geometries, colors and inertial properties in SDFormat documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element, XmlReader, tag
 from ..mesh.loading import mesh_reference
 
-# A plane has no end in SDFormat; here it is a box of this size below it.
+# Planes are unbounded in SDFormat; they are replaced by a box of this size below the plane.
 PLANE_SIZE, PLANE_THICKNESS = 100.0, 0.1  # [m]
 ELLIPSOID_POINTS = 256
 INERTIA_DEFAULTS = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
@@ -26,12 +26,12 @@ UNSUPPORTED = ("heightmap", "image", "polyline")
 def read_geometry(
     xml: XmlReader, element: Element, folder: str, roots: ResourceRoots, mesh_use: MeshUse
 ) -> tuple[Geometry, Pose] | None:
-    """Shape of a <geometry>, and its pose there; None if it is <empty>.
+    """Return the shape of a <geometry> and its pose in the parent; None if it is <empty>.
 
     Raises:
-        FileError: malformed.
-        NotSupportedError: height map, image or polyline, or a part of a mesh.
-        ResourceError, GeometryError: a mesh cannot be found or is none.
+        FileError: The geometry is malformed.
+        NotSupportedError: It is a height map, image or polyline, or a part of a mesh.
+        ResourceError, GeometryError: A mesh cannot be found, or the file is not a mesh.
     """
     forms = list(element.iterchildren())
     if len(forms) != 1:
@@ -92,13 +92,13 @@ def _mesh(xml: XmlReader, form: Element, folder: str, roots: ResourceRoots, mesh
 
 
 def placed(error: RobotCellError, xml: XmlReader, element: Element) -> RobotCellError:
-    """The same error with the place in the file before its message."""
+    """Return the same error with the position in the file prepended to its message."""
     text = f"{xml.source}:{element.sourceline}: {error.message}"
     return type(error)(text, stage=error.stage, subjects=error.subjects, values=error.values)
 
 
 def _plane(xml: XmlReader, form: Element) -> tuple[Box, Pose]:
-    """A box whose upper side is the plane, turned from z to the normal by the shortest way."""
+    """Return a box whose top face is the plane, rotated from z to the normal by the minimal rotation."""
     normal = xml.child(form, "normal")
     nx, ny, nz = (0.0, 0.0, 1.0) if normal is None else _vector(xml, normal)
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
@@ -111,7 +111,7 @@ def _plane(xml: XmlReader, form: Element) -> tuple[Box, Pose]:
 
 
 def ellipsoid(radii: Vector3) -> Triangles:
-    """A polyhedron just around an ellipsoid."""
+    """Return a polyhedron that tightly encloses an ellipsoid."""
     if min(radii) <= 0.0:
         raise ValueError(f"radii {list(radii)} are not all above 0")
     points, faces = _around_sphere()
@@ -120,8 +120,8 @@ def ellipsoid(radii: Vector3) -> Triangles:
 
 @lru_cache(maxsize=1)
 def _around_sphere() -> tuple[tuple[Vector3, ...], tuple[tuple[int, int, int], ...]]:
-    """Hull of points on a spiral (Saff and Kuijlaars, Distributing Many Points on a Sphere, 1997), grown until the unit
-    sphere touches its nearest face from inside."""
+    """Return the convex hull of points on a spiral (Saff and Kuijlaars, Distributing Many Points on a Sphere, 1997),
+    scaled so that the nearest face touches the unit sphere from outside."""
     from scipy.spatial import ConvexHull
 
     index = np.arange(ELLIPSOID_POINTS)
@@ -139,7 +139,7 @@ def _around_sphere() -> tuple[tuple[Vector3, ...], tuple[tuple[int, int, int], .
 
 
 def read_colour(xml: XmlReader, visual: Element) -> Rgba | None:
-    """Colour of a <visual>: <diffuse>, or else <ambient>, made transparent as <transparency> says."""
+    """Return the color of a <visual>: <diffuse>, or else <ambient>, with <transparency> applied."""
     material = xml.child(visual, "material")
     if material is None:
         return None
@@ -158,7 +158,7 @@ def read_colour(xml: XmlReader, visual: Element) -> Rgba | None:
 
 
 def read_inertial(xml: XmlReader, element: Element, pose: Pose) -> Inertial:
-    """An <inertial> with its numbers; what it leaves out has the defaults of the specification."""
+    """Read an <inertial>; missing values have the defaults of the specification."""
     mass, inertia = xml.child(element, "mass"), xml.child(element, "inertia")
     numbers = dict(INERTIA_DEFAULTS)
     for part in inertia.iterchildren() if inertia is not None else ():
