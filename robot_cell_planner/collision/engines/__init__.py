@@ -1,1 +1,1 @@
-"""Collision engines: coal and Bullet behind one protocol."""
+"""Collision engines: coal and Bullet behind a common protocol."""

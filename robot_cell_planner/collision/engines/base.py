@@ -1,4 +1,4 @@
-"""What the checker asks of a collision engine, and what counts as a collision."""
+"""Protocol of collision engines, and the threshold that defines a collision."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ RELATIVE_ERROR = 1e-5  # as a fraction of the distance
 
 
 def distance_error(distance: float, engine: str = "coal") -> float:
-    """By how much a measured distance [m] may exceed the true one [m].
+    """Return an upper bound on how much a computed distance [m] may exceed the true one [m].
 
-    Coal's solver ends at a relative tolerance of 1e-6. Its distances exceed the true ones by up to 1.1e-6 m plus 2e-6
-    of the distance (60,000 pairs of boxes, cylinders, capsules and convex meshes up to 20 m apart, against lower bounds
-    from separating planes); a claim that rests on a distance allows for several times as much. Bullet is off by up to a
+    Coal's solver terminates at a relative tolerance of 1e-6. Its distances exceed the true ones by up to 1.1e-6 m plus
+    2e-6 of the distance (60,000 pairs of boxes, cylinders, capsules and convex meshes up to 20 m apart, against lower
+    bounds from separating planes); proofs based on a distance allow several times as much. Bullet's error is up to a
     millimetre.
     """
     return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * max(distance, 0.0)
 
 
 class DistanceResult(NamedTuple):
-    """Closest points of two solids, in the world [m]; distance: negative for the depth of an overlap.
+    """Closest points of two collision geometries in the world frame [m], and their distance.
 
-    normal: unit vector from the second to the first, along which moving the first separates them.
+    distance [m]: negative for the penetration depth. normal: unit vector from the second geometry to the first; moving
+    the first geometry along it separates the two.
     """
 
     distance: float
@@ -46,41 +47,42 @@ class DistanceResult(NamedTuple):
 
 
 class CollisionEngine(Protocol):
-    """Geometry of one shape table. q: (nq,) configuration of the whole model; solids are named by their
-    index.
+    """Collision engine for the geometries of one `GeometryModel`.
 
-    An engine keeps where things were last placed, so it belongs to one thread at a time.
+    q is the configuration (nq,) of the whole kinematic model; geometries are identified by their index. An engine keeps
+    the last placements, so it may only be used by one thread at a time.
     """
 
     name: str
     decomposed: tuple[str, ...]
 
     def collides(self, q: Floats) -> bool:
-        """Whether any pair of the table collides."""
+        """Return whether any pair of the geometry model collides at q."""
         ...
 
     def place(self, q: Floats) -> Floats:
-        """Put everything where it is at q, for `contact` and `distance`; poses (m, 4, 4) of the moving
-        solids."""
+        """Place all geometries at q for `contact` and `distance`; return the poses (m, 4, 4) of the moving ones."""
         ...
 
     def poses(self, configurations: Floats) -> Floats:
-        """Poses (n, m, 4, 4) of the moving solids at n configurations (n, nq); nothing is placed there."""
+        """Return the poses (n, m, 4, 4) of the moving geometries at configurations (n, nq), without placing them."""
         ...
 
     def place_at(self, poses: Floats) -> None:
-        """Put the moving solids at poses (m, 4, 4), whatever the joints say."""
+        """Place the moving geometries at poses (m, 4, 4), independent of the joints."""
         ...
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
-        """The deepest contact of two solids whose gap is below the margin [m] by more than `TOUCHING`, else
-        None."""
+        """Return the deepest contact of two geometries, or None if they do not collide.
+
+        They collide if their distance is below the margin [m] by more than `TOUCHING`.
+        """
         ...
 
     def separation(self, first: int, second: int) -> float:
-        """Distance of two solids [m], as `distance` gives it."""
+        """Return the distance of two geometries [m], as in `distance`."""
         ...
 
     def distance(self, first: int, second: int) -> DistanceResult:
-        """Distance of two solids and its witness points."""
+        """Return the distance of two geometries with the closest points."""
         ...

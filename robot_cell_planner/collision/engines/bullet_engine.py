@@ -1,8 +1,8 @@
-"""Collision checks by Bullet, in a client of PyBullet without a display.
+"""Collision engine Bullet, in a PyBullet client without display.
 
-Every solid is a body of its own, so that each pair of the rule book can be asked for by itself, margins
-included, and no flag or filter of Bullet decides what is checked. Poses come from Pinocchio. PyBullet finds
-no contact between two surfaces of triangles: of such a pair, one is decomposed into convex pieces.
+Every collision geometry is a body of its own, so that each allowed pair is queried separately with its margin, and no
+collision flag or filter of Bullet applies. Poses are computed by Pinocchio. PyBullet finds no contact between two
+triangle surfaces: one surface of such a pair is decomposed into convex pieces.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .base import TOUCHING, DistanceResult, Floats
 from .bullet_poses import pose_numbers
 from .bullet_shapes import bullet_body
 
-FAR = 1e5  # [m], beyond any two things of a cell
+FAR = 1e5  # [m], larger than any distance in a cell
 
 
 class BulletEngine:
-    """Bullet on the solids of a table; `model` is the Pinocchio model whose joints the table names."""
+    """Bullet engine for the geometries of a `GeometryModel`. model: Pinocchio model of the joints."""
 
     name = "bullet"
 
@@ -53,7 +53,7 @@ class BulletEngine:
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
-        """Convex pieces for one side of each pair of surfaces: one that moves."""
+        """Decompose one surface, a moving one, of each pair of two surfaces into convex pieces."""
         if not any(self._is_surface):
             return
         table = self._table
@@ -85,7 +85,7 @@ class BulletEngine:
         if self._always:
             return True
         near = self._table.candidates(self.place(q))
-        # Where boxes overlap, a collision is likely.
+        # Check overlapping boxes first, since these pairs are likely to collide.
         order = np.argsort(near.gaps, kind="stable")
         pairs = zip(near.first[order].tolist(), near.second[order].tolist(), near.margins[order].tolist(), strict=True)
         return any(self._closest(i, j, margin) is not None for i, j, margin in pairs)
@@ -99,12 +99,12 @@ class BulletEngine:
         return self._poses.along(configurations)
 
     def place_at(self, poses: Floats) -> None:
-        # A body goes where its solid is when it is asked about. Most are near nothing, and never are.
+        # Bodies are placed lazily when they are queried, since most are never near another one.
         self._numbers: list[list[float] | None] = [None] * len(self._bodies)
         self._numbers[: len(poses)] = pose_numbers(poses).tolist()
 
     def _closest(self, first: int, second: int, margin: float) -> Any:
-        """Bullet's deepest point of two solids if they collide at a margin [m], else None."""
+        """Return Bullet's deepest point of two geometries if they collide at a margin [m], else None."""
         deepest, least = None, margin - TOUCHING
         for point in self._points(first, second, margin):
             if point[8] < least:
@@ -112,7 +112,7 @@ class BulletEngine:
         return deepest
 
     def _points(self, first: int, second: int, within: float) -> Sequence[Any]:
-        """Closest points of two solids, as Bullet has them, that are at most so far apart [m]."""
+        """Return Bullet's closest points of two geometries that are at most `within` [m] apart."""
         for solid in (first, second):
             numbers = self._numbers[solid]
             if numbers is not None:
@@ -148,5 +148,5 @@ def _distance(point: Any) -> float:
 
 
 def _witness(point: Any) -> DistanceResult:
-    """Bullet's normal points from the second to the first body already."""
+    """Convert a point; Bullet's normal already points from the second to the first body."""
     return DistanceResult(point[8], point[5], point[6], point[7])

@@ -1,4 +1,4 @@
-"""Poses as the numbers that Bullet takes."""
+"""Conversion of poses to the numbers that Bullet expects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @compiled
 def pose_numbers(poses: Floats) -> Floats:
-    """Position and unit quaternion xyzw (n, 7) of poses (n, 4, 4), by the largest component (Shepperd, 1978)."""
+    """Return position and unit quaternion xyzw (n, 7) of poses (n, 4, 4), by the largest component (Shepperd, 1978)."""
     count = poses.shape[0]
     numbers = np.empty((count, 7))
     for i in range(count):

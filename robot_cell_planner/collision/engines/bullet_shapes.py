@@ -1,4 +1,4 @@
-"""Solids as collision shapes of Bullet."""
+"""Conversion of collision geometries to Bullet shapes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ..geometry.collision_geometry import Solid, Surface
 
-CONE_SIDES = 96  # of the pyramid that stands for a cone: at most 0.06 % of the radius inside it
-MAX_VERTICES = 131_072  # what PyBullet takes for one shape
+CONE_SIDES = 96  # sides of the pyramid that approximates a cone: at most 0.06 % of the radius inside it
+MAX_VERTICES = 131_072  # maximum number of vertices of a PyBullet shape
 MAX_INDICES = 524_288
 
 
 def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
-    """A body of Bullet that is the solid, with no margin around it, at a position and quaternion xyzw (7).
+    """Create a Bullet body of a collision geometry, without margin, at a position and quaternion xyzw (7,).
 
-    It is made where it belongs, since ten thousand bodies that start in one place would all overlap. Without
-    mass it is not moved by anything; that does not keep it from being placed.
+    The body is created at its final pose, since ten thousand bodies created at one pose would all overlap. A body
+    without mass is not moved by the simulation, but it can be placed.
 
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
@@ -31,13 +31,13 @@ def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
     body = pybullet.createMultiBody(
         0.0, shape, basePosition=numbers[:3], baseOrientation=numbers[3:], physicsClientId=client
     )
-    # Bullet grows hulls and triangles by a millimetre, and rounds the corners of boxes by as much.
+    # By default Bullet enlarges hulls and triangles by a millimetre, and rounds the corners of boxes by as much.
     pybullet.changeDynamics(body, -1, collisionMargin=0.0, physicsClientId=client)
     return int(body)
 
 
 def shape_arguments(solid: Solid) -> dict[str, Any]:
-    """What PyBullet's createCollisionShape is called with.
+    """Return the arguments of PyBullet's createCollisionShape for a collision geometry.
 
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
@@ -61,7 +61,7 @@ def shape_arguments(solid: Solid) -> dict[str, Any]:
 
 
 def _cone_vertices(cone: Cone) -> list[list[float]]:
-    """The tip, and the base as a regular polygon."""
+    """Return the tip of a cone, and its base as a regular polygon."""
     angles = np.linspace(0.0, math.tau, CONE_SIDES, endpoint=False)
     base = [[cone.radius * math.cos(a), cone.radius * math.sin(a), -0.5 * cone.length] for a in angles.tolist()]
     return [[0.0, 0.0, 0.5 * cone.length], *base]

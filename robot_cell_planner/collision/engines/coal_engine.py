@@ -1,4 +1,4 @@
-"""Collision checks by coal, with Pinocchio's kinematics: verdicts by trees, contacts and distances pair by pair."""
+"""Collision engine coal, with Pinocchio's kinematics: boolean checks by AABB trees, contacts and distances per pair."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, Verdict, coal_transform, set_boolean_request
 
 MAX_CONTACTS = 256
-MAX_KEPT = 10_000  # solvers of single pairs, each with its own work space
+MAX_KEPT = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
 
 
 class CoalEngine:
-    """Coal on the solids of a table; `model` is the Pinocchio model whose joints the table names."""
+    """Coal engine for the geometries of a `GeometryModel`. model: Pinocchio model of the joints."""
 
     name = "coal"
     decomposed: tuple[str, ...] = ()
@@ -43,11 +43,11 @@ class CoalEngine:
         self._distance_request = coal.DistanceRequest()
         self._distance_request.enable_signed_distance = True
         self._placed_at: Floats | None = None
-        self._given: Floats | None = None  # poses of the moving solids, where these decide
+        self._given: Floats | None = None  # poses of the moving geometries, if placed by `place_at`
         self._always = self._rigid_pairs_collide()
 
     def _rigid_pairs_collide(self) -> bool:
-        """Whether two solids collide that are fixed to each other: then so does every configuration."""
+        """Return whether two geometries fixed to each other collide; then every configuration collides."""
         table = self._table
         if not len(table.rigid_pairs):
             return False
@@ -65,15 +65,18 @@ class CoalEngine:
         return self._verified(q) if verdict is Verdict.UNSURE else verdict is Verdict.COLLIDES
 
     def _verified(self, q: Floats) -> bool:
-        """The exact verdict where surfaces of triangles met: coal knows no negative margin for them, so that
-        a touch within the tolerance has to be told from a collision by its depth."""
+        """Return the exact result for a candidate collision of triangle surfaces.
+
+        Coal supports no negative margin for surfaces, so the contact depth has to distinguish a touch within the
+        tolerance from a collision.
+        """
         near = self._table.candidates(self.place(q))
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
         if self._placed_at is not q:
-            # The very placements of `collides`, so that both come to the same verdict to the last bit.
+            # Use the same placements as `collides`, so that both results are identical to the last bit.
             self._trees.place(q)
             self._placed_at = q
         self._transforms[: self._table.moving_count] = self._nowhere
@@ -90,7 +93,7 @@ class CoalEngine:
     def _transform(self, solid: int) -> Any:
         found = self._transforms[solid]
         if found is None:
-            # Made when it is asked for: most solids are near nothing.
+            # Transforms are converted on demand, since most geometries are not near another one.
             given = self._given
             found = self._trees.moving.objects[solid].getTransform() if given is None else coal_transform(given[solid])
             self._transforms[solid] = found
@@ -109,7 +112,7 @@ class CoalEngine:
                 contact = result.getContact(place)
                 if contact.penetration_depth < deepest.penetration_depth:
                     deepest = contact
-        # What coal calls the penetration depth is the signed distance.
+        # Coal's penetration depth is the signed distance.
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:
             return None
@@ -138,7 +141,7 @@ class CoalEngine:
         return _witness(distance, self._nearest) if contact is None else contact
 
     def _measured(self, first: int, second: int) -> float:
-        """The distance as coal has it, with the rest in `_nearest`."""
+        """Return coal's distance; `_nearest` has the other results."""
         measure = self._measures.get((first, second))
         if measure is None:
             measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
@@ -149,14 +152,14 @@ class CoalEngine:
         return float(measure(self._transform(first), self._transform(second), self._distance_request, self._nearest))
 
     def _touch_of_surfaces(self, first: int, second: int) -> DistanceResult | None:
-        """The deepest contact where one of two is a surface of triangles, of which a distance does not tell depths."""
+        """Return the deepest contact of a pair with a triangle surface, whose distance has no penetration depth."""
         if not (self._is_surface[first] or self._is_surface[second]):
             return None
         return self.contact(first, second, 2.0 * TOUCHING)
 
 
 def _witness(distance: float, found: Any) -> DistanceResult:
-    """The numbers of a contact or distance of coal, whose normal points from the first to the second."""
+    """Convert a contact or distance of coal, whose normal points from the first to the second geometry."""
     x, y, z = found.normal.tolist()
     first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
     return DistanceResult(distance, tuple(first), tuple(second), (-x, -y, -z))

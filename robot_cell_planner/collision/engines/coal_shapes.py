@@ -1,4 +1,4 @@
-"""Solids as geometries of coal."""
+"""Conversion of collision geometries to coal geometries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..geometry.collision_geometry import Solid, Surface
 
 
 def coal_geometry(solid: Solid) -> Any:
-    """A geometry that belongs to the caller alone, so that its address tells which solid it is.
+    """Return a new coal geometry, so that its address identifies the collision geometry.
 
-    Its box in its own frame is computed.
+    Its local bounding box is computed.
     """
     geometry = _build(solid).clone() if isinstance(solid, Surface) else _build(solid)
     geometry.computeLocalAABB()
@@ -60,15 +60,15 @@ def _surface(solid: Surface) -> Any:
 
 
 def _settle_boxes() -> None:
-    """Make coal's answers about boxes the same in every process.
+    """Make coal's results for boxes identical in every process.
 
-    At the first support point of a box that a process computes, coal decides for good whether its boxes are wider by a
-    factor of 1e-10: they are if the direction has a component of zero. Here that direction has none, so they are not.
+    At the first support point of a box that a process computes, coal decides once whether its boxes are enlarged by a
+    factor of 1e-10: they are if the direction has a zero component. The direction used here has none, so they are not.
     """
     turn = coal.Quaternion(0.8, 0.2, 0.3, 0.48).normalized().toRotationMatrix()
     box, other, request = coal.Box(1.0, 1.0, 1.0), coal.Capsule(0.1, 0.3), coal.DistanceRequest()
     request.enable_signed_distance = True
-    for x in (2.0, 0.1):  # apart, and overlapping
+    for x in (2.0, 0.1):  # separated, and overlapping
         pose = coal.Transform3s(turn, np.array((x, 0.2, 0.1)))
         coal.distance(other, coal.Transform3s(), box, pose, request, coal.DistanceResult())
 

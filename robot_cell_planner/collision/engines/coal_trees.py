@@ -1,12 +1,12 @@
-"""The trees in which the coal engine looks for the first hit; Python does none of the work on single pairs.
+"""AABB trees of the coal engine for boolean checks, without per-pair work in Python.
 
-A state costs four calls into C++ and one more for each tree of things that never move: the joints and solids are
-placed, the dynamic AABB tree (Bergen, 1997) of the moving solids is refitted and held against itself, and then against
-trees of what never moves. Those are built once. There are two sorts of them:
+A state takes four calls into C++ and one more for each tree of stationary geometries: joints and geometries are placed,
+the dynamic AABB tree (Bergen, 1997) of the moving geometries is refitted, checked against itself, and then checked
+against the trees of stationary geometries. Those are built once. There are two kinds:
 
-- *plain* trees hold solids that are checked against the same moving ones at one margin, which is what most obstacles
-  are. No table of pairs exists for them, so ten thousand of them fit.
-- the *listed* tree holds the rest; Pinocchio's geometry model lists its pairs, each with a margin of its own.
+- *plain* trees hold geometries that are checked against the same moving ones at one margin, as most obstacles are. They
+  need no table of pairs, so that ten thousand geometries fit.
+- the *listed* tree holds the rest; Pinocchio's geometry model lists its pairs, each with its own margin.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..geometry.collision_geometry import Surface
 from ..geometry.geometry_model import GeometryModel
 from .base import TOUCHING, Floats
 
-FEW = 4  # below, a plain tree of its own is not worth a call
-MANY = 128  # above, pairs are too many to be listed
+FEW = 4  # minimum number of geometries for a separate plain tree
+MANY = 128  # maximum number of listed pairs
 
 
 class Verdict(Enum):
     FREE = 0
     COLLIDES = 1
-    UNSURE = 2  # surfaces of triangles met; whether they only touch is told by their depth
+    UNSURE = 2  # triangle surfaces intersect; the contact depth decides whether they only touch
 
 
 @dataclass(eq=False)
 class PlainTree:
-    """Static solids that all members of a moving set are held against at one margin."""
+    """Stationary geometries that are checked against all members of a moving set at one margin."""
 
     moving: MovingSet
     tree: Any
@@ -47,7 +47,7 @@ class PlainTree:
 
 @dataclass(eq=False)
 class MovingSet:
-    """Some moving solids with a tree that is refitted for each state."""
+    """Moving geometries with a tree that is refitted for each state."""
 
     geometry: Any
     data: Any
@@ -57,7 +57,10 @@ class MovingSet:
 
 
 class CoalTrees:
-    """Trees of the solids of a table; geometries: coal's, one for each solid. `moving`: the set of all that moves."""
+    """AABB trees of a geometry model.
+
+    geometries: coal geometry of each collision geometry. `moving`: set of all moving geometries.
+    """
 
     def __init__(self, model: Any, data: Any, table: GeometryModel, geometries: list[Any]) -> None:
         self._model = model
@@ -75,13 +78,13 @@ class CoalTrees:
         self._build_static()
 
     def place(self, q: Floats) -> None:
-        """Joints, moving solids and their tree are where q (nq,) puts them."""
+        """Place the joints, the moving geometries and their tree at q (nq,)."""
         moving = self.moving
         pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
         moving.manager.update()
 
     def first_hit(self, q: Floats) -> Verdict:
-        """Whether anything is hit at q (nq,); leaves everything placed there."""
+        """Check for any collision at q (nq,) and keep the placements."""
         moving, callback = self.moving, self._callback
         pin.updateGeometryPlacements(self._model, self._data, self._listed, self._listed_data, q)
         pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data)
@@ -101,7 +104,7 @@ class CoalTrees:
         return Verdict.FREE
 
     def _moving_set(self, solids: Sequence[int], margins: Floats | None = None) -> MovingSet:
-        """A set of moving solids. margins: of the moving pairs, if they are held against one another."""
+        """Return a set of moving geometries. margins: margins of the pairs among them, if these are checked."""
         geometry = pin.GeometryModel()
         for solid in solids:
             geometry.addGeometryObject(self._objects[solid])
@@ -115,14 +118,14 @@ class CoalTrees:
         pin.updateGeometryPlacements(self._model, self._data, geometry, data, pin.neutral(self._model))
         manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(self._model, geometry, data)
         for solid in solids:
-            # Pinocchio leaves out what has no volume, such as a flat sheet of triangles.
+            # Pinocchio skips geometries whose bounding box has no volume, such as a flat sheet of triangles.
             if self._geometries[solid].aabb_local.volume() <= 0.0:
                 self._geometries[solid].aabb_local.expand(1e-9)
         manager.update()
         return MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
 
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
-        """For each solid its pair with the widest margin: Pinocchio inflates both boxes by half of it."""
+        """Return the pair with the largest margin of each geometry: Pinocchio inflates both boxes by half of it."""
         widest: dict[int, tuple[float, tuple[int, int]]] = {}
         for (i, j), margin in zip(self._table.moving_pairs.tolist(), margins.tolist(), strict=True):
             for side in (i, j):
@@ -146,7 +149,7 @@ class CoalTrees:
         self._build_listed(listed)
 
     def _groups(self, block: StaticBlock) -> dict[tuple[float, bool], tuple[int, ...]]:
-        """The moving solids of a block by margin, and by whether they are surfaces."""
+        """Return the moving geometries of a block by margin, and by whether they are surfaces."""
         groups: dict[tuple[float, bool], list[int]] = {}
         for solid, margin in zip(block.moving.tolist(), block.margins.tolist(), strict=True):
             groups.setdefault((margin, self._is_surface[solid]), []).append(solid)
@@ -174,7 +177,7 @@ class CoalTrees:
             self.plain.append(PlainTree(subsets[members], tree, objects, callback, unsure))
 
     def _build_listed(self, listed: dict[int, list[tuple[int, float]]]) -> None:
-        """Pinocchio's geometry model of the moving and the listed solids, with all pairs among them."""
+        """Build Pinocchio's geometry model of the moving and the listed geometries, with all pairs among them."""
         geometry = pin.GeometryModel()
         for solid in (*range(self._table.moving_count), *listed):
             geometry.addGeometryObject(self._objects[solid])
@@ -202,7 +205,7 @@ class CoalTrees:
 
 
 def set_boolean_request(request: Any, margin: float, surface: bool) -> None:
-    """The first hit is enough, and nothing is computed about it."""
+    """Configure a request to stop at the first collision and to compute no contact data."""
     request.num_max_contacts = 1
     request.enable_contact = False
     request.security_margin = max(margin - TOUCHING, 0.0) if surface else margin - TOUCHING
@@ -214,7 +217,7 @@ def coal_transform(pose: Floats) -> Any:
 
 
 def _static_tree(objects: list[Any], margins: list[float]) -> Any:
-    """A tree of objects that never move, their boxes inflated by their margins."""
+    """Return a tree of stationary objects with bounding boxes inflated by their margins."""
     for item, margin in zip(objects, margins, strict=True):
         item.computeAABB()
         item.getAABB().expand(margin)

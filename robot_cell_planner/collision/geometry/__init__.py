@@ -1,1 +1,1 @@
-"""Collision geometry: shapes, their placements, and the broad phase over their boxes."""
+"""Collision geometry: conversion of shapes, placements, and broad phase over bounding boxes."""

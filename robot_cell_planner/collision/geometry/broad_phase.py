@@ -1,4 +1,4 @@
-"""Which pairs of solids come near each other, by the boxes around them; compiled, for it is asked at every state."""
+"""Broad phase: pairs of collision geometries whose bounding boxes come near each other, in compiled code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 ROUNDING = 1e-6  # [m]
 NOT_LISTED = np.empty(0, dtype=np.intp)
-ROOM = 1024  # candidates that a search has room for at first
+ROOM = 1024  # initial capacity for candidates of a search
 
 
 @dataclass(frozen=True, eq=False)
 class StaticBlock:
-    """Solids that never move, which all are held against the same moving ones.
+    """Stationary geometries that are all checked against the same moving geometries.
 
-    static: (s,) indices. moving: (p,) indices, margins: (p,) [m], for each of them.
+    Attributes:
+        static: indices of the stationary geometries (s,).
+        moving: indices of the moving geometries (p,).
+        margins: margin of each moving geometry (p,) [m].
     """
 
     static: Indices
@@ -32,10 +35,14 @@ class StaticBlock:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Pairs of solids, by index, whose boxes come near enough.
+    """Pairs of collision geometries whose bounding boxes come near each other.
 
-    first, second: (k,) indices. margins: (k,) [m]. gaps: (k,) lower bounds of the distance [m]. listed: (l,) rising,
-    which of the pairs that are listed one by one they are; those l come first, the rest are of blocks.
+    Attributes:
+        first, second: indices of the geometries (k,).
+        margins: (k,) [m].
+        gaps: lower bounds of the distances (k,) [m].
+        listed: ascending indices (l,) of the pairs in the list of single pairs; these l pairs come first, the others
+            belong to blocks.
     """
 
     first: Indices
@@ -45,16 +52,20 @@ class Candidates:
     listed: Indices
 
     def chosen(self, keep: NDArray[np.bool_]) -> Candidates:
-        """Those for which keep (k,) is true."""
+        """Return the pairs for which keep (k,) is true."""
         listed = self.listed[keep[: len(self.listed)]]
         return Candidates(self.first[keep], self.second[keep], self.margins[keep], self.gaps[keep], listed)
 
 
 class BoxSearch:
-    """Boxes around solids of which the first `moving_count` move: each in the frame of its solid, and one around that
-    along the axes of the world, which tells most pairs apart at once.
+    """Search over bounding boxes of collision geometries, of which the first `moving_count` move.
 
-    pairs: (k, 2) and margins: (k,) [m], pairs that are listed one by one. blocks: more pairs, not listed.
+    Each geometry has an oriented box in its own frame, and an axis-aligned box around that in the world frame, which
+    excludes most pairs.
+
+    Args:
+        pairs: pairs that are listed individually (k, 2), with margins (k,) [m].
+        blocks: additional pairs that are not listed.
     """
 
     def __init__(
@@ -81,16 +92,20 @@ class BoxSearch:
         self._room = ROOM
 
     def listed(self, poses: Floats) -> list[int] | None:
-        """Those of the listed pairs whose boxes come within their margin, as in `candidates`; None where there are
-        blocks too, so that these alone would not be all."""
+        """Return the listed pairs whose boxes come within their margin, as in `candidates`.
+
+        The result is None if there are blocks, too, since the list would be incomplete.
+        """
         if self._blocks:
             return None
         rows: list[int] = self._near_listed(poses[None], 0.0)[1].tolist()
         return rows
 
     def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Indices, Floats]:
-        """Arrangement, row and gap of each listed pair that is near in arrangements (n, m, 4, 4), until the next
-        search."""
+        """Return state index, row and box distance of each near listed pair for placements (n, m, 4, 4).
+
+        The arrays are valid until the next search.
+        """
         while True:
             states, found, gaps = self._found
             count = near_listed(
@@ -102,8 +117,10 @@ class BoxSearch:
             self._found = _room_for(2 * count)
 
     def candidates(self, poses: Floats, reach: float) -> Candidates:
-        """Pairs whose boxes come within their margin and `reach` [m] of each other, moving solids being at
-        poses (m, 4, 4), C contiguous. A micrometre is added, so that rounding loses none."""
+        """Return the pairs whose boxes come within their margin plus `reach` [m] of each other.
+
+        poses: moving geometries (m, 4, 4), C contiguous. A micrometre is added against rounding errors.
+        """
         _, found, gaps = self._near_listed(poses[None], reach)
         near = found.copy()
         first, second = self._pairs[near].T
@@ -114,8 +131,7 @@ class BoxSearch:
         return _all_of(parts, near)
 
     def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
-        """As `candidates`, for n arrangements at once: poses (n, m, 4, 4). Before the pairs, the index of the
-        arrangement of each."""
+        """Return `candidates` for n placements (n, m, 4, 4) at once, preceded by the placement index of each pair."""
         if self._blocks:
             parts = [self.candidates(each, reach) for each in poses]
             states = np.repeat(np.arange(len(parts)), [len(part.first) for part in parts])
@@ -145,7 +161,7 @@ def _room_for(count: int) -> tuple[Indices, Indices, Floats]:
 
 
 def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
-    """The candidates of several searches."""
+    """Concatenate the candidates of several searches."""
     return Candidates(
         np.concatenate([part.first for part in parts]),
         np.concatenate([part.second for part in parts]),
@@ -157,8 +173,10 @@ def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
 
 @compiled
 def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) -> None:
-    """Take over the poses (m, 4, 4) of what moves, and fill lower and upper corners (m, 6) in the world of the boxes
-    around the turned ones; boxes: (n, 6), centre and half of the size of each solid in its own frame."""
+    """Copy the poses (m, 4, 4) of the moving geometries and update their axis-aligned boxes in the world frame.
+
+    boxes: (n, 6), centre and half size of each geometry in its own frame. bounds: lower and upper corners (m, 6).
+    """
     for i in range(moving.shape[0]):
         box, pose = boxes[i], poses[i]
         pose[:, :] = moving[i]
@@ -172,7 +190,7 @@ def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) ->
 
 @compiled
 def gap_of_bounds(first: Floats, second: Floats, limit: float) -> float:
-    """The distance of two boxes (6,) along the axes of the world, or infinity where it is above the limit."""
+    """Return the distance of two axis-aligned boxes (6,), or infinity if it exceeds the limit."""
     square = 0.0
     for axis in range(3):
         apart = max(first[axis] - second[3 + axis], second[axis] - first[3 + axis])
@@ -186,8 +204,11 @@ def gap_of_bounds(first: Floats, second: Floats, limit: float) -> float:
 
 @compiled
 def gap_of_turned(box: Floats, pose: Floats, other_box: Floats, other_pose: Floats) -> float:
-    """How far two turned boxes are apart along an axis of either, at most; below zero if they overlap along all six
-    (the axes between edges are left out: Gottschalk, Lin and Manocha, OBBTree, 1996)."""
+    """Return the maximum separation of two oriented boxes along their face normals; negative if they overlap on all
+    six.
+
+    The axes between edges are omitted (Gottschalk, Lin and Manocha, OBBTree, 1996).
+    """
     x, y, z = other_pose[0, 3] - pose[0, 3], other_pose[1, 3] - pose[1, 3], other_pose[2, 3] - pose[2, 3]
     for k in range(3):
         x += other_pose[0, k] * other_box[k] - pose[0, k] * box[k]
@@ -220,8 +241,11 @@ def near_listed(
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """For each of n arrangements (n, m, 4, 4) of what moves, place its boxes; fill in which of the listed pairs are
-    near, in which arrangement and with what gaps, as far as there is room; how many there are."""
+    """Find the near listed pairs for each of n placements (n, m, 4, 4) of the moving geometries.
+
+    Placement index and row (found) and box distances (gaps) are written up to their capacity; the result is the number
+    of near pairs.
+    """
     count, room = 0, gaps.shape[0]
     for state in range(moving.shape[0]):
         place_boxes(moving[state], boxes, poses, bounds)
@@ -250,9 +274,10 @@ def near_block(
     columns: Indices,
     gaps: Floats,
 ) -> int:
-    """Fill in which moving (rows) and static (columns) solids of a block are near, as far as there is room.
+    """Find the near pairs of moving (rows) and stationary (columns) geometries of a block, up to the capacity.
 
-    How many there are. What is not near the box around all moving solids is out at once.
+    The result is the number of near pairs. Geometries that are not near the box around all moving geometries are
+    excluded at once.
     """
     lowest, highest, widest = np.full(3, math.inf), np.full(3, -math.inf), 0.0
     for row in range(moving.shape[0]):

@@ -1,4 +1,4 @@
-"""What geometries become in a collision engine: primitives, convex solids, and surfaces of triangles."""
+"""Conversion of geometries for collision engines: primitives, convex geometries, and triangle surfaces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ConvexGeometry:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles as they are: a skin without inside, so that what lies wholly within it does not touch it."""
+    """Triangle surface without interior: an object entirely inside it does not touch it."""
 
     mesh: MeshData
     source: Mesh | Triangles
@@ -38,11 +38,11 @@ Solid = Primitive | ConvexGeometry | Surface
 
 @lru_cache(maxsize=4096)
 def solids(geometry: Geometry) -> tuple[Solid, ...]:
-    """The solids that stand for a geometry; several for a decomposed mesh.
+    """Return the collision geometries of a shape geometry; several for a decomposed mesh.
 
     Raises:
-        GeometryError: a mesh cannot be read, or has no convex hull; where its triangles count, none of them has an
-            area, or it is closed and looks inwards.
+        GeometryError: a mesh cannot be read, or has no convex hull; or, for an exact mesh, no triangle has an area, or
+            the mesh is closed and its normals point inwards.
     """
     if not isinstance(geometry, Mesh | Triangles):
         return (geometry,)
@@ -56,7 +56,7 @@ def solids(geometry: Geometry) -> tuple[Solid, ...]:
 
 
 def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
-    import trimesh  # slow to import, and needed for exact meshes alone
+    import trimesh  # slow to import, and only needed for exact meshes
 
     name = geometry.uri if isinstance(geometry, Mesh) else "a mesh of triangles"
     mesh = trimesh.Trimesh(data.vertices, data.faces)
@@ -70,7 +70,7 @@ def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
 
 @lru_cache(maxsize=4096)
 def local_bounds(solid: Solid) -> tuple[Corners, Corners]:
-    """Lower and upper corner (3,) of the box around a solid in its own frame [m]."""
+    """Return the lower and upper corner (3,) of the bounding box of a geometry in its own frame [m]."""
     if isinstance(solid, ConvexGeometry | Surface):
         return solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
     if isinstance(solid, Box):
@@ -84,11 +84,10 @@ def local_bounds(solid: Solid) -> tuple[Corners, Corners]:
 
 
 def prepare_geometry(cell: RobotCell) -> None:
-    """Build every collision geometry of a cell once, so that a bad one is refused when it enters, not when it
-    is used.
+    """Build every collision geometry of a cell, so that invalid geometry is rejected when the cell is loaded.
 
     Raises:
-        GeometryError: the first that cannot be built; `subjects` names its link, tool link or body.
+        GeometryError: the first geometry that cannot be built; `subjects` names its link, tool link or body.
     """
     owners = {body.name: body.collisions for body in cell.bodies.values()}
     for robot in cell.robots.values():

@@ -1,6 +1,6 @@
-"""All solids of a cell in one arrangement, and which pairs of them the rule book has.
+"""Geometry model: all collision geometries of a cell in one attachment topology, and their pairs.
 
-Engines share this table, so that they answer about the same pairs and differ only in the geometry.
+Engines share this model, so that they check the same pairs and differ only in the distance computation.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .collision_geometry import Solid, solids
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-LARGE = 4096  # pairs in a block that is not listed pair by pair
+LARGE = 4096  # number of pairs from which on a block is not listed pair by pair
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a frame is fixed: the joint that moves it (0: the world), and joint_T_frame (4, 4)."""
+    """Joint that moves a frame (0: the world), and the fixed transform joint_T_frame (4, 4)."""
 
     joint: int
     joint_T_frame: Matrix
 
 
 class GeometryPair(NamedTuple):
-    """Two solids, by index and in the order of their owners, and the pair of these."""
+    """Two collision geometries, by index in the order of their collision objects, and the pair of these objects."""
 
     pair: CheckedPair
     first: int
@@ -40,12 +40,18 @@ class GeometryPair(NamedTuple):
 
 
 class GeometryModel:
-    """Solids by index: those that move come first.
+    """Collision geometries by index, moving ones first.
 
-    solids, owners, joints: solid, index of the owner, and joint of each. joint_T_solid: (n, 4, 4).
-    moving_pairs: (k, 2) indices with moving_margins (k,); rigid_pairs: (r, 2) with rigid_margins (r,), whose
-    two sides are fixed to each other, so that they collide in every configuration or in none. listed: pairs of
-    solids by step, then by names, as candidates are numbered; made at the first search.
+    Attributes:
+        solids: collision geometries.
+        owners: index of the collision object of each geometry.
+        joints: joint of each geometry.
+        joint_T_solid: placement in the joint (n, 4, 4).
+        moving_pairs, moving_margins: pairs in relative motion (k, 2) and their margins (k,) [m].
+        rigid_pairs, rigid_margins: pairs fixed to each other (r, 2) and their margins (r,) [m]; they collide in every
+            configuration or in none.
+        blocks: pairs of stationary and moving geometries.
+        listed: pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
     """
 
     def __init__(self, book: AllowedPairs, placement_of: Callable[[str], Placement]) -> None:
@@ -103,14 +109,16 @@ class GeometryModel:
 
     @property
     def pair_count(self) -> int:
-        """How many pairs of solids there are to check."""
+        """Number of geometry pairs to check."""
         static = sum(len(block.static) * len(block.moving) for block in self.blocks)
         return len(self.moving_pairs) + len(self.rigid_pairs) + static
 
     @cached_property
     def _search(self) -> BoxSearch:
-        """A search of all pairs, those of large blocks not being listed; made when it is first asked for, since
-        verdicts of the coal engine do without."""
+        """Search over all pairs; pairs of large blocks are not listed.
+
+        It is created on first use, since boolean checks of the coal engine do not need it.
+        """
         pairs = [self.moving_pairs, self.rigid_pairs]
         margins = [self.moving_margins, self.rigid_margins]
         large: list[StaticBlock] = []
@@ -129,26 +137,28 @@ class GeometryModel:
         return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed[order], distances[order], large)
 
     def entry(self, first: int, second: int, margin: float) -> GeometryPair:
-        """A pair of solids with the pair of their owners."""
+        """Return a geometry pair with the pair of its collision objects."""
         one, other = self._owner_list[first], self._owner_list[second]
         if one < other:
             return GeometryPair(self.checked_pair((one, other), margin), first, second)
         return GeometryPair(self.checked_pair((other, one), margin), second, first)
 
     def checked_pair(self, owners: tuple[int, int], margin: float) -> CheckedPair:
-        """The pair of two owners, by index; each is made once."""
+        """Return the pair of two collision objects, by index; pairs are cached."""
         found = self._checked_pairs.get(owners)
         if found is None:
             found = self._checked_pairs[owners] = self.book.as_pair(*owners, margin)
         return found
 
     def name_of(self, solid: int) -> str:
-        """Name of the owner of a solid."""
+        """Return the name of the collision object of a geometry."""
         return self.book.owners[int(self.owners[solid])].name
 
     def near(self, poses: Floats) -> list[GeometryPair]:
-        """Pairs whose boxes come within their margin of each other, by step, then by names of their owners, the moving
-        solids being at poses (m, 4, 4)."""
+        """Return the pairs whose boxes come within their margin, by step and then by names.
+
+        poses: moving geometries (m, 4, 4).
+        """
         rows = self._search.listed(poses)
         if rows is None:
             return self.in_order(self.candidates(poses))
@@ -156,7 +166,7 @@ class GeometryModel:
         return [listed[row] for row in rows]
 
     def in_order(self, near: Candidates) -> list[GeometryPair]:
-        """Candidates by step, then by names of their owners."""
+        """Return candidates ordered by step and then by names of their collision objects."""
         entries = [self.listed[row] for row in near.listed.tolist()]
         count = len(entries)
         if len(near.first) > count:
@@ -166,12 +176,14 @@ class GeometryModel:
         return entries
 
     def candidates(self, poses: Floats, reach: float = 0.0) -> Candidates:
-        """Pairs whose boxes come within their margin and `reach` [m] of each other, the moving solids being
-        at poses (m, 4, 4)."""
+        """Return the pairs whose boxes come within their margin plus `reach` [m] of each other.
+
+        poses: moving geometries (m, 4, 4).
+        """
         return self._search.candidates(poses, reach)
 
     def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
-        """As `candidates`, for n arrangements at once, poses (n, m, 4, 4); before the pairs, that of each."""
+        """Return `candidates` for n placements (n, m, 4, 4) at once, preceded by the placement index of each pair."""
         return self._search.candidates_along(poses, reach)
 
 

@@ -1,4 +1,4 @@
-"""Where the moving solids of a cell are, compiled: one call for all joints and solids of a configuration."""
+"""Forward kinematics of collision geometries in compiled code: one call for all joints and geometries."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-# Columns of a joint's row: its parent, whether it turns, its axis, its placement in the parent (4, 4).
+# Columns of a joint's row: parent, whether it is revolute, axis, placement in the parent (4, 4).
 PARENT, TURNS, AXIS, PLACEMENT = 0, 1, 2, 5
-# Columns of a solid's row: its joint, its placement in it (4, 4).
+# Columns of a geometry's row: joint, placement in the joint (4, 4).
 JOINT, IN_JOINT = 0, 1
 MATRIX = 16
 
 
 class GeometryPlacements:
-    """Forward kinematics of solids that are fixed to the joints of a Pinocchio model of one degree of freedom each.
+    """Forward kinematics of geometries fixed to the joints of a Pinocchio model with one degree of freedom per joint.
 
-    joints: (m,) the joint of each solid. joint_T_solid: (m, 4, 4).
+    joints: joint of each geometry (m,). joint_T_solid: placements (m, 4, 4).
     """
 
     def __init__(self, model: Any, joints: Indices, joint_T_solid: Floats) -> None:
-        # A call takes longer by each array that it is given, so that there are few.
+        # Few arrays are passed, since every array argument adds to the duration of a call.
         self._joints = np.zeros((model.njoints, PLACEMENT + MATRIX))
         for index in range(1, model.njoints):
             turns, axis = joint_motion(model, index)
@@ -37,17 +37,17 @@ class GeometryPlacements:
         self._solids: Floats = np.column_stack(columns)
 
     def at(self, q: Floats) -> Floats:
-        """Poses (m, 4, 4) in the world at a configuration (nq,) of the model, C contiguous as the result is."""
+        """Return C contiguous poses (m, 4, 4) in the world frame at a C contiguous configuration (nq,)."""
         return poses_of_solids(q, self._joints, self._solids)
 
     def along(self, configurations: Floats) -> Floats:
-        """Poses (n, m, 4, 4) at each of n configurations (n, nq)."""
+        """Return poses (n, m, 4, 4) in the world frame at configurations (n, nq)."""
         return poses_along(configurations, self._joints, self._solids)
 
 
 @compiled
 def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
-    """Poses (m, 4, 4) of solids (m, 17) that are fixed to joints (n, 21), of which the first is the world."""
+    """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 21), of which the first is the world."""
     world = np.empty((joints.shape[0], 4, 4))
     world[0] = np.eye(4)
     motion, before = np.eye(4), np.empty((4, 4))
@@ -75,7 +75,7 @@ def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
 
 @compiled
 def poses_along(configurations: Floats, joints: Floats, solids: Floats) -> Floats:
-    """As `poses_of_solids`, for each of n configurations (n, nq)."""
+    """Return `poses_of_solids` for each of n configurations (n, nq)."""
     poses = np.empty((configurations.shape[0], solids.shape[0], 4, 4))
     for k in range(configurations.shape[0]):
         poses[k] = poses_of_solids(configurations[k], joints, solids)
@@ -84,7 +84,7 @@ def poses_along(configurations: Floats, joints: Floats, solids: Floats) -> Float
 
 @compiled
 def multiply(first: Floats, second: Floats, result: Floats) -> None:
-    """Fill the product of two transforms, (4, 4) and (16,)."""
+    """Compute the product of two transforms, (4, 4) and (16,), into `result`."""
     for row in range(3):
         for column in range(4):
             value = first[row, 3] if column == 3 else 0.0

@@ -1,1 +1,1 @@
-"""Sphere models: spheres that together contain a solid, with a proof of it."""
+"""Sphere models: spheres that together contain a collision geometry, with a proof of containment."""

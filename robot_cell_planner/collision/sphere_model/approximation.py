@@ -1,4 +1,4 @@
-"""Covers of solids by balls: made once for each shape, kept on disk by content, and proven anew when they are read."""
+"""Sphere approximations of collision geometries, computed once per shape, stored on disk and verified on load."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ Floats = NDArray[np.float64]
 
 STAGE = "covering spheres"
 PROTRUSION = 0.01  # [m]
-VERSION = 2  # of the way in which covers are made; part of the key of what is on disk
+VERSION = 2  # version of the algorithm; part of the key of stored approximations
 KIND = "cover"
-SLACK = 1e-9  # [m] by which a ball holds a part to spare, far above rounding
+SLACK = 1e-9  # [m], tolerance by which a sphere contains a part, far above rounding errors
 MAX_BALLS = 4_000
-PRUNING = 1_000_000  # parts that may be looked at to find balls that are not needed
-MAX_CANDIDATES = 6_000  # grid points inside a solid that may become centres
-MAX_POINTS = 24_000  # sample points that the choice of balls has to hold
+PRUNING = 1_000_000  # maximum number of parts checked to find redundant spheres
+MAX_CANDIDATES = 6_000  # maximum number of interior grid points that are candidates for centres
+MAX_POINTS = 24_000  # maximum number of sample points for the selection of spheres
 
 
 @dataclass(frozen=True, eq=False)
 class SphereApproximation:
-    """Balls (n, 4) of centres and radii [m], in the frame of a solid, that together hold it; read-only.
+    """Spheres (n, 4) of centres and radii [m], in the frame of a geometry, that together contain it; read-only.
 
-    protrusion: how far any ball sticks out of the convex polytope around the solid, or of the surface [m]. pieces: how
-    many parts of the solid the proof looked at, each of which lies within one ball; 0 where a formula proves it.
+    Attributes:
+        balls: the spheres.
+        protrusion: maximum distance by which a sphere exceeds the convex polytope around the geometry, or the surface
+            [m].
+        pieces: number of parts of the geometry in the proof, each of which lies within one sphere; 0 if proven by a
+            formula.
     """
 
     balls: Floats
@@ -48,14 +52,14 @@ class SphereApproximation:
 
 @lru_cache(maxsize=4096)
 def cover(solid: Solid, protrusion: float = PROTRUSION) -> SphereApproximation:
-    """Balls that hold a solid and stick out of it by no more than `protrusion` [m].
+    """Return spheres that contain a geometry and exceed it by at most `protrusion` [m].
 
-    A ball around an inner point sticks out of a convex polytope by its radius less the depth of its centre, so that
-    deep centres have large balls. They are chosen greedily from a grid; the proof cuts the polytope into simplices,
-    and those in halves, until each lies within one ball. Where that does not come to an end a ball is added.
+    A sphere around an interior point exceeds a convex polytope by its radius minus the depth of its centre, so deep
+    centres allow large spheres. Spheres are selected greedily from a grid. The proof divides the polytope into
+    simplices and bisects them until each lies within one sphere; a sphere is added where this does not terminate.
 
     Raises:
-        GeometryError: more than 4,000 balls would be needed.
+        GeometryError: more than 4,000 spheres would be needed.
         ValueError: the protrusion is not within 0.1 mm to 1 m.
     """
     if not 1e-4 <= protrusion <= 1.0:
@@ -68,8 +72,10 @@ def cover(solid: Solid, protrusion: float = PROTRUSION) -> SphereApproximation:
 
 
 def _capsule_cover(capsule: Capsule, protrusion: float) -> SphereApproximation:
-    """Balls along the axis, the outermost around its ends: the part of the capsule nearest to a centre on the axis is
-    the farther from it by the square root of radius² + (spacing / 2)² at most."""
+    """Return spheres along the axis of a capsule, the outermost around its ends.
+
+    The nearest sphere centre is at most sqrt(radius² + (spacing / 2)²) from any point of the capsule.
+    """
     largest = math.sqrt((capsule.radius + protrusion - SLACK) ** 2 - capsule.radius**2)
     count = max(2, 1 + math.ceil(capsule.length / (2.0 * largest)))
     half = 0.5 * capsule.length / (count - 1)
@@ -94,7 +100,7 @@ def _polytope_cover(polytope: Polytope, protrusion: float) -> SphereApproximatio
 
 
 def _packed(balls: Floats) -> Floats:
-    """Balls (n, 4) as rows (2 n, 3): the centres, then the radii, each in a row of its own."""
+    """Return spheres (n, 4) as rows (2 n, 3): the centres, then the radii, each in a row of its own."""
     radii = np.column_stack((balls[:, 3], np.zeros((len(balls), 2))))
     return np.concatenate((balls[:, :3], radii))
 
@@ -105,8 +111,10 @@ def _unpacked(rows: Floats) -> Floats:
 
 
 def prove(polytope: Polytope, balls: Floats, protrusion: float) -> int | None:
-    """How many parts of a polytope were looked at to prove that the balls (n, 4) hold it; None if they do not, or if
-    one sticks out by more than `protrusion` [m]."""
+    """Return the number of parts that prove that spheres (n, 4) contain a polytope; None if there is no proof.
+
+    There is no proof, either, if a sphere exceeds the polytope by more than `protrusion` [m].
+    """
     if not len(balls) or not np.isfinite(balls).all():
         return None
     if (balls[:, 3] > _depths(polytope, balls[:, :3]) + protrusion + SLACK).any():
@@ -116,20 +124,22 @@ def prove(polytope: Polytope, balls: Floats, protrusion: float) -> int | None:
 
 
 def _sizes(protrusion: float) -> tuple[float, float, float]:
-    """Longest edge of a part that is not cut any further, well below the radius of any ball, the slack, and the
-    protrusion [m]."""
+    """Return minimum edge length of parts that are bisected, slack and protrusion [m].
+
+    The edge length is well below the radius of any sphere.
+    """
     return 0.2 * protrusion, SLACK, protrusion
 
 
 def _depths(polytope: Polytope, points: Floats) -> Floats:
-    """Depth (n,) of points; on a surface there is none."""
+    """Return the depth (n,) of points; 0 for a surface."""
     if polytope.is_surface:
         return np.zeros(len(points))
     return kernels.depths(polytope.planes, np.ascontiguousarray(points))
 
 
 def made_anew(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
-    """Balls (n, 4) of a cover and the pieces of its proof, whatever is kept of earlier ones; raises as `cover`."""
+    """Compute spheres (n, 4) and the number of parts of the proof without stored results; errors as in `cover`."""
     spacing, points = _sample_points(polytope, protrusion)
     candidates = _candidates(polytope, protrusion, points)
     slack = 0.3 * spacing
@@ -144,8 +154,10 @@ def made_anew(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
 
 
 def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[Floats, int]:
-    """The balls, largest first, less those that the proof can do without, with what it looked at. Smallest ones are
-    tried first, until the proofs have looked at a million parts."""
+    """Return the spheres, largest first, without redundant ones, and the number of parts of the proof.
+
+    Small spheres are removed first, until the proofs have checked a million parts.
+    """
     kept = balls[np.argsort(-balls[:, 3], kind="stable")]
     pieces = _pieces(polytope, kept, protrusion)[1]
     spent = 0
@@ -161,7 +173,7 @@ def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> t
 
 
 def _pieces(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[bool, int]:
-    """Whether balls are proven to hold a polytope, and how many parts were looked at."""
+    """Return whether spheres are proven to contain a polytope, and the number of parts checked."""
     facts = np.zeros(1)
     sizes = _sizes(protrusion)
     held = kernels.completed(polytope.simplices, polytope.planes, balls.copy(), len(balls), sizes, facts)
@@ -169,7 +181,7 @@ def _pieces(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[bool,
 
 
 def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats]:
-    """Points (n, 3) of the surface, no farther apart than a spacing [m], which comes first."""
+    """Return the spacing [m] of surface sample points, and the points (n, 3)."""
     triangles = polytope.simplices[:, :3]
     edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2)
     area = 0.5 * np.linalg.norm(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1)
@@ -182,7 +194,7 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
         inside = i + j <= count
         a, b = i[inside] / count, j[inside] / count
         points.append(corners[0] + np.outer(a, corners[1] - corners[0]) + np.outer(b, corners[2] - corners[0]))
-    # One of those that share a small cube stands for them.
+    # Keep one point of those in the same grid cell.
     found = np.concatenate(points)
     _, first = np.unique(np.floor(found / (0.5 * spacing)).astype(np.int64), axis=0, return_index=True)
     found = found[np.sort(first)]
@@ -192,7 +204,7 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
 
 
 def _candidates(polytope: Polytope, protrusion: float, points: Floats) -> Floats:
-    """Balls (n, 4) to choose from: around a grid of inner points, or around points of a surface."""
+    """Return candidate spheres (n, 4) around a grid of interior points, or around points of a surface."""
     if polytope.is_surface:
         stride = max(1, len(points) // MAX_CANDIDATES)
         return np.column_stack((points[::stride], np.full(len(points[::stride]), protrusion)))
@@ -202,7 +214,7 @@ def _candidates(polytope: Polytope, protrusion: float, points: Floats) -> Floats
 
 
 def _grid(polytope: Polytope, count: int) -> Floats:
-    """About `count` points (n, 3) of a regular grid that lie inside, and the middle."""
+    """Return the centre and about `count` interior points (n, 3) of a regular grid."""
     low, high = polytope.corners.min(axis=0), polytope.corners.max(axis=0)
     step = max(float((high - low).prod()) / count, 1e-18) ** (1.0 / 3.0)
     axes = []

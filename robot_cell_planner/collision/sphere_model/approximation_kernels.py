@@ -1,4 +1,4 @@
-"""Compiled kernels of covers: choosing balls, and proving that they hold every simplex."""
+"""Compiled kernels of sphere approximations: selection of spheres, and proof that they contain every simplex."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...system.compiled import compiled
 
 Array = NDArray[np.float64]
 
-DEEPEST = 200  # simplices that may wait to be cut at once: one for each time that the first was cut
+DEEPEST = 200  # maximum depth of the bisection stack, one entry per bisection of the initial simplex
 
 
 @compiled
 def depth_inside(planes: Array, x: float, y: float, z: float) -> float:
-    """How deep a point lies inside the planes (m, 4) [m]; negative outside."""
+    """Return the depth of a point inside planes (m, 4) [m]; negative outside."""
     least = math.inf
     for k in range(planes.shape[0]):
         room = planes[k, 3] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2] * z
@@ -26,7 +26,7 @@ def depth_inside(planes: Array, x: float, y: float, z: float) -> float:
 
 @compiled
 def depths(planes: Array, points: Array) -> Array:
-    """Depth (n,) of points (n, 3)."""
+    """Return the depths (n,) of points (n, 3)."""
     found = np.empty(points.shape[0])
     for i in range(points.shape[0]):
         found[i] = depth_inside(planes, points[i, 0], points[i, 1], points[i, 2])
@@ -35,7 +35,7 @@ def depths(planes: Array, points: Array) -> Array:
 
 @compiled
 def gain(ball: Array, slack: float, points: Array, count: int) -> int:
-    """How many of the first `count` points (3, n) lie within a ball (4,) less a slack [m]."""
+    """Return how many of the first `count` points (3, n) lie within a sphere (4,) reduced by a slack [m]."""
     reach = max(ball[3] - slack, 0.0)
     square, found = reach * reach, 0
     x, y, z = ball[0], ball[1], ball[2]
@@ -47,11 +47,11 @@ def gain(ball: Array, slack: float, points: Array, count: int) -> int:
 
 @compiled
 def choose(balls: Array, slack: float, points: Array) -> Array:
-    """Indices, as float, of balls among (n, 4) that together hold all points (m, 3) that any holds: greedily, always
-    the one that holds most of what is left.
+    """Select spheres among (n, 4) that contain all points (m, 3) that any of them contains; return indices as float.
 
-    What a ball would gain never grows, so that the one with the largest last known gain is looked at first (Minoux,
-    1978). Points that are held are dropped.
+    The selection is greedy: the next sphere is the one with the most uncovered points. Since the gain of a sphere never
+    increases, the sphere with the largest last known gain is evaluated first (Minoux, 1978). Covered points are
+    removed.
     """
     n, left = balls.shape[0], points.shape[0]
     rest = np.ascontiguousarray(points.T.copy())
@@ -85,7 +85,7 @@ def choose(balls: Array, slack: float, points: Array) -> Array:
 
 @compiled
 def holds(ball: Array, simplex: Array, slack: float) -> bool:
-    """Whether a ball (4,) holds all corners (4, 3) of a simplex, and with them all of it, to spare by a slack [m]."""
+    """Return whether a sphere (4,) reduced by a slack [m] contains all corners (4, 3) of a simplex."""
     reach = ball[3] - slack
     if reach <= 0.0:
         return False
@@ -98,7 +98,7 @@ def holds(ball: Array, simplex: Array, slack: float) -> bool:
 
 @compiled
 def halve(simplex: Array, other: Array) -> None:
-    """Cut a simplex (4, 3) at the middle of its longest edge: one half in its place, the other in `other`."""
+    """Bisect a simplex (4, 3) at the middle of its longest edge, in place and into `other`."""
     longest, a, b = -1.0, 0, 1
     for i in range(3):
         for j in range(i + 1, 4):
@@ -116,7 +116,7 @@ def halve(simplex: Array, other: Array) -> None:
 
 @compiled
 def may_meet(ball: Array, simplex: Array) -> bool:
-    """Whether a ball (4,) may meet a simplex (4, 3): whether it meets a sphere around its corners."""
+    """Return whether a sphere (4,) may intersect a simplex (4, 3), tested with a sphere around its corners."""
     square = reach = 0.0
     for k in range(3):
         square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - ball[k]) ** 2
@@ -132,7 +132,7 @@ def may_meet(ball: Array, simplex: Array) -> bool:
 
 @compiled
 def longest_edge(simplex: Array) -> float:
-    """Of a simplex (4, 3)."""
+    """Return the length of the longest edge of a simplex (4, 3)."""
     longest = 0.0
     for i in range(3):
         for j in range(i + 1, 4):
@@ -145,8 +145,10 @@ def longest_edge(simplex: Array) -> float:
 
 @compiled
 def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
-    """The ball (4,) around the middle of a simplex (4, 3) that leaves the planes (m, 4) by a protrusion [m]; without
-    planes, that of a surface."""
+    """Return the sphere (4,) around the middle of a simplex that exceeds planes (m, 4) by the protrusion [m].
+
+    Without planes, the simplex (4, 3) belongs to a surface and the depth is 0.
+    """
     ball = np.empty(4)
     for k in range(3):
         ball[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
@@ -159,16 +161,19 @@ def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
 def completed(
     simplices: Array, planes: Array, balls: Array, count: int, sizes: tuple[float, float, float], facts: Array
 ) -> int:
-    """How many balls hold all simplices (k, 4, 3): the first `count` rows of `balls` (n, 4), and one more for each part
-    that none of them is found to hold; -1 where that takes more than n. With n = count it is a proof that they do.
+    """Return the number of spheres that contain all simplices (k, 4, 3), adding spheres where needed.
 
-    Parts are cut in halves until one ball holds each, or their longest edge is below the smallest. Both halves are
-    checked against nothing but the balls that may meet the whole. sizes: of the smallest part, slack, protrusion [m].
-    facts: (1,); the number of parts that were checked is added.
+    The first `count` rows of `balls` (n, 4) are given; a sphere is added for each part that no sphere is found to
+    contain. The result is -1 if that requires more than n. With n = count this is a proof that the given spheres
+    contain the simplices.
+
+    Parts are bisected until one sphere contains each, or their longest edge is below the minimum. Both halves are only
+    checked against spheres that may intersect the whole. sizes: minimum edge length, slack, protrusion [m]. facts:
+    (1,), incremented by the number of parts checked.
     """
     smallest, slack, protrusion = sizes
     stack = np.empty((DEEPEST, 4, 3))
-    lists = np.empty((DEEPEST, balls.shape[0]), dtype=np.int32)  # of balls that may meet each part
+    lists = np.empty((DEEPEST, balls.shape[0]), dtype=np.int32)  # spheres that may intersect each part
     listed = np.zeros(DEEPEST, dtype=np.int64)
     last = 0
     for s in range(simplices.shape[0]):

@@ -1,4 +1,4 @@
-"""Convex polytopes around solids, cut into simplices whose union holds the solid."""
+"""Convex polytopes around collision geometries, divided into simplices whose union contains the geometry."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from ...model.geometry import Box, Cone, Cylinder
 from ..geometry.collision_geometry import ConvexGeometry, Solid, Surface
 
 Floats = NDArray[np.float64]
-SIDES = 24  # of the prism around a cylinder and the pyramid around a cone
-FLAT = 1e-12  # [m2] twice the area of a triangle that has none
+SIDES = 24  # sides of the prism around a cylinder and of the pyramid around a cone
+FLAT = 1e-12  # [m2], twice the area below which a triangle counts as degenerate
 
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """What is covered in place of a solid, which lies within it.
+    """Polytope that encloses a geometry and is approximated in its place.
 
-    simplices: (k, 4, 3) corners [m] of tetrahedra whose union is the polytope; for a surface its triangles, their
-    last corner twice. planes: (m, 4) of outward unit normals and offsets, n . x <= offset inside; none for a surface.
-    corners: (v, 3).
+    Attributes:
+        simplices: corners (k, 4, 3) [m] of tetrahedra whose union is the polytope; for a surface its triangles with the
+            last corner repeated.
+        planes: outward unit normals and offsets (m, 4), n . x <= offset inside; none for a surface.
+        corners: (v, 3) [m].
     """
 
     simplices: Floats
@@ -35,9 +37,10 @@ class Polytope:
 
 
 def polytope_around(solid: Solid) -> Polytope:
-    """The polytope that is covered for a box, cylinder, cone, convex solid or surface.
+    """Return the enclosing polytope of a box, cylinder, cone, convex geometry or surface.
 
-    Round ones lie within a prism or pyramid of 24 sides, which sticks out by 0.9 % of the radius at most.
+    Cylinders and cones are enclosed by a prism or pyramid of 24 sides, which exceeds them by at most 0.9 % of the
+    radius.
     """
     if isinstance(solid, Surface):
         corners = solid.mesh.vertices[solid.mesh.faces]
@@ -58,7 +61,7 @@ def polytope_around(solid: Solid) -> Polytope:
 
 
 def _ring(radius: float, height: float) -> Floats:
-    """Corners (SIDES, 3) of the polygon around a circle."""
+    """Return the corners (SIDES, 3) of the polygon around a circle."""
     angles = 2.0 * math.pi * np.arange(SIDES) / SIDES
     reach = radius / math.cos(math.pi / SIDES)
     return np.column_stack((reach * np.cos(angles), reach * np.sin(angles), np.full(SIDES, height)))
@@ -72,25 +75,25 @@ def _hull_of(points: Floats) -> Polytope:
 
 
 def _fan(vertices: Floats, faces: NDArray[np.int32]) -> Polytope:
-    """The tetrahedra between the middle of a convex mesh and its faces, whichever way round those are written."""
+    """Return the tetrahedra between the centre of a convex mesh and its faces, independent of face orientation."""
     middle = vertices.mean(axis=0)
     corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     sizes = np.linalg.norm(normals, axis=1)
-    # A face without area still has a tetrahedron, as flat as itself; its plane is that of others.
+    # A degenerate face still gives a tetrahedron, without volume; its plane is that of other faces.
     simplices = np.concatenate((corners, np.broadcast_to(middle, (len(corners), 1, 3))), axis=1)
     solid = sizes > FLAT
     normals = normals[solid] / sizes[solid, None]
     offsets = np.einsum("ij,ij->i", normals, corners[solid, 0])
     inwards = offsets < normals @ middle
     normals[inwards] *= -1.0
-    # The plane lies beyond every vertex, whatever rounding did to the normal.
+    # Compute the offset over all vertices, so that none is outside despite rounding of the normal.
     offsets = (vertices @ normals.T).max(axis=0)
     planes = np.column_stack((normals, offsets))
     return Polytope(np.ascontiguousarray(simplices), _distinct(planes), np.ascontiguousarray(vertices))
 
 
 def _distinct(planes: Floats) -> Floats:
-    """The planes without those that are the same to nine digits."""
+    """Return the planes without duplicates, compared to nine digits."""
     _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
     return np.ascontiguousarray(planes[np.sort(first)])

@@ -1,4 +1,4 @@
-"""Covers of everything in a cell that can move, and a report of them."""
+"""Sphere models of all objects of a cell that can move, and a report of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ LONGEST_GRASPABLE = 0.4  # [m]
 
 @dataclass(frozen=True)
 class ObjectSphereModel:
-    """The cover of one link, tool link ("tool/link") or body: how many balls, how far they stick out of its solids
-    [m], how many parts the proof looked at, and a warning where they are coarser than requested, else ""."""
+    """Sphere model of one link, tool link ("tool/link") or body.
+
+    Attributes:
+        name: frame of the object.
+        spheres: number of spheres.
+        protrusion: maximum distance by which a sphere exceeds the collision geometries [m].
+        pieces: number of parts checked by the proof.
+        warning: reason if the spheres are coarser than requested, else "".
+    """
 
     name: str
     spheres: int
@@ -33,7 +40,7 @@ class ObjectSphereModel:
 
 @dataclass(frozen=True)
 class SphereModelReport:
-    """The covers of a cell, and how long they took, made or read from disk [s]."""
+    """Sphere models of a cell, and the time to compute or load them [s]."""
 
     owners: tuple[ObjectSphereModel, ...]
     seconds: float
@@ -44,26 +51,28 @@ class SphereModelReport:
 
     @property
     def protrusion(self) -> float:
-        """The largest of any owner [m]."""
+        """Maximum protrusion of all objects [m]."""
         return max((owner.protrusion for owner in self.owners), default=0.0)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which objects have coarser spheres than requested, and why."""
+        """Warnings about objects whose spheres are coarser than requested, with the reason."""
         return tuple(owner.warning for owner in self.owners if owner.warning)
 
 
 def cover_cell(
     cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None
 ) -> SphereModelReport:
-    """Cover all links, tool links and bodies of a cell that have collision shapes, so that no request waits for it.
+    """Prepare the sphere models of all links, tool links and bodies with collision shapes, so that no request waits.
 
-    protrusion: of links near the base [m], see `fineness`. bodies: those to cover; None: all. Bodies that nothing
-    carries are obstacles, which need no cover; but what stands about now may be gripped
-    later, see `graspable`.
+    Args:
+        cell: cell with the shapes.
+        protrusion: maximum protrusion for links near the base [m], see `tolerance.protrusions`.
+        bodies: names of bodies to include; None: all. Stationary bodies are obstacles, which need no spheres, but they
+            may be grasped later, see `graspable`.
 
     Raises:
-        GeometryError: a shape cannot be read.
+        GeometryError: a collision shape cannot be read.
     """
     began = time.perf_counter()
     shapes: dict[str, tuple[Shape, ...]] = {}
@@ -79,7 +88,7 @@ def cover_cell(
 
 
 def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
-    """Bodies that something carries, and those that a gripper may come to carry: no longer than 0.4 m."""
+    """Return the bodies that are attached, and those small enough for a gripper: at most 0.4 m."""
     found = []
     for name, body in cell.bodies.items():
         if state.bodies[name].attached_to or _extent(body.collisions) <= LONGEST_GRASPABLE:
@@ -88,7 +97,7 @@ def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
 
 
 def _extent(shapes: tuple[Shape, ...]) -> float:
-    """Diagonal of the box around shapes, in the frame that they are written in [m]."""
+    """Return the diagonal of the bounding box of shapes, in their parent frame [m]."""
     corners = [np.zeros((0, 3))]
     for shape in shapes:
         for solid in solids(shape.geometry):

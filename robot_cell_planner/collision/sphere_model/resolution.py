@@ -1,8 +1,8 @@
-"""Sphere approximations of whole objects: those of large ones are coarser, so that the number of spheres is bounded.
+"""Sphere approximations of whole objects, with a resolution that bounds the number of spheres.
 
-A sphere that sticks out of a sheet by p covers about p^2 of it, so that a panel of 3 m2 would need 25,000 spheres at
-10 mm. What an object needs is estimated from its surface and volume before any sphere is made; equal objects have equal
-spheres in any process, however fast that is.
+A sphere that exceeds a sheet by p covers about p^2 of it, so a panel of 3 m2 would need 25,000 spheres at 10 mm. The
+number of spheres is estimated from surface and volume before any sphere is computed; equal objects have equal spheres
+in any process, independent of its speed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,27 @@ from ..geometry.collision_geometry import Solid, solids
 from .approximation import SLACK, Floats, SphereApproximation, cover
 from .polytopes import polytope_around
 
-MAX_SPHERES = 1_000  # of one object, as estimated
-SPHERES_PER_SOLID = 16  # allowed in addition for each of its solids
-MAX_PROTRUSION = 0.1  # [m] of coarser spheres; an object that needs more has one sphere around all of it
+MAX_SPHERES = 1_000  # maximum estimated number of spheres of one object
+SPHERES_PER_SOLID = 16  # additional spheres for each of its collision geometries
+MAX_PROTRUSION = 0.1  # [m], maximum of coarser spheres; beyond, a single sphere encloses the object
 COARSER = 1.25  # ratio of one protrusion to the next finer one
-# Spheres per surface area in protrusions squared, where an object is thin, and of surfaces without an inside. Measured:
-# 0.33 to 0.43 for sheets, 0.05 for a cube of 60 protrusions.
+# Spheres per area in units of protrusion², for thin geometries and for surfaces without interior. Measured: 0.33 to
+# 0.43 for sheets, 0.05 for a cube of 60 protrusions.
 DENSITY, SURFACE_DENSITY = 0.45, 0.75
-DEPTH_SHARE = 0.2  # of the depth in protrusions by which deep spheres need fewer
+DEPTH_SHARE = 0.2  # fraction of the depth, in units of protrusion, by which deep geometries need fewer spheres
 
 
 @dataclass(frozen=True, eq=False)
 class ObjectSpheres:
-    """The spheres of an object: (n, 4) centres and radii [m] in its frame; read-only.
+    """Spheres of an object: centres and radii (n, 4) [m] in its frame; read-only.
 
-    requested, protrusion [m]: how far spheres were to stick out, and how far they do at most. pieces: how many parts
-    the proof checked. estimated: spheres as requested. enclosed: one sphere is around all of the object.
+    Attributes:
+        balls: the spheres.
+        requested: requested maximum protrusion [m].
+        protrusion: actual maximum protrusion [m].
+        pieces: number of parts checked by the proof.
+        estimated: estimated number of spheres at the requested protrusion.
+        enclosed: whether a single sphere encloses the object.
     """
 
     balls: Floats
@@ -49,7 +54,7 @@ class ObjectSpheres:
         return self.enclosed or self.protrusion > self.requested
 
     def warning(self, name: str) -> str:
-        """What a caller should know of coarse spheres of an object of that name; "" where there is nothing."""
+        """Return a warning about coarse spheres of an object with that name; "" if there is none."""
         if not self.is_coarser:
             return ""
         text = f"spheres of {name} stick out by up to {1000.0 * self.protrusion:.0f} mm"
@@ -62,12 +67,13 @@ class ObjectSpheres:
 
 
 def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres:
-    """Spheres that hold all shapes and stick out by no more than `requested` [m], or by as much more as keeps their
-    number bounded: the estimate is at most 1,000, and 16 more for each solid. Where that takes more than 0.1 m one
-    sphere holds all.
+    """Return spheres that contain all shapes and exceed them by at most `requested` [m], or more for large objects.
+
+    The protrusion is increased until the estimated number of spheres is at most 1,000, plus 16 for each collision
+    geometry. If that requires more than 0.1 m, a single sphere encloses the object.
 
     Raises:
-        GeometryError: a shape cannot be read.
+        GeometryError: a collision shape cannot be read.
     """
     placed = [(shape.pose.matrix, solid) for shape in shapes for solid in solids(shape.geometry)]
     parts = tuple(solid for _, solid in placed)
@@ -87,15 +93,17 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
 
 @lru_cache(maxsize=1024)
 def _covers(parts: tuple[Solid, ...], requested: float) -> tuple[SphereApproximation, ...] | None:
-    """Covers of solids at the finest protrusion that keeps their number bounded; None where one sphere is to hold
-    all."""
+    """Return the approximations at the finest protrusion that bounds the number of spheres.
+
+    None means that a single sphere should enclose the object.
+    """
     allowed = MAX_SPHERES + SPHERES_PER_SOLID * len(parts)
     protrusion = requested
     while True:
         if estimated_spheres(parts, protrusion) <= allowed:
             try:
                 return tuple(cover(solid, protrusion) for solid in parts)
-            except GeometryError:  # the solid needs many more than estimated
+            except GeometryError:  # the geometry needs many more spheres than estimated
                 protrusion *= COARSER
         if protrusion * COARSER > MAX_PROTRUSION:
             return None
@@ -103,7 +111,7 @@ def _covers(parts: tuple[Solid, ...], requested: float) -> tuple[SphereApproxima
 
 
 def estimated_spheres(parts: tuple[Solid, ...], protrusion: float) -> int:
-    """About how many spheres hold solids and stick out by a protrusion [m]."""
+    """Return the approximate number of spheres that contain geometries at a protrusion [m]."""
     return sum(_estimated(solid, protrusion) for solid in parts)
 
 
@@ -118,7 +126,7 @@ def _estimated(solid: Solid, protrusion: float) -> int:
 
 @lru_cache(maxsize=4096)
 def _measures(solid: Solid) -> tuple[float, float, float]:
-    """Surface [m2] of a solid, the mean depth of its middle [m], 3 volumes per surface, and its density of spheres."""
+    """Return surface [m2], mean depth (3 volumes per surface) [m] and sphere density of a geometry."""
     polytope = polytope_around(solid)
     simplices = polytope.simplices
     edges = simplices[:, 1:] - simplices[:, :1]
@@ -134,7 +142,7 @@ def _moved(balls: Floats, pose: Floats) -> Floats:
 
 
 def _corners(solid: Solid) -> Floats:
-    """Spheres (n, 4), of radius 0 where a corner is meant, whose convex hull holds a solid."""
+    """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
     if isinstance(solid, Sphere):
         return np.array([[0.0, 0.0, 0.0, solid.radius]])
     if isinstance(solid, Capsule):
@@ -144,7 +152,7 @@ def _corners(solid: Solid) -> Floats:
 
 
 def _enclosing(corners: list[Floats]) -> Floats:
-    """The sphere (1, 4) around the middle of the bounds of corners that holds them all, and so their hull."""
+    """Return the sphere (1, 4) around the centre of the bounds that contains all corners, and so their hull."""
     points = np.concatenate(corners)
     middle = 0.5 * (points[:, :3].min(axis=0) + points[:, :3].max(axis=0))
     radius = float((np.linalg.norm(points[:, :3] - middle, axis=1) + points[:, 3]).max()) + SLACK

@@ -1,16 +1,16 @@
-"""How far balls may stick out of what they cover: less where that decides how narrow a place can be."""
+"""Protrusion of spheres by object: finer for objects that determine how narrow a passage can be."""
 
 from __future__ import annotations
 
 from ...model.cell import RobotCell
 from ...model.mechanism import JointKind, Mechanism
 
-FAR_ALONG = 4  # joints that move a link which reaches into places: the wrist of most arms, and what comes after it
-FINER = 0.7  # share of the protrusion there
+FAR_ALONG = 4  # preceding joints of a link that enters narrow spaces: the wrist of most arms and beyond
+FINER = 0.7  # fraction of the protrusion for these links
 
 
 def joints_before(mechanism: Mechanism) -> dict[str, int]:
-    """How many joints that are not fixed lie between the root of a mechanism and each of its links."""
+    """Return the number of movable joints between the root of a mechanism and each of its links."""
     found = {mechanism.root: 0}
     for joint in mechanism.tree_order:
         found[joint.child] = found[joint.parent] + (joint.kind is not JointKind.FIXED)
@@ -18,8 +18,11 @@ def joints_before(mechanism: Mechanism) -> dict[str, int]:
 
 
 def protrusions(cell: RobotCell, protrusion: float) -> dict[str, float]:
-    """Protrusion [m] of the covers of all links, tools' links and bodies of a cell, by their frames: `protrusion` for
-    links near the base of a robot, less for those far along it, tools and bodies, which come nearest to things."""
+    """Return the maximum protrusion [m] of all links, tool links and bodies of a cell, by frame.
+
+    It is `protrusion` for links near the base of a robot, and less for links far along the arm, tools and bodies, which
+    come closest to other objects.
+    """
     found: dict[str, float] = {}
     for robot in cell.robots.values():
         before = joints_before(robot.mechanism)
