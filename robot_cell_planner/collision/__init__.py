@@ -1,4 +1,4 @@
-"""Collision: which objects may touch, the engines that check it, certified motions, and reports that explain."""
+"""Collision checking: allowed pairs, collision engines, sphere models, certified motions and reports."""
 
 from ..system.lazy_exports import lazy_exports
 

@@ -344,7 +344,7 @@ def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def certifier_of(checker: CollisionChecker) -> MotionCertifier:
-    """Return the cached certifier of a checker; the thread shares it between checkers of the same problem.
+    """Return the cached certifier of a checker; it is shared by equal checkers of a thread.
 
     Raises:
         GeometryError: a collision shape cannot be read.

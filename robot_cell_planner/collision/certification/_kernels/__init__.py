@@ -1,1 +1,1 @@
-"""Compiled kernels of certificates, for several configurations at once."""
+"""Compiled kernels of the sphere test, vectorized over several configurations."""

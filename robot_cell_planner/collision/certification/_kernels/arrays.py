@@ -1,4 +1,4 @@
-"""The arrays in which compiled kernels find a cell: joints, trees of balls, pairs, obstacles, and work space."""
+"""Arrays of the compiled kernels: joints, sphere trees, pairs, obstacles, and work space."""
 
 from __future__ import annotations
 
@@ -11,37 +11,44 @@ Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-LANES = 16  # configurations that are looked at at once
-UNBOUNDED = 1e15  # stands for a bound that does not exist; its square is still finite in single precision
-RECENT = 4  # hits that are remembered
-MOST_NEAR = 512  # pairs of balls, and balls and obstacles, that are listed as too near
-NEVER = -1.0  # a margin: these two are not checked
+LANES = 16  # number of configurations evaluated at once
+UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in single precision
+RECENT = 4  # number of hits that are remembered
+MOST_NEAR = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
+NEVER = -1.0  # margin of pairs that are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
 
 
 class MotionArrays(NamedTuple):
-    """A cell for the kernels. Coordinates are those of the world less an origin near the robot, in single precision.
+    """A cell as the kernels read it, in single precision and world coordinates relative to an origin near the robot.
 
-    joints: (j, 3) parent (-1: world), 1 for a slide, variable. frames: (j, 12) rotation by rows, then translation,
-    from the parent to the joint, whose axis is z. drives: (j, 2) multiplier and offset from variable to joint.
+    Here j is the number of joints, n of spheres, o of moving objects, p of pairs of these, and k of obstacles; w is j
+    rounded up to a multiple of LANES, padded with zeros.
 
-    balls: (n, 4) centres in the frame of their joint, and radii: first one for each moving owner, which holds all of
-    it; then clusters; then leaves. children: (n, 2) first and end of what a ball holds. carriers: (o,) joint of each
-    owner. cores: (n,) of a cluster the largest leaf that it holds. reach: (n, w) bounds on how fast a joint moves the
-    centres below a ball [m per rad or m]; w is j, filled up with zeros to a multiple of LANES.
-
-    pairs: (p, 2) owners. pair_margins: (p,). sides: (2 p, w) for each pair a row with 1 where a joint moves the first
-    owner alone, and one where the second.
-
-    obstacles: (k, 5) kind, row of margins, first node of a mesh, first and end of its planes. shapes: (k, 20) local
-    frame (12), sizes (3), bounding ball (4), allowance for rounding [m], which for a capsule holds its radius as well:
-    what is kept is the segment in it. margins: (rows, o) of obstacle and owner. nodes: (m, 4) balls around triangles;
-    links: (m, 3) left child, right child (-1: a leaf), triangle. triangles: (t, 33) corners, edges, inner normals of
-    the edges, normal, inverse squares of the edges. planes: (q, 4), of each convex mesh first some that look in all
-    directions.
-
-    rounding: (1,) allowance between balls [m].
+    Attributes:
+        joints: (j, 3) parent (-1: world), 1 for a prismatic joint, variable.
+        frames: (j, 12) rotation by rows, then translation, from the parent to the joint, whose axis is z.
+        drives: (j, 2) multiplier and offset from variable to joint value.
+        balls: (n, 4) centres of spheres in the frame of their joint, and radii: first one bounding sphere for each
+            moving object, then clusters, then leaves.
+        children: (n, 2) first and end index of the spheres that a sphere contains.
+        carriers: (o,) joint that each moving object is fixed to.
+        cores: (n,) largest leaf of each cluster.
+        reach: (n, w) motion bounds: maximum displacement of the centres below a sphere per unit of each joint [m per
+            rad or m].
+        pairs: (p, 2) moving objects.
+        pair_margins: (p,) margins [m].
+        sides: (2 p, w) two rows for each pair: 1 for joints that move only the first object, and only the second.
+        obstacles: (k, 5) kind, row of margins, first node of a mesh, first and end of its planes.
+        shapes: (k, 20) local frame (12), sizes (3), bounding sphere (4), allowance for rounding [m]. The allowance of a
+            capsule includes its radius, since the obstacle is its axis segment.
+        margins: (rows, o) margin of obstacle and moving object [m].
+        nodes: (m, 4) bounding spheres of triangles.
+        links: (m, 3) left child, right child (-1: a leaf), triangle.
+        triangles: (t, 33) corners, edges, inner normals of the edges, normal, inverse squares of the edges.
+        planes: (q, 4) for each convex mesh, beginning with planes in widely different directions.
+        rounding: (1,) allowance between spheres [m].
     """
 
     joints: Whole
@@ -66,17 +73,25 @@ class MotionArrays(NamedTuple):
 
 
 class WorkSpace(NamedTuple):
-    """What the kernels write while they work; one for each thread.
+    """Work space of the kernels, one per thread.
 
-    q: (variables, LANES) configurations. poses: (12 j, LANES) of the joints, as in `frames`. places: (3 n, LANES)
-    centres of balls, `placed` (n,) by which look they are known. speeds: (w,) displacements of the joints. bits: (4,)
-    lanes that are uncertain, and hit, the number of the look, and how many are listed as too near. near: (o + 2, k)
-    lists of obstacles near each owner, and near a cluster and a leaf of it; `nearby` (o,) how many are near an owner.
-    stack: (256,) nodes of a mesh. hits: (RECENT, 4) what was hit last, the latest first: 1 for an obstacle, 2 for a
-    pair, 0 for nothing; the number of the owner or of the pair; the ball and the obstacle, or both balls. along: (1,
-    LANES) places along a motion. parting: (n,) the plane of a convex mesh beyond which a ball was last. depths: (1,
-    LANES) for `slopes`. too_near: (MOST_NEAR, 5) what may be hit on the stretches that are not clear, as in `hits`, and
-    whether it still may.
+    Attributes:
+        q: (variables, LANES) configurations.
+        poses: (12 j, LANES) poses of the joints, in the layout of `MotionArrays.frames`.
+        places: (3 n, LANES) centres of spheres.
+        placed: (n,) number of the evaluation that computed each centre.
+        speeds: (w,) displacements of the joints.
+        bits: (4,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates.
+        near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
+        nearby: (o,) number of obstacles near each moving object.
+        stack: (256,) nodes of a mesh.
+        hits: (RECENT, 4) recent hits, latest first: 1 for an obstacle, 2 for a pair, 0 for none; index of the object or
+            of the pair; sphere and obstacle, or both spheres.
+        along: (1, LANES) path parameters of a motion.
+        parting: (n,) plane of a convex mesh that last separated a sphere from it.
+        depths: (1, LANES) for `slopes`.
+        too_near: (MOST_NEAR, 5) candidates that may be hit in the intervals that are not proven free, as in `hits`, and
+            a mark for those that remain.
     """
 
     q: Double
@@ -96,7 +111,7 @@ class WorkSpace(NamedTuple):
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
-    """Work space for some arrays."""
+    """Allocate the work space for arrays."""
     joints, balls, obstacles = len(arrays.joints), len(arrays.balls), len(arrays.obstacles)
     owners = len(arrays.carriers)
     return WorkSpace(
@@ -118,10 +133,10 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
 
 
 class Packed:
-    """Arrays as compiled kernels take them: the address of a table of their addresses and numbers of rows.
+    """Arrays in the form that compiled kernels take: the address of a table of addresses and row counts.
 
-    A kernel that is handed many arrays spends most of its time on counting references to them. What is packed stays
-    alive and in place as long as this does.
+    A kernel with many array arguments spends most of its time on reference counting. The arrays stay alive and in place
+    as long as this object.
     """
 
     def __init__(self, arrays: MotionArrays | WorkSpace) -> None:
@@ -131,8 +146,8 @@ class Packed:
         self.address = int(self._table.ctypes.data)
 
 
-# Numbers of the arrays in their tables.
+# Indices of the arrays in their tables.
 (JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
  MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
 Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG, PARTING, DEPTHS, TOO_NEAR = range(14)
-UNCERTAIN, HIT, LOOK, LISTED = 0, 1, 2, 3  # places in the bits of the work space
+UNCERTAIN, HIT, LOOK, LISTED = 0, 1, 2, 3  # indices in the bits of the work space

@@ -1,10 +1,10 @@
-"""Compiled kernels of the certificate: which of LANES configurations prove a stretch of motion around them free.
+"""Compiled kernels of the sphere test: which of LANES configurations prove the motion interval around them free.
 
-A configuration is looked at with joint displacements e: every configuration that differs from it by no more than e_j
-in each joint j is meant. The centre of ball s moves by at most v_s = sum_j e_j reach_sj on the way there, joint after
-joint. So the stretch is free if every obstacle keeps more than r_s + margin + v_s from every centre, and every pair of
-balls more than r_a + r_b + margin + v_ab, where v_ab counts the joints between the two alone. A ball that holds others
-has their largest reach and a radius that holds theirs, so that it speaks for them.
+A configuration is evaluated with joint displacements e; the result holds for all configurations that differ from it by
+at most e_j in each joint j. The centre of sphere s moves by at most v_s = sum_j e_j reach_sj, joint after joint. So the
+interval is free if every obstacle keeps more than r_s + margin + v_s from every centre, and every pair of spheres more
+than r_a + r_b + margin + v_ab, where v_ab counts only joints between the two. A sphere that contains others has the
+maximum of their motion bounds and a radius that contains theirs, so its result holds for all of them.
 
 `scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
 """
@@ -38,21 +38,24 @@ from .hits import A_PAIR, AN_OBSTACLE, core_hits, hit_again, list_near, note, re
 from .lanes import obstacle_squares, place_ball, place_joints, square_between
 from .simd import below, inlined, load, number, real, rows, set_number, spread, total, vectorised
 
-LEAF = -1  # in place of a list
+LEAF = -1  # list number of a leaf, whose result is a set of lanes
 NIL = np.float32(0.0)
 
 
 @vectorised
 def look(scene: int, work: int, stop_at_hit: bool) -> None:
-    """Find for the configurations and the displacements of joints in the work space which lanes are not clear, and
-    which are hit: there balls overlap, whatever the displacements. Both are left in its bits. With stop_at_hit nothing
-    more is looked at after the first hit, and hits are looked for first where they are likely."""
+    """Evaluate the configurations and joint displacements of the work space.
+
+    The bits of the work space then have the lanes that are not proven free, and the lanes that are hit, where spheres
+    overlap regardless of the displacements. With stop_at_hit the evaluation ends at the first hit and first checks
+    candidates that are likely to hit.
+    """
     place_joints(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
     if stop_at_hit and hit_again(scene, work):
         return
-    # What is farthest from the base moves most.
+    # Objects farthest from the base move most.
     owners = rows(scene, CARRIERS)
     for owner in range(owners - 1, -1, -1):
         place_ball(scene, work, owner, number(scene, CARRIERS, owner))
@@ -71,8 +74,10 @@ def look(scene: int, work: int, stop_at_hit: bool) -> None:
 
 @vectorised
 def look_closer(scene: int, work: int) -> None:
-    """As `look`, where all lanes are parts of stretches on which nothing but what is listed may be hit; what still may
-    is marked in the list."""
+    """Evaluate only the listed candidates, for lanes in intervals in which nothing else can be hit.
+
+    Results are as in `look`. Candidates that may still be hit are marked in the list.
+    """
     place_joints(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
@@ -102,7 +107,7 @@ def look_closer(scene: int, work: int) -> None:
 
 @vectorised
 def keep_marked(work: int) -> None:
-    """Leave only those in the list of what is too near that are marked, and take the marks away."""
+    """Keep the marked candidates of the list, and clear the marks."""
     kept = 0
     for place in range(number(work, BITS, LISTED)):
         if number(work, TOO_NEAR, 5 * place + 4) != 0:
@@ -115,7 +120,7 @@ def keep_marked(work: int) -> None:
 
 @inlined
 def sway(scene: int, work: int, n: int) -> Any:
-    """How far the centres below a ball can move."""
+    """Return the displacement bound of the centres below a sphere."""
     ways, parts = spread(NIL), vectors(scene)
     for part in range(parts):
         ways = ways + load(work, SPEEDS, part) * load(scene, REACH, n * parts + part)
@@ -124,13 +129,13 @@ def sway(scene: int, work: int, n: int) -> Any:
 
 @inlined
 def vectors(scene: int) -> int:
-    """How many vectors hold a number for each joint."""
+    """Return the number of vectors with one number per joint."""
     return int(max(-(-rows(scene, JOINTS) // LANES), 1))
 
 
 @vectorised
 def list_obstacles(scene: int, work: int, owner: int) -> None:
-    """List the obstacles that come near the ball which holds all of an owner, of those that it is checked against."""
+    """List the obstacles near the bounding sphere of a moving object, among those it is checked against."""
     owners, obstacles, count = rows(scene, CARRIERS), rows(scene, OBSTACLES), 0
     for k in range(obstacles):
         if real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * owners + owner) >= NIL:
@@ -141,8 +146,10 @@ def list_obstacles(scene: int, work: int, owner: int) -> None:
 
 @vectorised
 def look_at_obstacles(scene: int, work: int, owner: int, stop_at_hit: bool) -> None:
-    """Hold an owner's balls against the obstacles that are near it: those that come near a ball are handed down to the
-    balls that it holds."""
+    """Check the spheres of a moving object against nearby obstacles, from the root of its tree to the leaves.
+
+    Obstacles near a sphere are passed on to the spheres that it contains.
+    """
     joint, owners, count = number(scene, CARRIERS, owner), rows(scene, CARRIERS), number(work, NEARBY, owner)
     if count == 0:
         return
@@ -159,8 +166,10 @@ def look_at_obstacles(scene: int, work: int, owner: int, stop_at_hit: bool) -> N
 
 @vectorised
 def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result: int, count: int) -> int:
-    """Hold a ball against the first `count` obstacles of list number `listed`; those that come near are put into list
-    `result`, and counted. Where that is LEAF, the lanes are noted instead."""
+    """Check a sphere against the first `count` obstacles of a list, and return the number of near ones.
+
+    The near obstacles are written to list `result`. If `result` is LEAF, the lanes are noted instead.
+    """
     drift, obstacles, nearer = sway(scene, work, ball), rows(scene, OBSTACLES), 0
     for place in range(count):
         k = number(work, NEAR, listed * obstacles + place)
@@ -184,7 +193,7 @@ def hold_ball(scene: int, work: int, owner: int, ball: int, listed: int, result:
 
 @inlined
 def sway_between(scene: int, work: int, pair: int, n: int, m: int) -> Any:
-    """How far the centres below two balls can move against each other."""
+    """Return the bound on the relative displacement of the centres below two spheres."""
     ways, parts = spread(NIL), vectors(scene)
     for part in range(parts):
         first = load(scene, SIDES, 2 * pair * parts + part) * load(scene, REACH, n * parts + part)
@@ -195,14 +204,14 @@ def sway_between(scene: int, work: int, pair: int, n: int, m: int) -> Any:
 
 @vectorised
 def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
-    """Bits of the lanes in which two balls may come together."""
+    """Return the bits of the lanes in which two spheres may touch."""
     reach = touch_between(scene, pair, n, m) + sway_between(scene, work, pair, n, m)
     return below(square_between(work, n, m), reach * reach)
 
 
 @vectorised
 def look_at_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
-    """Hold the balls of two moving owners against each other."""
+    """Check the sphere trees of two moving objects against each other."""
     a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
     if near_lanes(scene, work, pair, a, b) == 0:
         return
@@ -219,7 +228,7 @@ def look_at_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
 
 @vectorised
 def look_at_leaves(scene: int, work: int, pair: int, first: int, second: int) -> None:
-    """Hold the leaves of two clusters against each other."""
+    """Check the leaves of two clusters against each other."""
     joint_a = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair))
     joint_b = number(scene, CARRIERS, number(scene, PAIRS, 2 * pair + 1))
     for n in range(number(scene, CHILDREN, 2 * first), number(scene, CHILDREN, 2 * first + 1)):

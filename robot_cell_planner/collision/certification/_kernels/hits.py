@@ -1,6 +1,7 @@
-"""Compiled kernels that find hits quickly, as most motions of a search are blocked: what was hit lately is looked at
-first, then the largest ball of each cluster against obstacles. A hit is one whatever comes first; so this changes no
-verdict.
+"""Compiled kernels that find hits early, since most motions of a search are blocked.
+
+Recent hits are checked first, then the largest sphere of each cluster against obstacles. The order of the checks does
+not change the verdict.
 
 `scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
 """
@@ -34,32 +35,32 @@ from .arrays import (
 from .lanes import obstacle_squares, place_ball, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
-AN_OBSTACLE, A_PAIR = 1, 2  # kinds of hits that are remembered
+AN_OBSTACLE, A_PAIR = 1, 2  # kinds of remembered hits
 
 
 @inlined
 def touch_of(scene: int, owner: int, ball: int, k: int) -> Any:
-    """How near the centre of an owner's ball may come to an obstacle."""
+    """Return the distance below which the centre of an object's sphere hits an obstacle."""
     margin = real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * rows(scene, CARRIERS) + owner)
     return real(scene, BALLS, 4 * ball + 3) + margin + real(scene, SHAPES, 20 * k + 19)
 
 
 @inlined
 def touch_between(scene: int, pair: int, n: int, m: int) -> Any:
-    """How near the centres of two balls may come to each other."""
+    """Return the distance of centres below which two spheres hit each other."""
     margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
     return real(scene, BALLS, 4 * n + 3) + real(scene, BALLS, 4 * m + 3) + margin
 
 
 @vectorised
 def note(work: int, place: int, bits: int) -> None:
-    """Add lanes to those noted at a place of the bits."""
+    """Add lanes to one of the lane sets in the bits of the work space."""
     set_number(work, BITS, place, number(work, BITS, place) | bits)
 
 
 @vectorised
 def list_near(work: int, kind: int, which: int, n: int, m: int) -> None:
-    """List what is too near; where there is no room, so many are listed that the list is not used."""
+    """Add a candidate to the list; on overflow the count exceeds the capacity and the list is not used."""
     place = number(work, BITS, LISTED)
     if place < MOST_NEAR:
         set_number(work, TOO_NEAR, 5 * place, kind)
@@ -72,7 +73,7 @@ def list_near(work: int, kind: int, which: int, n: int, m: int) -> None:
 
 @vectorised
 def remember(work: int, kind: int, which: int, n: int, m: int) -> None:
-    """Remember a hit in place of the oldest."""
+    """Remember a hit, replacing the oldest."""
     first = 4 * (RECENT - 1)
     set_number(work, HITS, first, kind)
     set_number(work, HITS, first + 1, which)
@@ -83,7 +84,7 @@ def remember(work: int, kind: int, which: int, n: int, m: int) -> None:
 
 @vectorised
 def move_up(work: int, place: int) -> None:
-    """Put the hit at a place first, before those that were before it."""
+    """Move a remembered hit to the front."""
     for part in range(4):
         value = number(work, HITS, 4 * place + part)
         for i in range(place, 0, -1):
@@ -93,7 +94,7 @@ def move_up(work: int, place: int) -> None:
 
 @vectorised
 def hit_again(scene: int, work: int) -> bool:
-    """Whether something that was hit lately is hit again; what the first of those finds is noted, and put first."""
+    """Return whether a remembered hit is hit again; the first such hit is noted and moved to the front."""
     for place in range(RECENT):
         kind, which = number(work, HITS, 4 * place), number(work, HITS, 4 * place + 1)
         n, m, found = number(work, HITS, 4 * place + 2), number(work, HITS, 4 * place + 3), 0
@@ -116,8 +117,7 @@ def hit_again(scene: int, work: int) -> bool:
 
 @vectorised
 def core_hits(scene: int, work: int, owner: int) -> bool:
-    """Whether the largest ball of one of an owner's clusters hits an obstacle that is near the owner; if so, it is
-    noted."""
+    """Return whether the largest sphere of a cluster hits an obstacle near the object; if so, the hit is noted."""
     joint, count, obstacles = number(scene, CARRIERS, owner), number(work, NEARBY, owner), rows(scene, OBSTACLES)
     if count == 0:
         return False

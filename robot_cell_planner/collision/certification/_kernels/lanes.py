@@ -1,7 +1,7 @@
-"""Compiled kernels: where everything is, and how near it comes to obstacles, for LANES configurations at once.
+"""Compiled kernels of forward kinematics and obstacle distances for LANES configurations at once.
 
-Numbers are single precision; what rounding can do is allowed for by the caller. `scene` and `work` are addresses of
-packed `MotionArrays` and `WorkSpace`.
+Numbers are in single precision; the caller allows for rounding errors. `scene` and `work` are addresses of packed
+`MotionArrays` and `WorkSpace`.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ from .simd import (
     whole,
 )
 
-Vector = Any  # of LANES numbers, in compiled code alone
+Vector = Any  # of LANES numbers, only in compiled code
 NIL, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
-ABOVE = np.float32(1e-30)  # a height that is not within
+ABOVE = np.float32(1e-30)  # smallest height that counts as outside
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
-# Taylor series of sine and cosine; up to a quarter turn they end within 6e-8.
+# Taylor series of sine and cosine; up to a quarter turn their error is below 6e-8.
 S1, S2, S3, S4, S5 = (np.float32((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(1, 6))
 C1, C2, C3, C4, C5, C6 = (np.float32((-1.0) ** k / math.factorial(2 * k)) for k in range(1, 7))
 
 
 @inlined
 def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
-    """Of a vector of double precision: by the series of half the angle, doubled."""
+    """Return cosine and sine of a double-precision vector, from the series of half the angle."""
     x = narrowed((angle - whole(angle * PER_TURN) * TURN) * 0.5)
     y = x * x
     s = (((((y * S5 + S4) * y + S3) * y + S2) * y + S1) * y + ONE) * x
@@ -79,7 +79,7 @@ def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
 
 @vectorised
 def place_joints(scene: int, work: int) -> None:
-    """Poses of all joints for the configurations of the work space; no ball is placed yet."""
+    """Compute the poses of all joints for the configurations of the work space, and invalidate all sphere centres."""
     for j in range(rows(scene, JOINTS)):
         parent, slide = number(scene, JOINTS, 3 * j), number(scene, JOINTS, 3 * j + 1)
         variable = load_double(work, Q, number(scene, JOINTS, 3 * j + 2))
@@ -112,7 +112,7 @@ def place_joints(scene: int, work: int) -> None:
 
 @vectorised
 def place_ball(scene: int, work: int, n: int, joint: int) -> None:
-    """The centre of a ball for all lanes."""
+    """Compute the centre of a sphere for all lanes."""
     now = number(work, BITS, LOOK)
     if number(work, PLACED, n) == now:
         return
@@ -126,7 +126,7 @@ def place_ball(scene: int, work: int, n: int, joint: int) -> None:
 
 @inlined
 def square_to(work: int, n: int, x: float, y: float, z: float) -> Vector:
-    """Squared distances of the centre of a ball from a point."""
+    """Return the squared distances of the centre of a sphere from a point."""
     dx, dy = load(work, PLACES, 3 * n) - x, load(work, PLACES, 3 * n + 1) - y
     dz = load(work, PLACES, 3 * n + 2) - z
     return dx * dx + dy * dy + dz * dz
@@ -134,7 +134,7 @@ def square_to(work: int, n: int, x: float, y: float, z: float) -> Vector:
 
 @inlined
 def square_between(work: int, n: int, m: int) -> Vector:
-    """Squared distances between the centres of two balls."""
+    """Return the squared distances between the centres of two spheres."""
     dx = load(work, PLACES, 3 * n) - load(work, PLACES, 3 * m)
     dy = load(work, PLACES, 3 * n + 1) - load(work, PLACES, 3 * m + 1)
     dz = load(work, PLACES, 3 * n + 2) - load(work, PLACES, 3 * m + 2)
@@ -143,7 +143,7 @@ def square_between(work: int, n: int, m: int) -> Vector:
 
 @inlined
 def local(scene: int, f: int, row: int, px: Vector, py: Vector, pz: Vector) -> Vector:
-    """One coordinate of a point in the frame of an obstacle whose numbers start at f."""
+    """Return one coordinate of a point in the frame of an obstacle whose numbers start at f."""
     i = f + 3 * row
     turned = px * real(scene, SHAPES, i) + py * real(scene, SHAPES, i + 1) + pz * real(scene, SHAPES, i + 2)
     return turned + real(scene, SHAPES, f + 9 + row)
@@ -151,10 +151,10 @@ def local(scene: int, f: int, row: int, px: Vector, py: Vector, pz: Vector) -> V
 
 @vectorised
 def primitive_squares(scene: int, work: int, k: int, n: int) -> Vector:
-    """Squares of lower bounds of the distances between the centre of a ball and a primitive; 0 inside. Of a capsule the
-    segment in it is meant.
+    """Return squared lower bounds of the distances between the centre of a sphere and a primitive; 0 inside.
 
-    They are exact but for a cone, whose distance is bounded by those to the cylinder around it and to its side.
+    A capsule is represented by its axis segment. The bounds are exact except for a cone, whose distance is bounded by
+    those to the enclosing cylinder and to its side.
     """
     kind, f = number(scene, OBSTACLES, 5 * k), 20 * k
     px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
@@ -181,9 +181,9 @@ def primitive_squares(scene: int, work: int, k: int, n: int) -> Vector:
 
 @vectorised
 def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
-    """Squared distances between the centre of a ball and a triangle.
+    """Return the squared distances between the centre of a sphere and a triangle.
 
-    Above the triangle it is the distance to its plane, elsewhere to the nearest edge.
+    Above the triangle this is the distance to its plane, elsewhere the distance to the nearest edge.
     """
     f = 33 * t
     px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
@@ -207,7 +207,7 @@ def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
 
 @inlined
 def height_above(scene: int, work: int, p: int, n: int) -> Vector:
-    """Heights of the centre of a ball above a plane."""
+    """Return the heights of the centre of a sphere above a plane."""
     px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
     height = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
     return height + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3)
@@ -215,8 +215,11 @@ def height_above(scene: int, work: int, p: int, n: int) -> Vector:
 
 @vectorised
 def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
-    """As `obstacle_squares`, of a convex mesh. A plane that the centre is farther from than `reach` in all lanes ends
-    the matter, and is tried first when the ball comes again."""
+    """Return `obstacle_squares` of a convex mesh.
+
+    A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
+    sphere is checked again.
+    """
     first, end = number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)
     lately = number(work, PARTING, n)
     if first <= lately < end and below(height_above(scene, work, lately, n), reach) == 0:
@@ -241,8 +244,10 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: b
 
 @vectorised
 def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
-    """Squared distances between the centre of a ball and the triangles of a mesh, where they are below that of `reach`,
-    at least that elsewhere."""
+    """Return the squared distances between the centre of a sphere and the triangles of a mesh.
+
+    They are exact below the square of `reach`, elsewhere at least that square.
+    """
     squares = spread(FAR)
     set_number(work, STACK, 0, number(scene, OBSTACLES, 5 * k + 2))
     waiting = 1
@@ -263,8 +268,11 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
 
 @inlined
 def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
-    """Squares of lower bounds of the distances between the centre of a ball and an obstacle, 0 inside, where they are
-    below `reach`, at least its square elsewhere. With `rough` the bounds may be lower, for what looks closer later."""
+    """Return squared lower bounds of the distances between the centre of a sphere and an obstacle; 0 inside.
+
+    They are valid below the square of `reach`, elsewhere at least that square. With `rough` the bounds may be lower,
+    for candidates that are checked more precisely later.
+    """
     f = 20 * k + 15
     wide = real(scene, SHAPES, f + 3) + reach
     squares = spread(FAR)

@@ -1,4 +1,4 @@
-"""Obstacles as the kernels take them: primitives by their numbers, meshes as trees of triangles."""
+"""Obstacles in the form of the kernels: primitives by their dimensions, meshes as trees of triangles."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-UNIT = 2.0**-24  # of rounding in single precision
-ROUNDINGS = 16.0  # roundings of an obstacle's own numbers that its allowance has room for
-NO_AREA = 1e-20  # [m4]
-LOOKING_AROUND = 48  # planes of a convex mesh that come first, as different from each other as possible
+UNIT = 2.0**-24  # unit roundoff of single precision
+ROUNDINGS = 16.0  # number of roundings of an obstacle's own numbers that its allowance covers
+NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
+LOOKING_AROUND = 48  # number of planes at the beginning of a convex mesh that differ most in direction
 
 
 @dataclass(frozen=True, eq=False)
 class MeshTree:
-    """A binary tree of balls around triangles, in the frame of a mesh.
+    """Binary bounding-sphere tree of the triangles of a mesh, in the frame of the mesh.
 
-    corners: (t, 3, 3). nodes: (m, 4) balls, the root first. links: (m, 3) left and right child, -1 for a leaf, and the
-    triangle of a leaf. planes: (p, 4) of a convex solid, else none; LOOKING_AROUND first.
+    Attributes:
+        corners: (t, 3, 3) corners of the triangles.
+        nodes: (m, 4) bounding spheres, the root first.
+        links: (m, 3) left and right child, -1 for a leaf, and the triangle of a leaf.
+        planes: (p, 4) of a convex geometry, else none; the first LOOKING_AROUND differ most in direction.
     """
 
     corners: Floats
@@ -63,7 +66,7 @@ def mesh_tree(solid: ConvexGeometry | Surface) -> MeshTree:
 
 
 def _all_around(planes: Floats) -> Floats:
-    """Planes (p, 4), first those whose normals are farthest from all that come before them."""
+    """Return planes (p, 4), beginning with those whose normals are farthest from all previous ones."""
     first = [0]
     nearest = planes[:, :3] @ planes[0, :3]
     while len(first) < min(LOOKING_AROUND, len(planes)):
@@ -78,7 +81,7 @@ def _ball_around(points: Floats) -> Floats:
 
 
 class Obstacles:
-    """Collects obstacles; what the kernels take is in the attributes, see `arrays.MotionArrays`."""
+    """Collect obstacles; the attributes are those of `arrays.MotionArrays`."""
 
     def __init__(self) -> None:
         self.obstacles: list[tuple[int, int, int, int, int]] = []
@@ -87,10 +90,10 @@ class Obstacles:
         self.links: list[Whole] = []
         self.triangles: list[Floats] = []
         self.planes: list[Floats] = []
-        self._counts = [0, 0, 0]  # nodes, triangles, planes
+        self._counts = [0, 0, 0]  # numbers of nodes, triangles and planes
 
     def add(self, solid: Solid, pose: Floats, row: int) -> None:
-        """Add a solid at a pose (4, 4), checked by a row of margins."""
+        """Add a collision geometry at a pose (4, 4), with the number of its row of margins."""
         low, high = local_bounds(solid)
         middle = pose[:3, :3] @ (0.5 * (low + high)) + pose[:3, 3]
         radius = 0.5 * float(np.linalg.norm(high - low))
@@ -131,8 +134,11 @@ class Obstacles:
 
 
 def triangle_numbers(corners: Floats) -> Floats:
-    """What the kernel takes of triangles (t, 3, 3): corners, edges, unit normals of the edges that point inside, unit
-    normal, and inverse squared lengths of the edges; (t, 33). A triangle without area has no normals."""
+    """Return the numbers of triangles (t, 3, 3) for the kernel: (t, 33).
+
+    They are corners, edges, inward unit normals of the edges, unit normal, and inverse squared lengths of the edges.
+    The normals of a triangle without area are zero.
+    """
     edges = np.roll(corners, -1, axis=1) - corners
     normal = np.cross(edges[:, 0], edges[:, 1])
     square = np.einsum("ij,ij->i", normal, normal)

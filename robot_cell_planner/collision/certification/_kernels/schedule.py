@@ -1,9 +1,9 @@
-"""Compiled kernels of whole motions: where along a straight one to look, and how far each look reaches.
+"""Compiled kernels that certify whole motions: bisection schedule of the evaluated configurations.
 
-A motion is looked at in LANES places at once, spread over all of it, each of which speaks for a stretch around it.
-Stretches that are not clear are cut in halves, and LANES of those are looked at again, until everything is clear, a
-place is hit, or the stretches are shorter than the resolution. What was clear on a whole stretch is clear on its
-halves; so these are held against nothing but what was too near.
+A motion is evaluated at LANES path parameters at once, spread over the whole motion, each representing an interval
+around it. Intervals that are not proven free are bisected and evaluated again, LANES at a time, until all are free, a
+configuration is hit, or the intervals are shorter than the resolution. Candidates that were excluded in a whole
+interval are excluded in its halves, which are therefore only checked against the listed candidates.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from .arrays import ALONG, BITS, DRIVES, HIT, JOINTS, LANES, LISTED, MOST_NEAR, 
 from .certificate import keep_marked, look, look_closer
 from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 
-SPACING = 0.125  # [rad or m] that the fastest joint makes between places at first
-MOST_OPEN = 512  # stretches that may wait
-FREE, BLOCKED, OPEN = 0, 1, 2  # of a motion: proven; a place is hit; neither
+SPACING = 0.125  # [rad or m], initial step of the fastest joint
+MOST_OPEN = 512  # maximum number of pending intervals
+FREE, BLOCKED, OPEN = 0, 1, 2  # result for a motion: proven free; a configuration is hit; neither
 
 
 @vectorised
 def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -> None:
-    """Displacements of all joints within a stretch of half the length `half`, as a share of a motion; a little more,
-    for rounding."""
+    """Set the displacements of all joints in an interval of half length `half`, as a fraction of the motion.
+
+    They are slightly enlarged against rounding errors.
+    """
     for j in range(rows(scene, JOINTS)):
         variable = number(scene, JOINTS, 3 * j + 2)
         way = abs(double(scene, DRIVES, 2 * j) * (end[variable] - start[variable]))
@@ -35,8 +37,10 @@ def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -
 def look_along(
     scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool, closer: bool
 ) -> None:
-    """Look at LANES places of a motion from number `first` on, the last one again where there are fewer. closer: at
-    nothing but what is listed as too near."""
+    """Evaluate LANES path parameters from index `first` on; the last one is repeated if there are fewer.
+
+    closer: evaluate the listed candidates only.
+    """
     last = places.shape[0] - 1
     for lane in range(LANES):
         set_double(work, ALONG, lane, places[min(first + lane, last)])
@@ -51,8 +55,7 @@ def look_along(
 
 @vectorised
 def next_level(work: int, closer: bool) -> bool:
-    """Make the list of what is too near that of the next level, after one that looked closer or not; whether that is to
-    look closer."""
+    """Prepare the list of candidates for the next level; return whether the next level may use the list only."""
     if closer:
         keep_marked(work)
         return True
@@ -64,7 +67,7 @@ def next_level(work: int, closer: bool) -> bool:
 
 @vectorised
 def fastest(scene: int, start: Double, end: Double) -> float:
-    """The longest way that any joint makes [rad or m]."""
+    """Return the maximum displacement of any joint [rad or m]."""
     longest = 0.0
     for j in range(rows(scene, JOINTS)):
         variable = number(scene, JOINTS, 3 * j + 2)
@@ -74,8 +77,8 @@ def fastest(scene: int, start: Double, end: Double) -> float:
 
 @vectorised
 def first_places(longest: float) -> Double:
-    """The middles of equal stretches of a motion, in the order in which they are looked at: each LANES of them are
-    spread over all of it."""
+    """Return the middles of equal intervals of a motion, ordered such that each LANES of them are spread over all of
+    it."""
     batches = max(1, math.ceil(longest / (SPACING * LANES)))
     places = np.empty(batches * LANES)
     for batch in range(batches):
@@ -86,7 +89,7 @@ def first_places(longest: float) -> Double:
 
 @vectorised
 def middle_of(bits: int) -> int:
-    """The lane in the middle of those whose bits are set: of places that are hit the one that most likely collides."""
+    """Return the middle lane of those whose bits are set: among hit configurations the one most likely in collision."""
     count, before = 0, 0
     for lane in range(LANES):
         count += bits >> lane & 1
@@ -99,12 +102,13 @@ def middle_of(bits: int) -> int:
 
 @vectorised
 def certify_straight(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> int:
-    """Whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN; it ends at the first
-    stretch that is not free.
+    """Return whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN.
 
-    resolution: stretches in which no joint makes more than this to either side are not cut [rad or m]. facts: (3,);
-    the number of places looked at is added to the first, the others are the middle and half the length of a stretch
-    that is not free, as shares of the motion.
+    The evaluation ends at the first interval that is not free.
+
+    resolution: intervals in which no joint moves by more than this to either side are not bisected [rad or m]. facts:
+    (3,); the first entry is incremented by the number of configurations evaluated, the others are set to the middle and
+    half length of an interval that is not free, as fractions of the motion.
     """
     longest = fastest(scene, start, end)
     places = first_places(longest)
@@ -144,8 +148,10 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
 
 @vectorised
 def open_stretches(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> Double:
-    """All stretches (n, 2) of a straight motion that are not proven free, as middles and halves of their lengths, in
-    order; one that is hit is not cut any further. Arguments as in `certify_straight`."""
+    """Return all intervals (n, 2) of a straight motion that are not proven free, as ascending middles and half lengths.
+
+    An interval with a hit is not bisected further. Arguments are as in `certify_straight`.
+    """
     longest = fastest(scene, start, end)
     places = np.sort(first_places(longest))
     half = 0.5 / places.shape[0]
@@ -170,7 +176,7 @@ def open_stretches(scene: int, work: int, start: Double, end: Double, resolution
                     continue
                 if hits >> lane & 1 != 0 or final or kept + count >= MOST_OPEN:
                     if kept >= left.shape[0]:
-                        # Too many to list: the whole motion is open.
+                        # Too many intervals: report the whole motion as undecided.
                         return np.array(((0.5, 0.5),))
                     left[kept, 0], left[kept, 1] = places[first + lane], half
                     kept += 1
@@ -186,10 +192,10 @@ def open_stretches(scene: int, work: int, start: Double, end: Double, resolution
 
 @vectorised
 def look_at_boxes(scene: int, work: int, middles: Double, spreads: Double, facts: Double) -> Double:
-    """Verdicts (n,) of boxes in joint space, 0: clear, 1: uncertain, 2: hit.
+    """Return verdicts (n,) of boxes in joint space: 0 free, 1 undecided, 2 hit.
 
-    middles: (n, variables). spreads: (n, variables) how far configurations of each differ from its middle at most;
-    LANES of them share the largest.
+    middles: (n, variables). spreads: (n, variables) maximum deviation of the configurations of a box from its middle;
+    LANES boxes share the maximum.
     """
     count = middles.shape[0]
     found = np.zeros(count)

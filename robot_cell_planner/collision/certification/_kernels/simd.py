@@ -1,8 +1,8 @@
-"""Vectors of LANES numbers for compiled kernels, and arrays for them: each operation becomes vector instructions.
+"""Vectors of LANES numbers for compiled kernels, and array access: each operation becomes vector instructions.
 
-Left to itself the compiler unrolls loops over so few lanes and then finds no vectors in them; so vectors are a type of
-their own here. `+ - *` work on them and on scalars of the same precision. Comparisons give bits, lane 0 the lowest.
-Arrays are read and written by the address of a `Packed` table, the number of the array in it, and an index.
+By default the compiler unrolls loops over so few lanes and then does not vectorize them, so vectors are a type of their
+own. `+ - *` work on vectors and on scalars of the same precision. Comparisons return bits, lane 0 the lowest. Arrays
+are read and written by the address of a `Packed` table, the index of the array in it, and an element index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba.core.typing import templates
 from ....system.compiled import kept
 from .arrays import LANES
 
-# What numba says of its own types does not fit those of compiled code.
+# Numba's annotations do not fit the types of compiled code.
 njit: Any = numba.njit
 types: Any = numba.types
 signature: Any = templates.signature
@@ -32,24 +32,26 @@ PrimitiveModel: Any = extending.models.PrimitiveModel
 ConcreteTemplate: Any = templates.ConcreteTemplate
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Sums may be reordered and fused, which only changes rounding; no operation is replaced by an estimate.
+# Sums may be reordered and fused, which only changes rounding; no operation is replaced by an approximation.
 RELAXED = ("contract", "reassoc", "nsz", "nnan", "ninf")
 ALL = (1 << LANES) - 1  # bits of all lanes
 
 
 def vectorised(function: F) -> F:
-    """The function as machine code, like `kinematics.compiled.compiled`, with sums in any order: for bounds, which hold
-    however they are rounded.
+    """Compile a function like `kinematics.compiled.compiled`, with sums in any order.
 
-    Its copy on disk is renewed when any kernel of this package, its own file, or one of its folder whose name ends in
-    `kernels` changes: it holds the code of all that it calls, and the layout of arrays.
+    Use it for bounds, which hold for any rounding. The compiled copy on disk is renewed when any kernel of this
+    package, the function's own file, or a file of its folder whose name ends in `kernels` changes, since it contains
+    the code of all functions that it calls, and the layout of arrays.
     """
     return _kernel(function, {"fastmath": set(RELAXED)})
 
 
 def rounded(function: F) -> F:
-    """As `vectorised`, with every operation rounded as it is written: for what becomes part of a plan, which has
-    the same bits wherever and whenever it was compiled."""
+    """Compile a function as `vectorised`, with every operation rounded as written.
+
+    Use it for results that become part of a plan, whose bits must not depend on where and when it was compiled.
+    """
     return _kernel(function, {})
 
 
@@ -60,14 +62,13 @@ def _kernel(function: F, arithmetic: dict[str, Any]) -> F:
 
 
 def inlined(function: F) -> F:
-    """As `vectorised`, for what is called in inner loops: it becomes part of its caller, so that no arguments are
-    handed over."""
+    """Compile a function as `vectorised` and inline it in its callers, for inner loops."""
     options = {"nogil": True, "error_model": "numpy", "fastmath": set(RELAXED), "forceinline": True}
     return cast(F, njit(function, **options))
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of a vector, of single or double precision."""
+    """Numba type of a vector, of single or double precision."""
 
     def __init__(self, double: bool) -> None:
         self.double = double
@@ -83,14 +84,14 @@ def _vector_type(kind: Lanes) -> Any:
 
 @register_model(Lanes)
 class LanesModel(PrimitiveModel):  # type: ignore[misc]
-    """A vector is a value of its own, not a place in memory."""
+    """Data model: a vector is a value, not a memory location."""
 
     def __init__(self, manager: Any, kind: Lanes) -> None:
         super().__init__(manager, kind, _vector_type(kind))
 
 
 def _spread(builder: Any, scalar: Any) -> Any:
-    """A scalar in all lanes."""
+    """Copy a scalar to all lanes."""
     empty = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
     first = builder.insert_element(empty, scalar, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
@@ -111,7 +112,7 @@ def _cases(result: Any = None) -> list[Any]:
 
 
 def _define(symbol: Callable[..., Any], instruction: str) -> None:
-    """Give an operator of Python its meaning for vectors."""
+    """Define a Python operator for vectors."""
     template = type(f"Lanes_{instruction}", (ConcreteTemplate,), {"cases": _cases()})
     infer_global(symbol)(template)
 
@@ -133,14 +134,14 @@ def _scalar_of(kind: Lanes) -> Any:
 
 
 def _pair(first: Any, second: Any) -> tuple[Any, Any]:
-    """The types that two arguments are taken as, of which at least one is a vector."""
+    """Return the types to which two arguments, of which at least one is a vector, are converted."""
     lanes = first if isinstance(first, Lanes) else second
     one, other = (kind if isinstance(kind, Lanes) else _scalar_of(lanes) for kind in (first, second))
     return one, other
 
 
 def _pointer(builder: Any, element: Any, packed: Any, field: Any, index: Any) -> Any:
-    """Pointer to an element of an array of a `Packed` table, whose rows are address and length."""
+    """Return a pointer to an element of an array of a `Packed` table, whose rows are address and length."""
     word = ir.IntType(64)
     table = builder.inttoptr(packed, word.as_pointer())
     address = builder.load(builder.gep(table, [builder.mul(field, ir.Constant(word, 2))]))
@@ -168,7 +169,7 @@ def _writer(kind: Any, element: Any, align: int) -> Callable[..., Any]:
     return write
 
 
-# Of a packed table: an element of an array by its flat index, or a row of LANES.
+# Element of an array of a packed table by its flat index, or a row of LANES.
 number = intrinsic(_reader(types.int64, ir.IntType(64), 8))
 real = intrinsic(_reader(types.float32, ir.FloatType(), 4))
 double = intrinsic(_reader(types.float64, ir.DoubleType(), 8))
@@ -183,7 +184,7 @@ store_double = intrinsic(_writer(DOUBLE, _vector_type(DOUBLE), 8))
 
 @intrinsic  # type: ignore[untyped-decorator]
 def rows(typing: Any, packed: Any, field: Any) -> Any:
-    """How many rows an array of a packed table has."""
+    """Return the number of rows of an array of a packed table."""
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         word = ir.IntType(64)
@@ -196,13 +197,13 @@ def rows(typing: Any, packed: Any, field: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(typing: Any, value: Any) -> Any:
-    """A scalar of single precision in all lanes."""
+    """Copy a single-precision scalar to all lanes."""
     return SINGLE(types.float32), lambda context, builder, kinds, values: _spread(builder, values[0])
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def below(typing: Any, first: Any, second: Any) -> Any:
-    """Bits of the lanes in which the first is below the second."""
+    """Return the bits of the lanes in which the first vector is below the second."""
     one, other = _pair(first, second)
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
@@ -226,13 +227,13 @@ def _chooser(comparison: str) -> Callable[..., Any]:
     return choose
 
 
-least = intrinsic(_chooser("<"))  # of two, lane by lane
+least = intrinsic(_chooser("<"))  # minimum of two vectors, lane by lane
 greatest = intrinsic(_chooser(">"))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Any:
-    """The second where the first is above zero, else the third."""
+    """Select, lane by lane, the second argument where the first is positive, else the third."""
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         zero = ir.Constant(values[0].type, [0.0] * LANES)
@@ -256,7 +257,7 @@ def _unary(name: str) -> Callable[..., Any]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def total(typing: Any, value: Any) -> Any:
-    """The sum of all lanes of a vector of single precision, in any order."""
+    """Return the sum of all lanes of a single-precision vector, in any order."""
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         kind, single = values[0].type, ir.FloatType()
@@ -270,12 +271,12 @@ def total(typing: Any, value: Any) -> Any:
 
 root = intrinsic(_unary("sqrt"))
 absolute = intrinsic(_unary("fabs"))
-whole = intrinsic(_unary("rint"))  # the nearest whole number
+whole = intrinsic(_unary("rint"))  # nearest integer
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def narrowed(typing: Any, value: Any) -> Any:
-    """A vector of double precision in single."""
+    """Convert a double-precision vector to single precision."""
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         return builder.fptrunc(values[0], _vector_type(SINGLE))

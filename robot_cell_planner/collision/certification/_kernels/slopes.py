@@ -1,7 +1,7 @@
-"""Compiled kernels: how fast each variable takes apart what was hit, for planners that go around it.
+"""Compiled kernels of distance gradients: how fast each variable separates a hit, for planners that avoid it.
 
-What is made of that becomes part of plans; so it is computed in double precision, rounded as it is written. `scene` and
-`work` are addresses of packed `MotionArrays` and `WorkSpace`.
+The results become part of plans, so they are computed in double precision, rounded as written. `scene` and `work` are
+addresses of packed `MotionArrays` and `WorkSpace`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,18 @@ from .hits import AN_OBSTACLE, touch_between, touch_of
 from .lanes import obstacle_squares, square_between
 from .simd import double, number, real, rounded, rows, store, vectorised
 
-INSIDE = 1e-6  # [m] from which on there is no direction
+INSIDE = 1e-6  # [m], distance below which no direction is defined
 NOWHERE = math.inf
 
 
 @rounded
 def hit_slopes(scene: int, work: int, q: Double, slopes: Double) -> float:
-    """How far the ball that was hit last is from what it hit [m] at a configuration (variables,), below 0 where they
-    overlap; and how fast each variable takes it from there, into slopes (variables,) [m per rad or m]. It is infinite
-    where no direction leads away: in the middle of something, and from surfaces."""
+    """Compute the distance [m] of the last hit at a configuration (variables,), and its gradient.
+
+    The distance is that of the sphere from what it hit, negative for an overlap. The gradient is written to slopes
+    (variables,) [m per rad or m]. The distance is infinite if no direction leads away: in the centre of an object, and
+    for surfaces.
+    """
     slopes[:] = 0.0
     poses, at, other, away = np.empty((rows(scene, JOINTS), 12)), np.empty(3), np.empty(3), np.empty(3)
     place(scene, q, poses)
@@ -71,8 +74,8 @@ def hit_slopes(scene: int, work: int, q: Double, slopes: Double) -> float:
 
 @vectorised
 def deepest(scene: int, work: int) -> float:
-    """Where along the motion that was looked at last the ball that was hit gets nearest to what it hit, as a share of
-    the motion."""
+    """Return where along the last evaluated motion the hit sphere is closest to what it hit, as a fraction of the
+    motion."""
     kind, which = number(work, HITS, 0), number(work, HITS, 1)
     n, m = number(work, HITS, 2), number(work, HITS, 3)
     if kind == AN_OBSTACLE:
@@ -86,13 +89,13 @@ def deepest(scene: int, work: int) -> float:
             least, first = depth, lane
         if depth == least:
             last = lane
-    # Inside of something all are equally near.
+    # Inside an object all path parameters are equally close.
     return float(double(work, ALONG, (first + last) // 2))
 
 
 @rounded
 def place(scene: int, q: Double, poses: Double) -> None:
-    """Poses (j, 12) of all joints at a configuration, rotations by columns: those of x, y and z, then the place."""
+    """Compute the poses (j, 12) of all joints: the columns x, y, z of the rotation, then the position."""
     for j in range(poses.shape[0]):
         parent, f = number(scene, JOINTS, 3 * j), 12 * j
         value = q[number(scene, JOINTS, 3 * j + 2)] * double(scene, DRIVES, 2 * j) + double(scene, DRIVES, 2 * j + 1)
@@ -117,7 +120,7 @@ def place(scene: int, q: Double, poses: Double) -> None:
 
 @rounded
 def centre(scene: int, poses: Double, joint: int, n: int, result: Double) -> None:
-    """The centre of a ball that a joint carries."""
+    """Compute the centre of a sphere fixed to a joint."""
     for row in range(3):
         result[row] = poses[joint, 9 + row]
         for k in range(3):
@@ -126,7 +129,7 @@ def centre(scene: int, poses: Double, joint: int, n: int, result: Double) -> Non
 
 @rounded
 def unit(vector: Double) -> float:
-    """The length of a vector, which is made one of length 1; infinite, and left, where it is close to nothing."""
+    """Normalize a vector and return its length; infinite, and unchanged, if it is close to zero."""
     length = math.sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2])
     if length < INSIDE:
         return NOWHERE
@@ -137,8 +140,11 @@ def unit(vector: Double) -> float:
 
 @rounded
 def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
-    """The distance of a point from an obstacle, and the direction from there; of a convex mesh the highest of its
-    planes stands for it. Infinite where there is none, see `hit_slopes`."""
+    """Compute the distance of a point from an obstacle, and the direction away from it.
+
+    A convex mesh is represented by its highest plane. The distance is infinite if there is no direction, see
+    `hit_slopes`.
+    """
     kind = number(scene, OBSTACLES, 5 * k)
     if kind == SURFACE:
         return NOWHERE
@@ -167,7 +173,7 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
         beyond = max(across - a, 0.0) / across if across > 0.0 else 0.0
         d[0], d[1], d[2] = beyond * p[0], beyond * p[1], p[2] - min(max(p[2], -b), b)
         if kind == CONE and (across * 2.0 * b + (p[2] - b) * a) > 0.0 and across > 0.0:
-            # From the side, the line through (radius a, height -b) and (0, b).
+            # Distance from the side, the line through (radius a, height -b) and (0, b).
             slope = (across * 2.0 * b + (p[2] - b) * a) / (a * a + 4.0 * b * b)
             d[0], d[1], d[2] = slope * 2.0 * b * p[0] / across, slope * 2.0 * b * p[1] / across, slope * a
     for column in range(3):
@@ -179,7 +185,7 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
 
 @rounded
 def highest_plane(scene: int, k: int, at: Double, away: Double) -> float:
-    """The height of a point above that plane of a convex mesh which it is highest above, and the normal of that."""
+    """Return the maximum height of a point above the planes of a convex mesh, and the normal of that plane."""
     highest = -math.inf
     for p in range(number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)):
         x, y, z = real(scene, PLANES, 4 * p), real(scene, PLANES, 4 * p + 1), real(scene, PLANES, 4 * p + 2)
@@ -192,7 +198,7 @@ def highest_plane(scene: int, k: int, at: Double, away: Double) -> float:
 
 @rounded
 def add_slopes(scene: int, poses: Double, joint: int, at: Double, away: Double, sign: float, slopes: Double) -> None:
-    """Add how fast the variables move a point that a joint carries in a direction, times a sign."""
+    """Add the speeds at which the variables move a point fixed to a joint in a direction, times a sign."""
     j = joint
     while j >= 0:
         x, y, z = poses[j, 6], poses[j, 7], poses[j, 8]

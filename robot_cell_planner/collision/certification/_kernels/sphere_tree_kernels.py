@@ -1,4 +1,4 @@
-"""Compiled kernels of trees of balls."""
+"""Compiled kernels of sphere trees."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ....system.compiled import compiled
 
 Floats = NDArray[np.float64]
-STEPS = 200  # towards the smallest ball that holds others
-MORE = 1.0 + 1e-6  # radii in single precision are rounded up by this
+STEPS = 200  # iterations towards the smallest enclosing sphere
+MORE = 1.0 + 1e-6  # factor that rounds up radii in single precision
 
 
 @compiled
 def ball_around(balls: Floats) -> Floats:
-    """A ball (4,) that holds all balls (n, 4), close to the smallest (after Badoiu and Clarkson, 2003)."""
+    """Return a near-minimal sphere (4,) that contains all spheres (n, 4) (after Badoiu and Clarkson, 2003)."""
     count = balls.shape[0]
     centre, best, towards = np.zeros(3), np.empty(4), np.empty(3)
     best[3] = math.inf
@@ -39,7 +39,7 @@ def ball_around(balls: Floats) -> Floats:
             towards[axis] = balls[farthest, axis] - centre[axis]
             square += towards[axis] ** 2
         if square > 0.0:
-            # The farthest point of that ball, not its centre, is what the middle has to come nearer to.
+            # Move the centre towards the farthest point of that sphere, not towards its centre.
             share = (1.0 + balls[farthest, 3] / math.sqrt(square)) / (step + 1)
             for axis in range(3):
                 centre[axis] += share * towards[axis]
