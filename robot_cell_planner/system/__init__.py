@@ -1,1 +1,1 @@
-"""The operating system: processes, confinement, private files, timers and compiled code."""
+"""Operating system services: processes, sandboxing, private files, timers and compiled code."""

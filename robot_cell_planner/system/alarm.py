@@ -1,4 +1,4 @@
-"""Calls functions at their times."""
+"""Timer thread for scheduled calls."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-LONGEST_WAIT = 3600.0  # [s] at once; a condition cannot wait for any number of seconds
-FEWEST_TO_CLEAR = 64  # entries that were called off, before the others are sorted anew without them
+LONGEST_WAIT = 3600.0  # [s] max wait; a condition cannot wait for arbitrarily long
+FEWEST_TO_CLEAR = 64  # number of cancelled entries before they are removed from the queue
 
 
 @dataclass(order=True)
 class Entry:
-    """A call that is due at a moment of `time.monotonic`; None: called off."""
+    """Call scheduled at a time of `time.monotonic`; None if cancelled."""
 
     moment: float
     number: int
@@ -22,7 +22,7 @@ class Entry:
 
 
 class Alarm:
-    """Calls functions at their times, in a thread of its own. What is called off is let go of at once."""
+    """Calls functions at given times in its own thread. Cancelled functions are released immediately."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -34,12 +34,12 @@ class Alarm:
         self._thread.start()
 
     def __len__(self) -> int:
-        """Calls that are still to come."""
+        """Return the number of pending calls."""
         with self._changed:
             return len(self._entries) - self._called_off
 
     def at(self, moment: float, call: Callable[[], None]) -> Entry:
-        """Call at a moment of `time.monotonic`; what is returned can be given to `call_off`."""
+        """Schedule a call at a time of `time.monotonic`; the returned entry can be passed to `call_off`."""
         with self._changed:
             self._count += 1
             entry = Entry(moment, self._count, call)
@@ -48,7 +48,7 @@ class Alarm:
             return entry
 
     def call_off(self, entry: Entry) -> None:
-        """Do not make a call; nothing happens if it was made or called off before."""
+        """Cancel a call. Has no effect if it was made or cancelled before."""
         with self._changed:
             if entry.call is None:
                 return
@@ -60,7 +60,7 @@ class Alarm:
                 self._called_off = 0
 
     def close(self) -> None:
-        """End the thread; calls to come are not made."""
+        """End the thread; pending calls are not made."""
         with self._changed:
             self._closing = True
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""Names that a package exports, imported when they are first used (PEP 562), so that its own import costs nothing."""
+"""Lazy imports of the names that a package exports (PEP 562), so that importing the package is cheap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package, from the stub beside its `__init__.py`.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from the stub next to its `__init__.py`.
 
     The stub (`__init__.pyi`) imports each exported name from its module; type checkers read the same file.
     """

@@ -1,4 +1,4 @@
-"""Ends a process with the one that it works for, even while a native library holds the interpreter."""
+"""Termination of a process with its owner, even while native code holds the interpreter lock."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ if sys.platform != "linux":
 
 
 def end_when_closed(descriptor: int) -> None:
-    """Kill this process as soon as the other end of a pipe is closed, by its owner or by the owner's death.
+    """Kill this process as soon as the other end of a pipe is closed, explicitly or because its owner died.
 
-    descriptor: the reading end of a pipe through which nothing is ever sent. The kernel sends the signal (fcntl(2),
-    F_SETSIG), so that no thread of this process has to run for it.
+    The kernel sends the signal (fcntl(2), F_SETSIG), so that no thread of this process has to run.
+
+    descriptor: Read end of a pipe that is never written to.
     """
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)
     poll = select.poll()
-    poll.register(descriptor, 0)  # hang-ups are reported in any case
-    if poll.poll(0):  # it was closed before the kernel was asked
+    poll.register(descriptor, 0)  # hang-ups are always reported
+    if poll.poll(0):  # closed before the signal was set up
         os._exit(1)

@@ -1,4 +1,4 @@
-"""Files and folders that hold a user's cell: nobody but their owner may read them, whatever the umask is."""
+"""Private files and folders of a user's cell: readable by their owner only, regardless of the umask."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
-PRIVATE_UMASK = 0o077  # of nodes, for what libraries write: logs, lock files
+PRIVATE_UMASK = 0o077  # umask of nodes, for files written by libraries: logs, lock files
 
 
 def make_folder(path: str | Path) -> Path:
-    """The folder; it and the folders above it are made with mode 0700 where they do not exist. Others stay as they are.
+    """Create a folder and missing parent folders with mode 0700. Existing folders are unchanged.
 
     Raises:
-        OSError: it cannot be made, or is not a folder.
+        OSError: The folder cannot be created, or the path is not a folder.
     """
     folder = Path(path)
     missing = [folder, *folder.parents]
@@ -25,10 +25,10 @@ def make_folder(path: str | Path) -> Path:
 
 
 def write_private_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 file with mode 0600, and the folders that it lacks with 0700. An existing file is replaced.
+    """Write a UTF-8 file with mode 0600, and create missing folders with mode 0700. An existing file is replaced.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: The file cannot be written.
     """
     target = Path(path)
     make_folder(target.parent)

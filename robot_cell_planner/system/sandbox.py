@@ -1,7 +1,8 @@
-"""A process that closes itself in: limits, Landlock and a filter of system calls, for work on files from outside.
+"""Sandboxing of the current process with resource limits, Landlock and a system call filter.
 
-Meant for processes that were started for one piece of work. What the kernel does not have is left out, and `confine`
-says which layers hold. Needs nothing but the standard library and has no imports of this package outside this folder.
+Intended for processes that process one untrusted file. Layers that the kernel does not support are skipped, and
+`confine` returns the active ones. Uses only the standard library and imports nothing of this package outside this
+folder.
 
 Sources: landlock(7), seccomp(2), getrlimit(2).
 """
@@ -20,7 +21,7 @@ from .system_call_filter import filter_system_calls
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 LANDLOCK_VERSION_FLAG, LANDLOCK_PATH_BENEATH = 1, 1
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
-# Rights over files that Landlock knows, by version of its interface: what is handled and not granted is refused.
+# Landlock file access rights by ABI version: rights that are handled and not granted are refused.
 FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 TCP_RIGHTS = 0b11  # bind and connect, since version 4
 SCOPES = 0b11  # abstract sockets and signals, since version 6
@@ -32,12 +33,19 @@ OPEN_FILES = 128
 def confine(
     readable: Iterable[str], *, cpu_seconds: int, memory_bytes: int, output_bytes: int | None = None
 ) -> tuple[str, ...]:
-    """From here on this process can read below `readable`, compute and answer through its open files; nothing else.
+    """Restrict this process to reading below `readable`, computing and writing to its open files.
 
-    No other file can be opened, none written, no program or process started, no socket made, no other process seen or
-    signalled. cpu_seconds, memory_bytes: of this process; output_bytes: of each file that it writes to.
+    It can open no other file, write no file, start no program or process, create no socket, and not see or signal other
+    processes.
 
-    Returns the layers that hold, of "limits", "landlock" and "system calls".
+    Args:
+        readable: Folders that may be read.
+        cpu_seconds: Max CPU time of this process.
+        memory_bytes: Max memory of this process.
+        output_bytes: Max size of each file that it writes to.
+
+    Returns:
+        The active layers, of "limits", "landlock" and "system calls".
     """
     libc = ctypes.CDLL(None, use_errno=True)
     layers = ["limits"]
@@ -61,7 +69,7 @@ def _set_limits(cpu_seconds: int, memory_bytes: int, output_bytes: int | None) -
 
 
 def _limit(kind: int, value: int) -> None:
-    """Sets a limit, or leaves the one that is narrower already."""
+    """Set a limit, unless the current one is lower."""
     _, hard = resource.getrlimit(kind)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (value, value))
@@ -91,7 +99,7 @@ def _allow_reading(libc: ctypes.CDLL, ruleset: int, path: str) -> None:
     try:
         handle = os.open(path, O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what does not exist cannot be read
+        return  # a path that does not exist cannot be read
     try:
         rights = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE
         rule = struct.pack("=Qi", rights, handle)

@@ -1,6 +1,6 @@
-"""Programs of this package that work on files from outside, each started as a process with nothing of its caller's.
+"""Start of worker programs of this package that process untrusted files, isolated from their caller.
 
-No environment, no files but the pipes to the caller; the program closes itself in with `sandbox.confine`.
+They get no environment and no files except the pipes to the caller, and enter the sandbox with `sandbox.confine`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import IO, Any
 
 from ..errors import LimitExceededError
 
-# The folder that Python itself starts programs from, and variables that name folders, would let a caller's surroundings
-# decide which modules are imported: -I leaves both out, and the caller's own path is given instead.
+# The current folder and environment variables could otherwise determine which modules are imported. -I ignores both,
+# and the caller's import path is passed instead.
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
-# Libraries that count processors would start threads, which no confined process can have.
+# Libraries that start one thread per processor would fail, because a sandboxed process cannot start threads.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def start(module: str, *, stdin: int | IO[Any], stdout: int | IO[Any], stderr: int | IO[Any], folder: str = "/") -> Any:
-    """The process of `main` of a module, as `subprocess.Popen`, in a folder.
+    """Start the `main` function of a module in a new process in a folder, and return the `subprocess.Popen`.
 
     Raises:
-        LimitExceededError: the system starts no more processes, or opens no more files.
+        LimitExceededError: The system cannot start more processes or open more files.
     """
     path = [os.path.abspath(entry) for entry in sys.path if entry]
     command = [sys.executable, "-I", "-X", "utf8", "-c", START.format(module=module), json.dumps(path)]
@@ -35,10 +35,10 @@ def start(module: str, *, stdin: int | IO[Any], stdout: int | IO[Any], stderr: i
 
 
 def memory_file(name: str) -> IO[bytes]:
-    """A file without a place in the file system, which ends with its last handle.
+    """Return an anonymous in-memory file, which is deleted with its last handle.
 
     Raises:
-        LimitExceededError: the system opens no more files.
+        LimitExceededError: The system cannot open more files.
     """
     try:
         return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC), "w+b", buffering=0)
@@ -52,5 +52,5 @@ def _no_more(what: str, error: OSError) -> LimitExceededError:
 
 
 def import_folders() -> list[str]:
-    """Where this process imports modules from."""
+    """Return the folders that this process imports modules from."""
     return [os.path.realpath(path) for path in (*sys.path, sys.prefix, sys.base_prefix) if path]

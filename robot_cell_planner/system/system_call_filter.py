@@ -1,6 +1,6 @@
-"""A seccomp filter: the system calls with which a process reads, computes and answers, and no others.
+"""seccomp filter that allows only the system calls needed for reading, computing and writing.
 
-Numbers are those of asm/unistd_64.h (x86_64) and asm-generic/unistd.h (aarch64). On other machines there is no filter.
+Numbers are those of asm/unistd_64.h (x86_64) and asm-generic/unistd.h (aarch64). Other machines have no filter.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import platform
 import struct
 
-# (x86_64, aarch64); None where a machine has no such call.
+# (x86_64, aarch64); None if a machine has no such call.
 ALLOWED: dict[str, tuple[int, int | None]] = {
     "read": (0, 63), "readv": (19, 65), "pread64": (17, 67), "preadv": (295, 69), "write": (1, 64),
     "writev": (20, 66), "close": (3, 57), "fstat": (5, 80), "stat": (4, None), "lstat": (6, None),
@@ -48,7 +48,7 @@ Instruction = tuple[int, int, int, int]
 
 
 def filter_system_calls(libc: ctypes.CDLL) -> bool:
-    """Refuses all other system calls from here on, with EPERM; whether this kernel and machine can."""
+    """Refuse all other system calls from now on, with EPERM; return whether kernel and machine support the filter."""
     machine = platform.machine()
     if machine not in MACHINES:
         return False
@@ -60,7 +60,8 @@ def filter_system_calls(libc: ctypes.CDLL) -> bool:
 
 
 def _program(machine: str) -> list[Instruction]:
-    """Classic BPF: jumps give how many instructions are skipped if the test holds, and if it does not."""
+    """Return the classic BPF program. Jumps give the number of instructions to skip if the test is true, and if it is
+    false."""
     index = list(MACHINES).index(machine)
     code: list[Instruction] = [
         (LOAD, 0, 0, MACHINE),
@@ -81,7 +82,7 @@ def _program(machine: str) -> list[Instruction]:
     for query in TERMINAL_QUERIES:
         queries += [(EQUAL, 0, 1, query), (RETURN, 0, 0, ALLOW)]
     code += _only_if(IOCTL[machine], [*queries, _refused(errno.ENOTTY)])
-    # prlimit may ask for limits (its third argument is null), not set them.
+    # prlimit may read limits (its third argument is null), not set them.
     low, high = ARGUMENTS + 8 * 2, ARGUMENTS + 8 * 2 + 4
     asks: list[Instruction] = [(LOAD, 0, 0, low), (EQUAL, 1, 0, 0), _refused(errno.EPERM)]
     code += _only_if(PRLIMIT[machine], [*asks, (LOAD, 0, 0, high), (EQUAL, 1, 0, 0), _refused(errno.EPERM)])
@@ -89,13 +90,13 @@ def _program(machine: str) -> list[Instruction]:
 
 
 def _only_if(number: int, checks: list[Instruction]) -> list[Instruction]:
-    """For one system call: the checks, and allowed if none of them refused."""
+    """Return the instructions for one system call: the checks, then allow if none of them refused it."""
     body = [*checks, (RETURN, 0, 0, ALLOW)]
     return [(EQUAL, 0, len(body), number), *body]
 
 
 def _argument(index: int) -> Instruction:
-    """Loads the low half of an argument."""
+    """Load the low half of an argument."""
     return (LOAD, 0, 0, ARGUMENTS + 8 * index)
 
 

@@ -1,1 +1,1 @@
-"""What all readers share: resource roots, YAML and XML from outside, exact serialisation."""
+"""Shared by all readers: resource roots, untrusted YAML and XML, exact serialisation."""

@@ -1,4 +1,4 @@
-"""Where files may come from: URIs of packages, files and relative paths, only below allowed folders."""
+"""Resolution of package, file and relative URIs to files below allowed folders."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ XML_ENCODINGS = frozenset(("iso-8859-1", "iso-8859-15", "windows-1252", "latin1"
 
 
 class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Folders that files may be read from, besides the installed packages.
+    """Folders that files may be read from, in addition to installed packages.
 
-    packages: share folders by package name; they come before installed packages. folders: files below them may be
-    read, and their subfolders are found as packages and models. text_bytes, mesh_bytes: sizes of the largest
-    description and the largest mesh file that are read from them.
+    Attributes:
+        packages: Share folders by package name; they precede installed packages.
+        folders: Folders whose files may be read, and whose subfolders are found as packages and models.
+        text_bytes: Max size of a description.
+        mesh_bytes: Max size of a mesh file.
     """
 
     packages: frozendict[str, str] = frozendict()
@@ -44,7 +46,7 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_fields(self)
 
     def with_folder(self, folder: str | Path) -> ResourceRoots:
-        """The roots and one more folder, at the end."""
+        """Return the roots with one more folder at the end."""
         text = str(folder)
         return self if text in self.folders else msgspec.structs.replace(self, folders=(*self.folders, text))
 
@@ -53,15 +55,16 @@ NO_ROOTS = ResourceRoots()
 
 
 def resolve(uri: str, folder: str | Path = "", roots: ResourceRoots = NO_ROOTS) -> Path:
-    """The file that a URI leads to, as a real absolute path.
+    """Resolve a URI to a real absolute path.
 
-    package://name/path and model://name/path start in the folder of a package or model, file:///path at the root of
-    the file system, anything else in `folder`. A package is looked for in the roots, in AMENT_PREFIX_PATH, among
-    installed Python packages (share/<name> of a cmeel prefix), and around `folder`. Installed packages may hold
-    symbolic links to anywhere, as `colcon build --symlink-install` makes them; elsewhere the real path counts.
+    package://name/path and model://name/path are relative to a package or model folder, file:///path is absolute, and
+    anything else is relative to `folder`. Packages are searched in the roots, in AMENT_PREFIX_PATH, among installed
+    Python packages (share/<name> of a cmeel prefix), and in the folders around `folder`. Installed packages may contain
+    symbolic links to any location, as created by `colcon build --symlink-install`; elsewhere the real path must be
+    below a root.
 
     Raises:
-        ResourceError: a scheme or package that is not known, a file that is not there, or one outside of all roots.
+        ResourceError: The scheme or package is unknown, or the file does not exist or is outside all roots.
     """
     if not uri or len(uri) > MAX_URI_LENGTH or "\0" in uri:
         raise ResourceError(f"the URI {uri[:60]!r} is empty, too long or has a zero byte", subjects=(uri[:200],))
@@ -91,10 +94,10 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
 
 
 def package_share(name: str, folder: Path | None = None, roots: ResourceRoots = NO_ROOTS) -> tuple[Path, bool]:
-    """Share folder of a package, and whether it is an installed one.
+    """Return the share folder of a package, and whether the package is installed.
 
     Raises:
-        ResourceError: no such package.
+        ResourceError: The package does not exist.
     """
     if not PACKAGE_NAME.fullmatch(name):
         raise ResourceError(f"{name[:60]!r} is not a package name", subjects=(name[:200],))
@@ -116,7 +119,7 @@ def package_share(name: str, folder: Path | None = None, roots: ResourceRoots = 
 
 
 def _package_at(folder: Path, name: str) -> Path | None:
-    """The package of that name that `folder` is, or directly holds."""
+    """Return the package of that name if it is `folder` or a direct subfolder of it."""
     if _package_xml_name(folder) == name or folder.name == name:
         return folder
     inner = folder / name
@@ -152,28 +155,33 @@ def _ancestors(folder: Path | None) -> tuple[Path, ...]:
 
 
 def enclosing_folder(path: str | Path) -> Path:
-    """The widest folder that a file given by the user opens to what it names: the package that holds it (the nearest
-    folder upwards with a package.xml), or else its own folder."""
+    """Return the folder that may be read for the references of a trusted file.
+
+    It is the package that contains the file (the nearest parent folder with a package.xml), or else the file's own
+    folder.
+    """
     folder = Path(os.path.abspath(path)).parent
     return next((ancestor for ancestor in _ancestors(folder) if (ancestor / "package.xml").is_file()), folder)
 
 
 def roots_for(path: Path, roots: ResourceRoots) -> ResourceRoots:
-    """The roots for what a file names that has been resolved: an installed package, of which only a link lies in the
-    share folder, opens its own folder too."""
+    """Return the roots for references of a resolved file.
+
+    If only a symbolic link to the file is in the share folder of an installed package, its own folder is added.
+    """
     return roots if _allowed(path, roots) else roots.with_folder(enclosing_folder(path))
 
 
 def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
-    """The real path, if it lies below a root or an installed package.
+    """Return the real path, if it is below a root or an installed package.
 
     Raises:
-        ResourceError: it does not, or does not exist.
+        ResourceError: The path is outside, or does not exist.
     """
     try:
         real = path.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError) as error:  # ValueError: a zero byte, or half a character
-        # A path outside is refused alike whether or not it exists, so that nothing can be learnt of the file system.
+    except (OSError, RuntimeError, ValueError) as error:  # ValueError: a zero byte or an unpaired surrogate
+        # Paths outside give the same error whether or not they exist, so that the file system cannot be probed.
         if not _allowed(Path(os.path.normpath(path)), roots):
             raise _outside(uri, roots) from error
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
@@ -184,10 +192,10 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
 
 
 def resolve_below(uri: str, roots: ResourceRoots) -> Path:
-    """As `resolve`, for a URI that comes from outside: relative paths start in the first root that has them.
+    """As `resolve`, for an untrusted URI: relative paths are resolved in the first root that contains them.
 
     Raises:
-        ResourceError: as `resolve`.
+        ResourceError: As for `resolve`.
     """
     if "://" in uri or os.path.isabs(uri):
         return resolve(uri, "", roots)
@@ -197,10 +205,10 @@ def resolve_below(uri: str, roots: ResourceRoots) -> Path:
 
 
 def resolve_new(uri: str, roots: ResourceRoots) -> Path:
-    """The real path of a file that is to be written, whose folder must exist below a root of `roots.folders`.
+    """Return the real path of a file to write. Its folder must exist below a folder of `roots.folders`.
 
     Raises:
-        ResourceError: another scheme than file, no such folder, or outside.
+        ResourceError: The scheme is not file, or the folder does not exist or is outside.
     """
     scheme, separator, rest = uri.partition("://")
     if separator and scheme != "file":
@@ -226,21 +234,21 @@ def _real_roots(roots: ResourceRoots) -> tuple[Path, ...]:
 
 
 def _in_installed_share(path: Path) -> bool:
-    """Whether a path, without following links, lies in the share folder of an installed prefix."""
+    """Return whether a path, without following links, is in the share folder of an installed prefix."""
     shares = [Path(prefix, "share") for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     shares += [Path(entry, "cmeel.prefix", "share") for entry in sys.path if entry]
     return any(path.is_relative_to(os.path.abspath(share)) for share in shares)
 
 
 def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> bytes:
-    """Content of a regular file.
+    """Read a regular file.
 
     Raises:
-        FileError: it is missing, not readable or not a regular file.
-        LimitExceededError: it is larger than `limit` bytes.
+        FileError: The file is missing, not readable or not a regular file.
+        LimitExceededError: The file is larger than `limit` bytes.
     """
     try:
-        # Asked before it is opened, because opening a device can do something; and again of what was opened.
+        # Checked before opening, because opening a device can have side effects, and again after opening.
         _require_regular(os.stat(path), path, stage)
         with open(path, "rb", buffering=0, opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -248,7 +256,7 @@ def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> byt
             if status.st_size > limit:
                 raise _too_large(path, f"{status.st_size}", limit, stage)
             pieces = [b""]
-            # The size that a file says, and then to its end: those of the kernel say 0, and others may grow.
+            # Read the reported size, then to the end: kernel files report 0, and other files may grow.
             while piece := file.read(min(status.st_size, limit) + 1):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > limit:
@@ -269,16 +277,16 @@ def _too_large(path: str | Path, size: str, limit: int, stage: str) -> LimitExce
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Opens; a named pipe without a writer answers at once instead of waiting for one."""
+    """Open a file without blocking on a named pipe that has no writer."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
-    """Content of a UTF-8 file, or of an XML file that declares one of the encodings of `XML_ENCODINGS`.
+    """Read a UTF-8 file, or an XML file that declares one of the encodings in `XML_ENCODINGS`.
 
     Raises:
-        FileError: it is missing, not readable, or not text of that encoding.
-        LimitExceededError: it is larger than `limit` bytes.
+        FileError: The file is missing, not readable, or not valid in that encoding.
+        LimitExceededError: The file is larger than `limit` bytes.
     """
     data = read_bytes(path, stage, limit)
     declared = XML_DECLARATION.match(data)
@@ -292,10 +300,10 @@ def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
 
 
 def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = FILE_MODE) -> None:
-    """Writes a whole file or nothing; who reads meanwhile sees the old or the new one. An existing file keeps its mode.
+    """Write a file atomically: concurrent readers see the old or the new file. An existing file keeps its mode.
 
     Raises:
-        FileError: it exists and is not to be overwritten, or cannot be written.
+        FileError: The file exists and must not be overwritten, or cannot be written.
     """
     temporary = ""
     try:

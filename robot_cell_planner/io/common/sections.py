@@ -1,4 +1,4 @@
-"""Parts of a configuration file, read key by key, with errors that name file, line, key and what was expected."""
+"""Typed access to configuration files, with errors that give file, line, key and the expected value."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", 
 
 
 class ConfigurationFile:
-    """A YAML or JSON file that has been parsed."""
+    """Parsed YAML or JSON file."""
 
     def __init__(self, text: str, source: str, stage: str) -> None:
         self.text = text
         self.source = source
         self.stage = stage
-        self.native_scale = 1.0  # metres in one unit of the lengths that the file gives
+        self.native_scale = 1.0  # metres per length unit of the file
         self.root = Section(self, (), parse_yaml(text, source, stage))
 
     def error(self, path: Sequence[str | int], text: str) -> FileError:
@@ -35,7 +35,7 @@ class ConfigurationFile:
 
 
 class Section:
-    """A mapping of a file. Each key is read by a typed method; `finish` refuses the keys that nobody read."""
+    """Mapping in a file. Each key is read by a typed method; `finish` refuses keys that were not read."""
 
     def __init__(self, file: ConfigurationFile, path: tuple[str | int, ...], value: Any) -> None:
         self.file = file
@@ -53,7 +53,7 @@ class Section:
         return self.file.error((*self.path, *keys), text)
 
     def has(self, key: str) -> bool:
-        """Whether the key is there, and not null."""
+        """Return whether the key exists and is not null."""
         self.known.append(key)
         return self.values.get(key) is not None
 
@@ -66,38 +66,38 @@ class Section:
         return self.values[key]
 
     def allow(self, *keys: str) -> None:
-        """Refuse all other keys, before what they would have said is missed.
+        """Refuse all keys except those given.
 
         Raises:
-            FileError: names the key, and the nearest allowed ones.
+            FileError: A key is not allowed; the message gives the most similar allowed keys.
         """
         for key in self.values:
             if key not in keys:
                 raise self.error(unknown_name(f"key {key!r}", key, keys), key)
 
     def finish(self) -> None:
-        """Refuse keys that are not known.
+        """Refuse keys that were not read.
 
         Raises:
-            FileError: names the key, and the nearest known ones.
+            FileError: A key is unknown; the message gives the most similar known keys.
         """
         for key in self.values:
             if key not in self.known:
                 raise self.error(unknown_name(f"key {key!r}", key, self.known), key)
 
     def section(self, key: str) -> Section:
-        """The mapping under a key; empty without one."""
+        """Return the mapping under a key; empty without the key."""
         self.known.append(key)
         return Section(self.file, (*self.path, key), self.values.get(key))
 
     def sections(self, key: str) -> Iterator[Section]:
-        """The mappings under the names in a mapping."""
+        """Return the mappings under the names in a mapping."""
         parent = self.section(key)
         for name in parent.values:
             yield Section(self.file, (*parent.path, name), parent.values[name])
 
     def listed_sections(self, key: str) -> Iterator[Section]:
-        """The mappings in a list."""
+        """Return the mappings in a list."""
         if self.has(key):
             for index, value in enumerate(self._list(key)):
                 yield Section(self.file, (*self.path, key, index), value)
@@ -109,7 +109,7 @@ class Section:
         return value
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text. A number or truth value without quotes counts as what was written only if YAML says it is text."""
+        """Return a string. An unquoted number or boolean is accepted only if YAML reads it as a string."""
         if default is not None and not self.has(key):
             return default
         value = self.required(key)
@@ -118,7 +118,7 @@ class Section:
         return value
 
     def argument(self, key: str) -> str:
-        """A text, number or truth value as text, as a command line has it."""
+        """Return a string, number or boolean as a string, as on a command line."""
         value = self.required(key)
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -135,17 +135,17 @@ class Section:
         return value
 
     def number(self, key: str, default: float | None = None) -> float:
-        """A finite number."""
+        """Return a finite number."""
         if default is not None and not self.has(key):
             return default
         return self._number(self.required(key), key)
 
     def length(self, key: str) -> float:
-        """A length in the units of the file, in metres."""
+        """Return a length, converted from file units to metres."""
         return self.number(key) * self.file.native_scale
 
     def lengths(self, key: str, default: Vector3 | None = None) -> Vector3:
-        """Three lengths in the units of the file, in metres."""
+        """Return three lengths, converted from file units to metres."""
         x, y, z = self.vector(key, default)
         factor = self.file.native_scale
         return x * factor, y * factor, z * factor
@@ -162,7 +162,7 @@ class Section:
         return number
 
     def numbers(self, key: str, count: int) -> tuple[float, ...]:
-        """A list of that many finite numbers."""
+        """Return a list of `count` finite numbers."""
         self.required(key)
         values = self._list(key)
         if len(values) != count:
@@ -170,7 +170,7 @@ class Section:
         return tuple(self._number(value, key, index) for index, value in enumerate(values))
 
     def rows(self, key: str, count: int) -> list[tuple[float, ...]]:
-        """A list of lists of that many finite numbers."""
+        """Return a list of lists of `count` finite numbers."""
         self.required(key)
         rows = []
         for index, row in enumerate(self._list(key)):
@@ -186,12 +186,12 @@ class Section:
         return x, y, z
 
     def number_table(self, key: str) -> dict[str, float]:
-        """A mapping of names to finite numbers."""
+        """Return a mapping of names to finite numbers."""
         table = self.section(key)
         return {name: table._number(value, name) for name, value in table.values.items()}
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; empty without one."""
+        """Return a list of strings; empty without the key."""
         if not self.has(key):
             return ()
         for index, value in enumerate(self._list(key)):
@@ -200,7 +200,7 @@ class Section:
         return tuple(self.values[key])
 
     def choice(self, key: str, kind: type[E], default: E) -> E:
-        """One of the values of an enumeration."""
+        """Return a value of an enumeration."""
         value = self.text(key, default.value)
         choices = [member.value for member in kind]
         if value not in choices:

@@ -1,7 +1,7 @@
-"""Values as JSON and YAML, to the last bit and back.
+"""Exact serialisation of values as JSON and YAML.
 
-`to_json` and `from_json` are for records that say elsewhere what they are. A document is a file of its own: it names
-what it holds and the version of its form.
+`to_json` and `from_json` are for records whose type is known from their context. A document is a separate file that
+contains its type and format version.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ T = TypeVar("T")
 
 
 def to_json(value: msgspec.Struct) -> bytes:
-    """A value as compact JSON, its keys in the order of the fields and mappings."""
+    """Serialise a value as compact JSON, with keys in the order of fields and mappings."""
     return msgspec.json.encode(value, enc_hook=plain)
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:
-    """The value in a JSON text of `to_json`.
+    """Deserialise a JSON text written by `to_json`.
 
     Raises:
-        FileError: malformed, or no such value; says which field.
-        ModelError, DuplicateNameError: a mechanism or cell that contradicts itself.
+        FileError: The text is malformed or not a valid value; the message gives the field.
+        ModelError, DuplicateNameError: A mechanism or cell is inconsistent.
     """
     try:
         return msgspec.json.decode(data, type=kind, dec_hook=_mapping)
@@ -41,12 +41,12 @@ def from_json(data: bytes | str, kind: type[T]) -> T:
 
 
 def to_json_document(value: msgspec.Struct) -> bytes:
-    """A value as a JSON file, with format and version."""
+    """Serialise a value as a JSON file with format and version."""
     return msgspec.json.format(msgspec.json.encode(_document(value), enc_hook=plain), indent=1) + b"\n"
 
 
 def to_yaml_document(value: msgspec.Struct) -> str:
-    """A value as a YAML file, with format and version."""
+    """Serialise a value as a YAML file with format and version."""
     return dump_yaml(_document(value))
 
 
@@ -56,12 +56,13 @@ def _document(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def from_document(text: str, kind: type[T], source: str = "document") -> T:
-    """The value in a file that `to_json_document` or `to_yaml_document` wrote.
+    """Deserialise a file written by `to_json_document` or `to_yaml_document`.
 
     Raises:
-        FileError: malformed, of another format or version, or no such value; says which field.
-        LimitExceededError: too large or too deep.
-        ModelError, DuplicateNameError: a mechanism or cell that contradicts itself.
+        FileError: The file is malformed, has another format or version, or is not a valid value; the message gives the
+            field.
+        LimitExceededError: The file is too large or too deeply nested.
+        ModelError, DuplicateNameError: A mechanism or cell is inconsistent.
     """
     document = parse_yaml(text, source, STAGE)
     format_name = f"{FORMAT}/{kind.__name__}"
@@ -77,7 +78,7 @@ def from_document(text: str, kind: type[T], source: str = "document") -> T:
 
 
 def _mapping(kind: Any, value: Any) -> Any:
-    """Decodes the one type that msgspec does not know: a frozendict with keys and values of given types."""
+    """Decode the only type that msgspec does not support: a frozendict with given key and value types."""
     if get_origin(kind) is not frozendict:
         raise NotImplementedError(f"cannot decode {kind}")
     plain: Any = dict.__class_getitem__(get_args(kind))
@@ -93,30 +94,30 @@ def _title(kind: Any) -> str:
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Quotes every text that YAML 1.1 or 1.2 would take for something else; writes nothing twice by reference."""
+    """Dumper that quotes every string that YAML 1.1 or 1.2 would interpret otherwise, and writes no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _sequence(dumper: Any, values: Any) -> Any:
-    """Numbers stay on one line."""
+    """Write numbers on one line."""
     flat = all(isinstance(value, (int, float)) for value in values)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=flat)
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """Texts of several lines stand as they are, where YAML can do that without loss."""
+    """Write multi-line strings as literal blocks where YAML can do so without loss."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
 _Dumper.add_representer(list, _sequence)
 _Dumper.add_representer(tuple, _sequence)
 _Dumper.add_representer(str, _text)
-# YAML 1.1, which the dumper's resolver knows, does not take 1e5 for a number; YAML 1.2 and our reader do.
+# In YAML 1.1, used by the dumper's resolver, 1e5 is not a number; in YAML 1.2 and in our reader it is.
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
 
 
 def dump_yaml(value: Any) -> str:
-    """Dicts, lists and numbers as YAML, keys in their order, that `parse_yaml` reads back to the last bit."""
+    """Serialise dicts, lists and numbers as YAML with ordered keys; `parse_yaml` reads the result back exactly."""
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))

@@ -1,4 +1,4 @@
-"""XML from outside: parsed without entities and network, and read with errors that name file, line and what was due."""
+"""Reader of untrusted XML, without entities and network access; errors give file, line and what was expected."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ MAX_ELEMENTS = 1_000_000
 
 
 class XmlReader:
-    """One XML document being read.
+    """Reader of one XML document.
 
-    source: what to call it in messages, usually its path. stage: of the errors ("read urdf").
+    Args:
+        source: Name of the document in messages, usually its path.
+        stage: Stage of the errors ("read urdf").
     """
 
     def __init__(self, source: str, stage: str) -> None:
@@ -29,11 +31,11 @@ class XmlReader:
         self.stage = stage
 
     def parse(self, text: str) -> Element:
-        """The root element. Comments and processing instructions are left out.
+        """Parse the text and return the root element, without comments and processing instructions.
 
         Raises:
-            FileError: not well-formed, or it declares entities.
-            LimitExceededError: larger or deeper than any robot.
+            FileError: The text is not well-formed, or declares entities.
+            LimitExceededError: The document is larger or deeper than any robot description.
         """
         if len(text) > MAX_TEXT_BYTES:
             raise LimitExceededError(
@@ -70,19 +72,19 @@ class XmlReader:
         return FileError(f"{self.source}:{line}: {text}", stage=self.stage, subjects=(self.source, *names))
 
     def error(self, element: Element, text: str, *names: str) -> FileError:
-        """An error at the line of an element; names: what else to blame."""
+        """Return an error at the line of an element; `names`: additional subjects."""
         line: Any = element.sourceline
         return self._error(line or 0, f"<{tag(element)}> {text}", *names)
 
     def children(self, element: Element, name: str) -> Iterator[Element]:
-        """Child elements of that tag; those with a namespace have other tags."""
+        """Return the child elements with a tag. Elements with a namespace have other tags."""
         return element.iterchildren(name)
 
     def child(self, element: Element, name: str) -> Element | None:
-        """The only child of that tag, or None.
+        """Return the only child with a tag, or None.
 
         Raises:
-            FileError: there are several.
+            FileError: There are several.
         """
         found = list(element.iterchildren(name))
         if len(found) > 1:
@@ -90,10 +92,10 @@ class XmlReader:
         return found[0] if found else None
 
     def required_child(self, element: Element, name: str) -> Element:
-        """The only child of that tag.
+        """Return the only child with a tag.
 
         Raises:
-            FileError: there is none, or there are several.
+            FileError: There is none, or there are several.
         """
         found = self.child(element, name)
         if found is None:
@@ -101,10 +103,10 @@ class XmlReader:
         return found
 
     def attribute(self, element: Element, name: str, default: str | None = None) -> str:
-        """Value of an attribute; without a default it must be there and not be empty.
+        """Return an attribute. Without a default it is required and must not be empty.
 
         Raises:
-            FileError: it is missing.
+            FileError: The attribute is missing.
         """
         value = element.get(name)
         if value is not None and (value.strip() or default is not None):
@@ -114,10 +116,10 @@ class XmlReader:
         return default
 
     def number(self, element: Element, name: str, default: float | None = None) -> float:
-        """A finite number in an attribute.
+        """Return a finite number from an attribute.
 
         Raises:
-            FileError: it is missing without a default, or not a finite number.
+            FileError: The attribute is missing without a default, or not a finite number.
         """
         if element.get(name) is None and default is not None:
             return default
@@ -128,7 +130,7 @@ class XmlReader:
             value = float(text)
         except ValueError as error:
             raise self.error(element, f"has {name}={text[:80]!r}, expected a number") from error
-        # Python's float takes underscores, which no other reader of these files does.
+        # Python's float accepts underscores; other readers of these files do not.
         if not math.isfinite(value) or "_" in text:
             raise self.error(element, f"has {name}={text[:80]!r}, expected a finite number")
         return value
@@ -136,20 +138,21 @@ class XmlReader:
     def numbers(
         self, element: Element, name: str, count: int, default: tuple[float, ...] | None = None
     ) -> tuple[float, ...]:
-        """Finite numbers in an attribute, apart by white space.
+        """Return `count` finite numbers, separated by white space, from an attribute.
 
         Raises:
-            FileError: missing without a default, another count, or not finite numbers.
+            FileError: The attribute is missing without a default, has another count, or contains numbers that are not
+                finite.
         """
         if element.get(name) is None and default is not None:
             return default
         return self.parse_numbers(element, name, self.attribute(element, name), count)
 
     def parse_numbers(self, element: Element, what: str, text: str, count: int) -> tuple[float, ...]:
-        """`count` finite numbers in a text that belongs to an element.
+        """Parse `count` finite numbers from a text that belongs to an element.
 
         Raises:
-            FileError: another count, or not finite numbers.
+            FileError: The count differs, or numbers are not finite.
         """
         parts = text.split()
         if len(parts) != count:
@@ -157,10 +160,10 @@ class XmlReader:
         return tuple(self._number(element, what, part) for part in parts)
 
     def text(self, element: Element) -> str:
-        """What stands in an element.
+        """Return the text of an element.
 
         Raises:
-            FileError: nothing.
+            FileError: The element has no text.
         """
         text = (element.text or "").strip()
         if not text:
@@ -168,20 +171,20 @@ class XmlReader:
         return text
 
     def text_of_child(self, element: Element, name: str, default: str) -> str:
-        """What stands in the only child of that tag; the default without one."""
+        """Return the text of the only child with a tag; the default without one."""
         child = self.child(element, name)
         return default if child is None else self.text(child)
 
     def text_numbers(self, element: Element, count: int) -> tuple[float, ...]:
-        """Finite numbers that stand in an element, apart by white space.
+        """Return finite numbers, separated by white space, from the text of an element.
 
         Raises:
-            FileError: another count, or not finite numbers.
+            FileError: The count differs, or numbers are not finite.
         """
         return self.parse_numbers(element, "its text", element.text or "", count)
 
     def origin(self, element: Element) -> Pose:
-        """Pose in the <origin xyz rpy> child of an element, as URDF has it; identity without one."""
+        """Return the pose of the <origin xyz rpy> child of an element, as in URDF; identity without one."""
         origin = self.child(element, "origin")
         if origin is None:
             return Pose()
@@ -190,10 +193,10 @@ class XmlReader:
 
 
 def tag(element: Element) -> str:
-    """Name of an element, without its namespace."""
+    """Return the name of an element, without its namespace."""
     return etree.QName(element).localname
 
 
 def text_of(element: Element) -> str:
-    """An element as XML text, without what follows it."""
+    """Return an element as XML text, without the text that follows it."""
     return str(etree.tostring(element, encoding="unicode", with_tail=False))

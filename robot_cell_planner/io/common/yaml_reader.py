@@ -1,9 +1,9 @@
-"""YAML from outside: bounded, without tags that make objects, and with the numbers of YAML 1.2.
+"""Reader of untrusted YAML with the number syntax of YAML 1.2, bounded and without tags that create objects.
 
-PyYAML's safe loader follows YAML 1.1, where `1e-3` is a text, `on` a truth value and `1:30` the number 90. Here the
-core schema of YAML 1.2 holds: null, true and false, decimal integers and floats (1e-3, .inf), everything else is text.
-Keys are texts as written. Aliases and merge keys (<<) are read, as long as what they unfold to stays within bounds.
-`!degrees` and `!radians` before a number, as ROS files have them, give radians. JSON is YAML.
+PyYAML's safe loader implements YAML 1.1, where `1e-3` is a string, `on` a boolean and `1:30` the number 90. This reader
+uses the core schema of YAML 1.2: null, true and false, decimal integers and floats (1e-3, .inf); everything else is a
+string. Keys are strings as written. Aliases and merge keys (<<) are supported as long as their expansion is within the
+bounds. `!degrees` and `!radians` before a number, as in ROS files, give radians. JSON is a subset of YAML.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ TAGGED: dict[str, type] = {
 
 
 def parse_yaml(text: str, source: str, stage: str) -> Any:
-    """What a YAML or JSON text holds: dict, list, str, int, float, bool, None.
+    """Parse a YAML or JSON text to dict, list, str, int, float, bool or None.
 
     Raises:
-        FileError: malformed, a key twice, several documents, an unknown tag; says file and line.
-        LimitExceededError: too long, too deep, or aliases that unfold to too much.
+        FileError: The text is malformed, has a duplicate key, several documents or an unknown tag; the message gives
+            file and line.
+        LimitExceededError: The text is too long or too deep, or its aliases expand to too much.
     """
     _check_length(text, source, stage)
     if text.lstrip()[:1] == "{":
         try:
             return json.loads(text, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError):
-            pass  # a YAML flow mapping may begin so as well; if it is malformed, that reader says where
+            pass  # may be a YAML flow mapping; if malformed, the YAML reader gives the position
     return _Composer(source, stage).compose(text)
 
 
@@ -72,7 +73,7 @@ def _check_length(text: str, source: str, stage: str) -> None:
 
 
 class _Open:
-    """A list or mapping that is being read. size: nodes in it, aliases unfolded."""
+    """List or mapping being read. `size`: number of nodes, with aliases expanded."""
 
     __slots__ = ("anchor", "key", "merged", "merging", "size", "start", "value")
 
@@ -82,12 +83,12 @@ class _Open:
         self.start = start
         self.size = 1
         self.key: str | None = None
-        self.merging = False  # the key is << without quotes
+        self.merging = False  # whether the key is an unquoted <<
         self.merged: list[dict[str, Any]] = []
 
 
 class _Composer:
-    """Builds values from the event stream, with a stack of its own, so that depth cannot exhaust the interpreter's."""
+    """Builds values from the event stream with an explicit stack, so that depth cannot exhaust the call stack."""
 
     def __init__(self, source: str, stage: str) -> None:
         self.source = source
@@ -200,7 +201,7 @@ class _Composer:
         top.key = None
 
     def _merge(self, target: _Open, value: Any, line: int) -> None:
-        """`<<`: the keys of one mapping or of several, where there is none of the same name outside."""
+        """Merge key `<<`: add the keys of one or several mappings that the target does not define itself."""
         for mapping in value if isinstance(value, list) else [value]:
             if not isinstance(mapping, dict):
                 raise self.error(line, "has << before something else than a mapping")
@@ -212,7 +213,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _plain(text: str) -> Any:
-    """Value of a scalar without quotes, by the core schema of YAML 1.2."""
+    """Return the value of an unquoted scalar by the core schema of YAML 1.2."""
     if text in WORDS:
         return WORDS[text]
     if INTEGER.fullmatch(text) and len(text) < 300:
@@ -223,7 +224,7 @@ def _plain(text: str) -> Any:
 
 
 def line_of(text: str, path: Iterable[str | int]) -> int:
-    """Line, from 1, where the value at a path of keys and indices begins; that of the nearest one above if none."""
+    """Return the line, from 1, of the value at a path of keys and indices; of the nearest parent if there is none."""
     wanted = list(path)
     best, best_depth = 1, 0
     stack: list[_Position] = []
@@ -248,14 +249,14 @@ def line_of(text: str, path: Iterable[str | int]) -> int:
 
 
 class _Position:
-    """Where a walk is inside one list or mapping."""
+    """Position in one list or mapping while walking over events."""
 
     def __init__(self, mapping: bool) -> None:
         self.mapping = mapping
         self.at: str | int | None = None if mapping else -1
 
     def begin(self, event: yaml.NodeEvent) -> bool:
-        """A node begins here; whether it is a key."""
+        """Begin a node; return whether it is a key."""
         if isinstance(self.at, int):
             self.at += 1
             return False

@@ -1,7 +1,8 @@
-"""Meshes that were parsed once, kept on disk by the digest of their file, so that the next process starts fast.
+"""On-disk cache of parsed meshes, keyed by the digest of the mesh file.
 
-An entry is three parts: a header line, the sha256 of what follows, and vertices and faces as they lie in memory. An
-entry that is cut, altered or of another version counts as missing; a folder that cannot be written turns the cache off.
+An entry has three parts: a header line, the SHA-256 of the rest, and vertices and faces in their memory layout. An
+entry that is truncated, modified or of another version counts as missing. If the folder is not writable, the cache is
+disabled.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path | None:
-    """Where entries lie: $ROBOT_CELL_PLANNER_CACHE ("": no cache), or else below $XDG_CACHE_HOME or ~/.cache."""
+    """Return the cache folder: $ROBOT_CELL_PLANNER_CACHE ("" disables the cache), or else below $XDG_CACHE_HOME or
+    ~/.cache."""
     chosen = os.environ.get(ENVIRONMENT)
     if chosen is not None:
         return Path(chosen, "meshes") if chosen else None
@@ -41,7 +43,7 @@ def _path(digest: str, kind: str) -> Path | None:
 
 
 def read_cached(digest: str, kind: str) -> tuple[NDArray[np.float64], NDArray[np.int32]] | None:
-    """Vertices (n, 3) and faces (m, 3) of an entry; None if there is no sound one."""
+    """Return vertices (n, 3) and faces (m, 3) of an entry; None if there is no valid entry."""
     path = _path(digest, kind)
     if path is None:
         return None
@@ -62,7 +64,7 @@ def read_cached(digest: str, kind: str) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> None:
-    """Keep an entry; readers see the whole of it or nothing."""
+    """Write an entry atomically."""
     path = _path(digest, kind)
     if path is None:
         return

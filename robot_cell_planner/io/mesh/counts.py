@@ -1,7 +1,6 @@
-"""What a mesh file would unfold to, counted before anything is unfolded; and its text as UTF-8.
+"""Checks of the expanded size of a mesh file before parsing, and conversion of its text to UTF-8.
 
-Files of a few lines can stand for more triangles than any memory holds: by nodes that are used several times by nodes
-that are used several times, or by numbers in headers.
+Small files can expand to more triangles than fit in memory, through nested reuse of nodes or through counts in headers.
 """
 
 from __future__ import annotations
@@ -14,29 +13,31 @@ from typing import Any
 
 from lxml import etree
 
-MAX_COUNT = 4_000_000  # of vertices, and of faces
+MAX_COUNT = 4_000_000  # max number of vertices, and of faces
 MAX_INSTANCES = 100_000
 MAX_DEPTH = 200
 PLY_COUNT = re.compile(rb"^\s*element\s+\S+\s+(\d+)\s*$", re.MULTILINE)
 GLB_JSON, GLB_BINARY = 0x4E4F534A, 0x004E4942
-# Of a glTF scene: what says where triangles are. Images, textures, materials and animations are left out.
+# Keys of a glTF document that define triangles. Images, textures, materials and animations are removed.
 GLTF_PARTS = frozenset(
     ("accessors", "asset", "buffers", "bufferViews", "extensionsRequired", "meshes", "nodes", "scene", "scenes")
 )
 
 
 class TooLarge(ValueError):
-    """A file stands for more than is read."""
+    """The expanded size of a file exceeds the limits."""
 
 
 def unfolded(uses: Callable[[Any], Iterable[Any]], size: Callable[[Any], int], roots: Iterable[Any]) -> tuple[int, int]:
-    """Nodes, and the sum of their sizes, that a graph of nodes stands for when each use of a node is a copy of it.
+    """Return the number of nodes, and the sum of their sizes, that a graph of nodes expands to if every use is a copy.
 
-    uses: the nodes inside a node, once for each time. Each node is looked at once, however often it is used.
+    Each node is visited once, however often it is used.
+
+    uses: Child nodes of a node, once for each use.
 
     Raises:
-        ValueError: a node holds itself.
-        TooLarge: deeper, or more instances, than is read.
+        ValueError: A node contains itself.
+        TooLarge: The graph is deeper, or has more instances, than allowed.
     """
     counted: dict[Any, tuple[int, int]] = {}
     open_nodes: set[Any] = set()
@@ -65,10 +66,10 @@ def unfolded(uses: Callable[[Any], Iterable[Any]], size: Callable[[Any], int], r
 
 
 def check_collada(root: Any) -> None:
-    """Refuse a COLLADA document whose scene unfolds to too much.
+    """Check the expanded size of the scene of a COLLADA document.
 
     Raises:
-        ValueError: as `unfolded`, or more than 3 * MAX_COUNT corners of triangles.
+        ValueError: As for `unfolded`, or more than 3 * MAX_COUNT triangle corners.
     """
     by_id = {
         element.get("id"): element for element in root.iter() if isinstance(element.tag, str) and element.get("id")
@@ -92,12 +93,12 @@ def check_collada(root: Any) -> None:
 
 
 def _corners(geometry: Any) -> int:
-    """Corners of the triangles of a geometry, at most: indices that it lists, by their number at a corner."""
+    """Return an upper bound of the triangle corners of a geometry: number of indices divided by indices per corner."""
     total = 0
     for primitive in geometry.iterfind("{*}mesh/{*}*"):
         offsets = [int(element.get("offset", "0")) for element in primitive.iterchildren("{*}input")]
         listed = sum(len((element.text or "").split()) for element in primitive.iter("{*}p"))
-        # A polygon of n corners becomes n - 2 triangles, of 3 corners each.
+        # A polygon with n corners becomes n - 2 triangles of 3 corners each.
         total += 3 * (listed // (max(offsets, default=0) + 1))
     return total
 
@@ -108,10 +109,10 @@ def _check_corners(corners: int) -> None:
 
 
 def bare_glb(content: bytes) -> bytes:
-    """A GLB file with its geometry alone, counted.
+    """Return a GLB file reduced to its geometry, after checking its size.
 
     Raises:
-        ValueError: malformed, or it unfolds to too much.
+        ValueError: The file is malformed, or its expanded size exceeds the limits.
     """
     document, binary = _glb_chunks(content)
     document = {key: value for key, value in document.items() if key in GLTF_PARTS}
@@ -172,10 +173,10 @@ def _gltf_corners(primitive: dict[str, Any], counts: list[int]) -> int:
 
 
 def check_header(content: bytes, kind: str) -> None:
-    """Refuse a PLY file whose header announces too much.
+    """Check the counts in the header of a PLY file.
 
     Raises:
-        TooLarge: it does.
+        TooLarge: The counts exceed the limits.
     """
     if kind == "ply":
         header = content[: max(content.find(b"end_header"), 0)]
@@ -185,9 +186,10 @@ def check_header(content: bytes, kind: str) -> None:
 
 
 def as_utf8(content: bytes, kind: str) -> bytes:
-    """The content, its text as UTF-8: what is not, counts as ISO 8859-1, in which older programs wrote names.
+    """Return the content with its text as UTF-8. Text that is not UTF-8 is interpreted as ISO 8859-1, as used by older
+    programs.
 
-    Binary parts stay: STL and PLY may be binary, of which the text is the header.
+    Binary data is unchanged; in binary STL and PLY files only the header is text.
     """
     if kind == "obj" or (kind == "stl" and content.lstrip()[:5] == b"solid" and not _is_binary_stl(content)):
         return _decoded(content)
@@ -210,13 +212,13 @@ def _decoded(content: bytes) -> bytes:
 
 
 def parsed_xml(content: bytes) -> Any:
-    """The root of an XML document without entities.
+    """Return the root of an XML document without entities.
 
     Raises:
-        ValueError, etree.XMLSyntaxError: it declares some, or is malformed.
+        ValueError, etree.XMLSyntaxError: The document declares entities, or is malformed.
     """
-    if b"<!ENTITY" in content or b"\0" in content:  # zero bytes: UTF-16, in which the word would go unseen
+    if b"<!ENTITY" in content or b"\0" in content:  # zero bytes indicate UTF-16, which would hide the word
         raise ValueError("declares an XML entity, or is no UTF-8 text")
-    # Long texts are usual here, and the size of the file is bounded.
+    # Long texts are common in mesh files, and the file size is bounded.
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     return etree.fromstring(content, parser)

@@ -1,7 +1,6 @@
-"""Convex decomposition of meshes, by V-HACD (Mamou and Ghorbel, 2009), kept on disk by content.
+"""Convex decomposition of meshes by V-HACD (Mamou and Ghorbel, 2009), cached on disk by content.
 
-The pieces follow the surface to a few hundredths of the size of the mesh: they can stick out of it or fall
-short by that.
+The pieces approximate the surface to a few hundredths of the mesh size; they can extend beyond it or fall short of it.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ Faces = NDArray[np.int32]
 
 @lru_cache(maxsize=128)
 def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
-    """Convex meshes that together stand for a mesh.
+    """Return convex meshes whose union approximates a mesh.
 
     Raises:
-        GeometryError: the mesh has too many faces, or V-HACD fails or takes too long.
+        GeometryError: The mesh has too many faces, or V-HACD fails or takes too long.
     """
     data = load_mesh(mesh)
     if len(data.faces) > MAX_FACES:
@@ -55,8 +54,10 @@ def _name(mesh: Mesh | Triangles) -> str:
 
 
 def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:
-    """Vertices and faces of all pieces, one after the other. V-HACD runs in a process of its own: it prints,
-    and a crash in it must not take the caller along."""
+    """Return the concatenated vertices and faces of all pieces.
+
+    V-HACD runs in its own process, because it prints, and so that a crash does not end the caller.
+    """
     with tempfile.TemporaryDirectory(prefix="decomposition-") as folder:
         source, target = Path(folder, "in.obj"), Path(folder, "out.obj")
         source.write_text(obj_text(data.vertices, data.faces))
@@ -74,7 +75,7 @@ def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:
 
 
 def obj_text(vertices: Vertices, faces: Faces) -> str:
-    """A mesh in the Wavefront OBJ format, its numbers exact to the last bit."""
+    """Format a mesh as Wavefront OBJ with exact numbers."""
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
     lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces.tolist()]
     return "\n".join([*lines, ""])
@@ -95,7 +96,7 @@ def _read_obj(text: str, name: str) -> tuple[Vertices, Faces]:
 
 
 def _split(vertices: Vertices, faces: Faces) -> tuple[MeshData, ...]:
-    """The pieces: each has its own run of faces, and vertices after those of the piece before."""
+    """Split the pieces: each has consecutive faces, whose vertices follow those of the preceding piece."""
     highest = np.maximum.accumulate(faces.max(axis=1))
     starts = [0, *(np.flatnonzero(faces.min(axis=1)[1:] > highest[:-1]) + 1).tolist(), len(faces)]
     pieces: list[MeshData] = []

@@ -1,4 +1,4 @@
-"""The process that runs V-HACD, from one OBJ file to another; arguments: source, target, log."""
+"""Worker process that runs V-HACD on an OBJ file; arguments: source, target, log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Mesh files parsed: STL, OBJ, DAE, GLB, PLY. trimesh does the reading; nothing but the file itself is opened.
+"""Parsers of mesh files (STL, OBJ, DAE, GLB, PLY), based on trimesh. No other files are opened.
 
-`mesh_process` runs this in a confined process; in the caller's own only binary STL is read.
+`process.parse_mesh` runs this in a sandboxed process; only binary STL is parsed in the caller's process.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ...errors import GeometryError
 from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
 
 STAGE = "read mesh"
-MAX_QUICK_STL = 500_000  # triangles of a binary STL file that is read without a process of its own
+MAX_QUICK_STL = 500_000  # max triangles of a binary STL file that is parsed in the caller's process
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-# File endings by the format that trimesh knows.
+# Formats of trimesh by file extension.
 FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "ply"}
-# What of a COLLADA file says where triangles are. Materials, lights, cameras and animations are left out before it is
-# parsed, because a fault in one of them would cost the geometry that it belongs to.
+# Elements of a COLLADA file that define triangles. Materials, lights, cameras and animations are removed before
+# parsing, because an error in one of them would discard the geometry that uses it.
 COLLADA_PARTS = frozenset(("asset", "library_geometries", "library_nodes", "library_visual_scenes", "scene"))
 COLLADA_LOOKS = frozenset(("bind_material", "instance_camera", "instance_light", "extra"))
 
@@ -30,21 +30,23 @@ Indices = NDArray[np.int64]
 
 
 def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[np.int32]]:
-    """Vertices (n, 3) in units of the file, and faces (m, 3), of a mesh file's content.
+    """Parse the content of a mesh file; return vertices (n, 3) in file units and faces (m, 3).
 
-    kind: one of the values of FORMATS. Nodes of a scene (DAE, GLB) are placed and joined, identical vertices merged,
-    faces without area left out. A DAE file's unit counts and its up axis does not, as in RViz and Gazebo. Text that is
-    not UTF-8 counts as ISO 8859-1.
+    Nodes of a scene (DAE, GLB) are transformed and joined, identical vertices merged, and faces without area removed.
+    The unit of a DAE file is applied and its up axis is ignored, as in RViz and Gazebo. Text that is not UTF-8 is
+    interpreted as ISO 8859-1.
+
+    kind: One of the values of FORMATS.
 
     Raises:
-        GeometryError: not parseable, empty, not finite or too large.
+        GeometryError: The content cannot be parsed, or is empty, not finite or too large.
     """
-    import trimesh  # takes seconds, and is needed for files that are not in the cache only
+    import trimesh  # slow import, needed only for files that are not in the cache
 
     try:
         check_header(content, kind)
         unit = 1.0
-        # Without a resolver no other file is read: no materials, textures or buffers.
+        # Without a resolver no other files are read: no materials, textures or buffers.
         if kind == "dae":
             content, unit = _bare_collada(content)
             scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False, ignore_broken=False)
@@ -53,7 +55,7 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[
             scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False)
         mesh = scene.to_mesh()
         vertices, faces = unit * np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
-    except Exception as error:  # parsers of third parties on hostile input: anything can come, all of it means this
+    except Exception as error:  # third-party parsers on untrusted input may raise any exception
         reason = " ".join(str(error).split())[:200]
         text = f"{path} is not a readable {kind.upper()} mesh: {type(error).__name__}: {reason}"
         raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
@@ -61,9 +63,9 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[
 
 
 def parse_binary_stl(content: bytes, path: str) -> tuple[Vertices, NDArray[np.int32]] | None:
-    """As `parse_mesh`, for a binary STL file whose header agrees with its length; None for any other content.
+    """Parse a binary STL file as `parse_mesh` does; return None if header and length do not match.
 
-    The form has nothing but numbers in it, and their count is known before they are read.
+    The format contains only numbers, and their count is known before they are read.
     """
     count = int.from_bytes(content[80:84], "little")
     if not 0 < count <= MAX_QUICK_STL or len(content) != 84 + 50 * count:
@@ -74,7 +76,7 @@ def parse_binary_stl(content: bytes, path: str) -> tuple[Vertices, NDArray[np.in
 
 
 def _bare_collada(content: bytes) -> tuple[bytes, float]:
-    """The file with its geometry alone, and its unit [m]."""
+    """Return the file reduced to its geometry, and its unit [m]."""
     root = parsed_xml(content)
     for part in list(root):
         if _local_name(part) not in COLLADA_PARTS:
@@ -93,10 +95,10 @@ def _local_name(element: Any) -> str:
 
 
 def checked_mesh(vertices: Vertices, faces: Indices, path: str) -> tuple[Vertices, NDArray[np.int32]]:
-    """The mesh, identical vertices merged and faces without area left out.
+    """Return the mesh with identical vertices merged and faces without area removed.
 
     Raises:
-        GeometryError: empty, not finite, too large, or faces of vertices that are not there.
+        GeometryError: The mesh is empty, not finite or too large, or faces refer to vertices that do not exist.
     """
 
     def refused(text: str) -> GeometryError:
@@ -122,7 +124,7 @@ def checked_mesh(vertices: Vertices, faces: Indices, path: str) -> tuple[Vertice
 
 
 def _merged(points: Vertices) -> tuple[Vertices, NDArray[np.int32]]:
-    """The different rows of points in ascending order, and for each point the index of its row."""
+    """Return the distinct rows of points in ascending order, and for each point the index of its row."""
     points = points + 0.0  # -0.0 becomes 0.0
     order = np.lexsort((points[:, 2], points[:, 1], points[:, 0]))
     ordered = points[order]

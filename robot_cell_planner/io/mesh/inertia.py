@@ -1,7 +1,7 @@
-"""Mass, centre and inertia of shapes of uniform density.
+"""Mass, center of mass and inertia of shapes with uniform density.
 
-Volumes and second moments of the primitives are the textbook ones; those of meshes come from the signed tetrahedra
-that their triangles span with the origin (Mirtich, Fast and Accurate Computation of Polyhedral Mass Properties, 1996).
+Volumes and second moments of meshes are computed from the signed tetrahedra of their triangles and the origin (Mirtich,
+Fast and Accurate Computation of Polyhedral Mass Properties, 1996).
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Moments:
-    """volume [m3]; centre: (3,) [m]; second: (3, 3) integral of x x^T about the centre [m5]."""
+    """Moments of a shape.
+
+    Attributes:
+        volume: [m3].
+        centre: (3,) [m].
+        second: (3, 3) integral of x x^T about the center [m5].
+    """
 
     volume: float
     centre: Array
@@ -32,13 +38,14 @@ class _Moments:
 
 
 def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass: float | None = None) -> Inertial:
-    """Mass, centre of mass and inertia of shapes that each are filled evenly; where they overlap both count.
+    """Compute mass, center of mass and inertia of shapes with uniform density. Overlaps are counted for each shape.
 
-    density [kg/m3] or mass [kg], one of them. A mesh counts as its hull if it is used as one or is not closed.
+    Exactly one of density [kg/m3] and mass [kg] has to be given. A mesh is replaced by its convex hull if its use is
+    HULL or if it is not closed.
 
     Raises:
-        InvalidValueError: not exactly one of density and mass, or not above zero; no shapes.
-        GeometryError: a mesh cannot be read or has no volume.
+        InvalidValueError: Not exactly one of density and mass is given, it is not above zero, or there are no shapes.
+        GeometryError: A mesh cannot be read or has no volume.
     """
     if (density is None) == (mass is None):
         raise InvalidValueError("give either a mass or a density")
@@ -54,10 +61,10 @@ def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass
 
 
 def sum_of_inertials(parts: Sequence[Inertial]) -> Inertial:
-    """Several masses as one, its axes parallel to the common frame.
+    """Combine several inertials; the axes of the result are parallel to the common frame.
 
     Raises:
-        InvalidValueError: there is none, or no mass.
+        InvalidValueError: The list is empty, or the total mass is zero.
     """
     mass = sum(part.mass for part in parts)
     if not mass > 0.0:
@@ -95,7 +102,8 @@ def _placed(part: _Moments, pose: Pose) -> _Moments:
 
 
 def _about_axis(volume: float, radial: float, axial: float, height: float = 0.0) -> _Moments:
-    """radial, axial: mean squares of x (and y) and of z about the centre, which lies at `height`."""
+    """Moments of a shape about the z axis; `radial`, `axial`: mean squares of x (and y) and of z about the center at
+    `height`."""
     return _Moments(volume, np.array((0.0, 0.0, height)), volume * np.diag((radial, radial, axial)))
 
 
@@ -118,7 +126,7 @@ def _moments(geometry: Geometry) -> _Moments:
 
 
 def _capsule(r: float, h: float) -> _Moments:
-    """A cylinder and two half spheres, whose centres lie 3/8 r beyond its ends."""
+    """Return the moments of a cylinder with two hemispheres, whose centers of mass are 3/8 r beyond its ends."""
     half = 2.0 / 3.0 * math.pi * r**3
     cap = _about_axis(half, r * r / 5.0, r * r / 5.0 - (3.0 / 8.0 * r) ** 2)
     offset = np.array((0.0, 0.0, h / 2.0 + 3.0 / 8.0 * r))
@@ -147,7 +155,7 @@ def _mesh(geometry: Mesh | Triangles) -> _Moments:
 
 
 def _closed(data: MeshData) -> bool:
-    """Whether every edge is passed once in each direction."""
+    """Return whether every edge is used once in each direction."""
     edges = np.concatenate([data.faces[:, (0, 1)], data.faces[:, (1, 2)], data.faces[:, (2, 0)]]).astype(np.int64)
     count = np.int64(len(data.vertices))
     forward, backward = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]

@@ -1,4 +1,4 @@
-"""Meshes: files checked when they are named, read when they are needed, and kept by content."""
+"""Meshes: files are checked when referenced, parsed on demand, and cached by content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .formats import FORMATS, STAGE
 from .process import parse_mesh
 
 MAX_EXTENT = 1e5  # [m]
-THICK = 1e-4  # a mesh of this relative thickness has a hull for certain
+THICK = 1e-4  # a mesh with at least this relative thickness always has a hull
 
 Vertices = NDArray[np.float64]
 Faces = NDArray[np.int32]
@@ -30,7 +30,12 @@ Faces = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class MeshData:
-    """Numbers of a mesh. vertices: (n, 3) [m], faces: (m, 3) indices, counter-clockwise from outside; read-only."""
+    """Mesh data, read-only.
+
+    Attributes:
+        vertices: (n, 3) [m].
+        faces: (m, 3) vertex indices, counter-clockwise seen from outside.
+    """
 
     vertices: Vertices
     faces: Faces
@@ -48,13 +53,14 @@ def mesh_reference(
     scale: Vector3 = (1.0, 1.0, 1.0),
     use: MeshUse = MeshUse.HULL,
 ) -> Mesh:
-    """The mesh that a URI leads to. The content is hashed but not parsed; `load_mesh` does that when it is needed.
+    """Create a reference to the mesh file of a URI. The content is hashed but not parsed; `load_mesh` parses it on
+    demand.
 
     Raises:
-        ResourceError: it does not exist or is outside of the roots.
-        GeometryError: no format that is read (STL, OBJ, DAE, GLB, PLY).
-        FileError, LimitExceededError: not readable, or too large.
-        ValueError: a scale that is zero or not finite.
+        ResourceError: The file does not exist or is outside the roots.
+        GeometryError: The format is not supported (STL, OBJ, DAE, GLB, PLY are).
+        FileError, LimitExceededError: The file is not readable, or too large.
+        ValueError: The scale is zero or not finite.
     """
     path = resolve(uri, folder, roots)
     _format(path)
@@ -70,11 +76,11 @@ def _format(path: Path) -> str:
 
 
 def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:
-    """SHA-256 of a mesh file; not computed again while its size and time of change stay.
+    """Return the SHA-256 of a mesh file, cached while its size and modification time are unchanged.
 
     Raises:
-        FileError: it cannot be read.
-        LimitExceededError: it is larger than `limit` bytes.
+        FileError: The file cannot be read.
+        LimitExceededError: The file is larger than `limit` bytes.
     """
     try:
         status = os.stat(path)
@@ -92,11 +98,11 @@ def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> st
 
 
 def check_collision_geometry(geometry: Geometry) -> None:
-    """Refuse a mesh file that no collision check could use: what the first check would find is found on reading a cell.
+    """Check that a mesh is valid for collision checks, so that errors are found when a cell is read.
 
     Raises:
-        GeometryError: not parseable, empty, not finite, too large, or flat where its hull is what is checked.
-        FileError, LimitExceededError: not readable.
+        GeometryError: The mesh cannot be parsed, is empty, not finite or too large, or is flat and used with its hull.
+        FileError, LimitExceededError: The file is not readable, or too large.
     """
     if not isinstance(geometry, Mesh):
         return
@@ -106,20 +112,20 @@ def check_collision_geometry(geometry: Geometry) -> None:
 
 
 def _thickness(vertices: Vertices) -> float:
-    """Smallest spread of points along an axis, relative to the largest."""
+    """Return the smallest standard deviation of points along a principal axis, relative to the largest."""
     values = np.linalg.eigvalsh(np.cov(vertices.T))
     return math.sqrt(max(float(values[0]), 0.0) / float(values[-1])) if values[-1] > 0.0 else 0.0
 
 
 @public
 def load_mesh(mesh: Mesh | Triangles) -> MeshData:
-    """Vertices and faces of a mesh, scaled to metres; the same object for the same mesh while it is in the cache.
+    """Return vertices and faces of a mesh, scaled to metres, from a cache.
 
-    See `mesh_formats.parse_mesh` for what counts in a file. A scale that mirrors turns the faces round, so that they
-    still look outwards.
+    See `formats.parse_mesh` for which parts of a file are used. If the scale mirrors the mesh, the face orientation is
+    reversed, so that the normals still point outwards.
 
     Raises:
-        GeometryError: not parseable, empty, not finite, too large, or changed since the cell was read.
+        GeometryError: The mesh cannot be parsed, is empty, not finite or too large, or changed since the cell was read.
     """
     if isinstance(mesh, Triangles):
         return _from_triangles(mesh)
@@ -159,10 +165,10 @@ def _from_file(path: str, digest: str) -> MeshData:
 
 @lru_cache(maxsize=512)
 def hull(mesh: Mesh | Triangles) -> MeshData:
-    """Convex hull of a mesh, its faces looking outwards (Barber et al., Quickhull, 1996).
+    """Compute the convex hull of a mesh, with outward faces (Barber et al., Quickhull, 1996).
 
     Raises:
-        GeometryError: the mesh is flat or has too few points.
+        GeometryError: The mesh is flat or has too few points.
     """
     from scipy.spatial import ConvexHull, QhullError
 

@@ -1,4 +1,4 @@
-"""The parts of a mesh file with the colours that its own materials give them."""
+"""Parts of a mesh file with the colors of their materials."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Part = tuple[NDArray[np.float64], NDArray[np.int32], Rgba | None]
 
 
 def painted_parts(content: bytes, kind: str) -> list[Part]:
-    """Vertices (n, 3), faces (m, 3) and colour of each part of a mesh file's content, placed in the file's frame.
+    """Return vertices (n, 3), faces (m, 3) and color of each part of a mesh file, in the frame of the file.
 
     Raises:
-        Exception: whatever a parser of a third party makes of it; the file is checked by `mesh_formats.parse_mesh`.
+        Exception: Any exception of a third-party parser; the file is checked by `formats.parse_mesh`.
     """
     import trimesh
 
@@ -26,7 +26,7 @@ def painted_parts(content: bytes, kind: str) -> list[Part]:
     if kind == "dae":
         check_collada(parsed_xml(content))
     if kind == "glb":
-        bare_glb(content)  # counts
+        bare_glb(content)  # checks the size
     scene = trimesh.load_scene(BytesIO(as_utf8(content, kind)), file_type=kind, process=False)
     parts: list[Part] = []
     for node in scene.graph.nodes_geometry:

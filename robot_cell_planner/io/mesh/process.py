@@ -1,6 +1,7 @@
-"""Mesh files parsed by a process that cannot harm the caller: confined in what it reads, computes and answers.
+"""Parsing of mesh files in a sandboxed process with limited file access, computation and output.
 
-One process is kept for a minute after the last file, because importing the parsers takes longer than most files.
+The process is reused for a minute after the last file, because importing the parsers takes longer than parsing most
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .counts import MAX_COUNT
 from .formats import STAGE, parse_binary_stl
 
 WORKER = "robot_cell_planner.io.mesh.worker"
-MAX_SECONDS = 300.0  # for an answer: more than the worker allows itself, and the start of it
+MAX_SECONDS = 300.0  # timeout of an answer: more than the worker's own limit, including its start
 MAX_ANSWER = 1 << 30
 MAX_PARTS = 100_000
 
@@ -33,18 +34,18 @@ Part = tuple[Vertices, Faces, Rgba | None]
 
 
 class _Gone(Exception):
-    """The process has ended, for want of work or by a fault."""
+    """The process ended, after its idle time or by an error."""
 
 
 class _Worker:
-    """The process, from the first file that it is needed for."""
+    """Worker process, started on first use."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.process: Any = None
 
     def ask(self, kind: str, what: str, path: str, content: bytes) -> bytes:
-        """The answer to a request; a process that has ended is started again, once."""
+        """Return the answer to a request. If the process ended, it is restarted once."""
         request = json.dumps({"kind": kind, "what": what, "path": path, "length": len(content)}).encode() + b"\n"
         with self.lock:
             for last in (False, True):
@@ -65,7 +66,7 @@ class _Worker:
         raise AssertionError("unreachable")
 
     def _exchange(self, message: bytes) -> bytes:
-        """Writes while it reads nothing, then reads; a process that stops taking or giving is given up."""
+        """Write the request, then read the answer; the process is abandoned if it stops reading or writing."""
         deadline = time.monotonic() + MAX_SECONDS
         sink, source = self.process.stdin.fileno(), self.process.stdout.fileno()
         os.set_blocking(sink, False)
@@ -79,7 +80,7 @@ class _Worker:
         return _read(source, length, deadline)
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """End the process, if it is running."""
         process, self.process = self.process, None
         if process is not None:
             process.kill()
@@ -88,12 +89,12 @@ class _Worker:
             process.stdout.close()
 
     def forget(self) -> None:
-        """In a forked process: the worker is its parent's."""
+        """Forget the worker in a forked process, because it belongs to the parent."""
         self.lock, self.process = threading.Lock(), None
 
 
 def _wait(handle: int, event: int, deadline: float) -> None:
-    poll = select.poll()  # takes handles of any number, which select does not
+    poll = select.poll()  # supports any file descriptor number, unlike select
     poll.register(handle, event)
     left = deadline - time.monotonic()
     if left <= 0.0 or not poll.poll(1000.0 * left):
@@ -116,10 +117,11 @@ os.register_at_fork(after_in_child=_WORKER.forget)
 
 
 def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, Faces]:
-    """As `mesh_formats.parse_mesh`, in a confined process; binary STL of usual size is read right here.
+    """As `formats.parse_mesh`, in a sandboxed process; binary STL of moderate size is parsed in this process.
 
     Raises:
-        GeometryError: not parseable, empty, not finite or too large, or more work than a mesh may be.
+        GeometryError: The content cannot be parsed, or is empty, not finite or too large, or exceeds the resource
+            limits.
     """
     quick = parse_binary_stl(content, path) if kind == "stl" else None
     if quick is not None:
@@ -129,16 +131,16 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, Faces]:
 
 
 def parse_painted(content: bytes, kind: str, path: str) -> list[Part]:
-    """As `mesh_paint.painted_parts`, in a confined process.
+    """As `materials.painted_parts`, in a sandboxed process.
 
     Raises:
-        GeometryError: not parseable, or more work than a mesh may be.
+        GeometryError: The content cannot be parsed, or exceeds the resource limits.
     """
     return _parts(content, kind, "painted", path)
 
 
 def close_parser() -> None:
-    """End the process that parses meshes, if one waits for the next."""
+    """End the parser process, if it is idle."""
     with _WORKER.lock:
         _WORKER.close()
 

@@ -1,11 +1,11 @@
-"""Parses mesh files in confined processes: the program that `mesh_process` starts.
+"""Worker program that parses mesh files in sandboxed processes, started by `process`.
 
-It imports what takes seconds to import once, and then forks a process for each file, which closes itself in
-(`sandbox`), parses that one file and ends. What a file does to its process is over with it.
+It imports the slow modules once and forks a process for each file, which enters the sandbox (`sandbox`), parses that
+file and ends. Any effect of a file ends with its process.
 
-A request on standard input is a line of JSON {kind, what, path, length} and that many bytes; an answer is 8 bytes, the
-length of what follows, then a line of JSON with "parts" [[vertices, faces, colour or null], ...] and their numbers
-(float64, int32), or with "error".
+A request on standard input is a line of JSON {kind, what, path, length} followed by that many bytes. An answer is 8
+bytes with the length of the rest, then a line of JSON with "parts" [[vertices, faces, color or null], ...] and their
+numbers (float64, int32), or with "error".
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     while len(content) < length:
         piece = stream.read(min(length - len(content), 1 << 20))
         if not piece:
-            sys.exit(0)  # whoever asked is gone
+            sys.exit(0)  # the requester has ended
         content += piece
     return bytes(content)
 
@@ -75,7 +75,7 @@ def _write(handle: int, data: bytes) -> None:
 
 
 def _answered(request: dict[str, Any], content: bytes) -> bytes:
-    """What a process of its own answers, or why it ended without an answer."""
+    """Return the answer of a forked process, or why it ended without an answer."""
     handle = os.memfd_create("mesh", os.MFD_CLOEXEC)
     try:
         process = os.fork()
@@ -98,7 +98,7 @@ def _all_of(handle: int) -> bytes:
 
 
 def _work(handle: int, request: dict[str, Any], content: bytes) -> None:
-    """In the new process: never returns."""
+    """Parse in the forked process; never returns."""
     status = 1
     try:
         os.close(0)
@@ -118,7 +118,7 @@ def _parsed(request: dict[str, Any], content: bytes) -> bytes:
             parts = [(*parse_mesh(content, request["kind"], request["path"]), None)]
     except GeometryError as error:
         return _line_of({"error": error.message, "kind": "geometry"})
-    except Exception as error:  # parsers of third parties on hostile input
+    except Exception as error:  # third-party parsers on untrusted input
         return _line_of({"error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", "kind": "parser"})
     header = {"parts": [[len(vertices), len(faces), colour] for vertices, faces, colour in parts]}
     numbers = [
