@@ -1,4 +1,4 @@
-"""First drafts of SRDF and limits files for a robot description that has none."""
+"""Setup assistant: generates initial SRDF and joint limits files for a robot description."""
 
 from ..system.lazy_exports import lazy_exports
 

@@ -1,4 +1,4 @@
-"""The command `draft_robot`: writes a first SRDF and limits file for a robot description."""
+"""Command `draft_robot`: write an initial SRDF and joint limits file for a robot description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First drafts of what a robot description does not say: planning groups and limits, as files to be kept and edited."""
+"""Initial planning groups and joint limits for a robot description without them, as files to be reviewed and edited."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..model.robot import DisabledPair, PlanningGroup
 from ..model.value import WORLD
 
 MAIN_GROUP = "manipulator"
-TOOL_FRAME = "tool0"  # the name of ROS-Industrial for the flange of an arm as its tool sees it
-# Branches of a hand have at most so many joints each; longer ones are arms.
+TOOL_FRAME = "tool0"  # ROS-Industrial's name of the tool flange frame of an arm
+# Max number of joints per finger of a hand; longer branches are arms.
 LONGEST_FINGER = 4
 
 
 def draft_groups(mechanism: Mechanism) -> tuple[PlanningGroup, ...]:
-    """Planning groups from the shape of the tree.
+    """Derive planning groups from the shape of the kinematic tree.
 
-    From the root on, and from every branch on, the joints up to the next branch are a chain. It begins at its first
-    joint that moves, and its tip is the last link that only one link follows, or the one called "tool0". Short branches
-    that begin at one link are the fingers of one hand, and one group. A single chain is called "manipulator", several
-    are called after the first link that they move.
+    From the root, and from each branching, the joints up to the next branching form a chain. A chain begins at its
+    first movable joint, and its tip is the last link with a single child, or the link "tool0". Short branches from the
+    same link are the fingers of a hand and form one group. A single chain is named "manipulator"; several chains are
+    named after the first link that they move.
     """
     return _Drafter(mechanism).groups()
 
@@ -34,7 +34,7 @@ class _Drafter:
         self.children: dict[str, list[Joint]] = {link: [] for link in mechanism.links}
         for joint in mechanism.tree_order:
             self.children[joint.parent].append(joint)
-        self.moving: dict[str, int] = {}  # joints that move, below each link
+        self.moving: dict[str, int] = {}  # number of movable joints below each link
         for joint in reversed(mechanism.tree_order):
             below = self.moving.get(joint.child, 0) + (joint.kind is not JointKind.FIXED)
             self.moving[joint.parent] = self.moving.get(joint.parent, 0) + below
@@ -62,7 +62,7 @@ class _Drafter:
         return self.moving.get(joint.child, 0) + (joint.kind is not JointKind.FIXED)
 
     def _chain(self, starts: list[Joint]) -> tuple[list[Joint], list[Joint]]:
-        """The joints up to the next branch, and the joints that begin there."""
+        """Return the joints up to the next branching, and the joints that begin there."""
         chain: list[Joint] = []
         while True:
             branches = [joint for joint in starts if self._size(joint)]
@@ -103,10 +103,10 @@ def _with_unique_names(groups: list[PlanningGroup]) -> Iterable[PlanningGroup]:
 
 
 def srdf_text(mechanism: Mechanism, groups: Iterable[PlanningGroup], pairs: Iterable[DisabledPair], note: str) -> str:
-    """An SRDF with these groups and disabled pairs; note: a comment at its beginning."""
+    """Return an SRDF with the groups and disabled pairs; `note`: comment at its beginning."""
 
     def named(role: str, link: str) -> str:
-        """An attribute with the name that the description itself uses for the link."""
+        """Return an attribute with the name of the link in the original description."""
         return f"{role}={quoteattr(WORLD if link == f'{mechanism.name}_{WORLD}' else link)}"
 
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<!-- {note.replace('--', '- -')} -->"]
@@ -125,7 +125,7 @@ def srdf_text(mechanism: Mechanism, groups: Iterable[PlanningGroup], pairs: Iter
 
 
 def limits_text(mechanism: Mechanism) -> str:
-    """A limits file with all limits of the moving joints; those that no file gave are marked as assumed."""
+    """Return a limits file with the limits of all movable joints; limits that no file gave are marked as assumed."""
     lines = ["# Limits in rad or m, per s, s2 and s3. What is marked is assumed: edit it.", "joint_limits:"]
     for joint in with_default_limits(mechanism).joints.values():
         if joint.kind is JointKind.FIXED or joint.mimic is not None:

@@ -1,4 +1,4 @@
-"""A first SRDF for a robot that has none: groups from its tree, and the pairs of links that need no check."""
+"""Generator of an initial SRDF: planning groups from the kinematic tree, and disabled collision pairs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from .groups_and_limits import draft_groups, limits_text, srdf_text
 @checked_fields
 @dataclass(frozen=True)
 class DraftOptions:
-    """samples: random configurations that are looked at. seed: of the random numbers. always: the share of samples
-    [0 to 1] from which on a pair counts as always colliding.
+    """Options of the generator.
+
+    Attributes:
+        samples: Number of random configurations.
+        seed: Seed of the random configurations.
+        always: Min fraction [0 to 1] of colliding samples for a pair to count as always in collision.
 
     Raises:
-        InvalidValueError: a number out of range.
+        InvalidValueError: A value is out of range.
     """
 
     samples: int = 10_000
@@ -41,7 +45,7 @@ class DraftOptions:
 
 @dataclass(frozen=True)
 class Draft:
-    """Texts of an SRDF and a limits file, and what they hold."""
+    """Texts of an SRDF and a limits file, and their content."""
 
     srdf: str
     limits: str
@@ -51,15 +55,15 @@ class Draft:
 
 @public
 def draft_robot(robot: Robot, options: DraftOptions = DraftOptions()) -> Draft:
-    """A first SRDF and limits file of a robot, to be kept and edited.
+    """Generate an initial SRDF and limits file of a robot, to be reviewed and edited.
 
-    Pairs of links need no check if they are fixed to each other or neighbours at a joint ("Adjacent"), or if they
-    collide in nearly all random configurations ("Always") or in none of them ("Never"). The last is as good as the
-    number of samples: what is rare can be missed.
+    Pairs of links are disabled if they are fixed to each other or connected by a joint ("Adjacent"), or if they collide
+    in nearly all random configurations ("Always") or in none of them ("Never"). "Never" depends on the number of
+    samples: rare collisions can be missed.
 
     Raises:
-        NotSupportedError: the robot's names carry a prefix, which files do not.
-        GeometryError: a mesh cannot be read.
+        NotSupportedError: The names of the robot have a prefix, which files do not.
+        GeometryError: A mesh cannot be read.
     """
     if robot.prefix:
         raise NotSupportedError(f"robot {robot.name} has the prefix {robot.prefix!r}; draft it without", stage="draft")
@@ -85,7 +89,7 @@ def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, 
             for found in checker.report(q).pairs:
                 counts[found.first, found.second] += 1
         done += len(chunk)
-        # Pairs that collide now and then are neither always nor never; without them the rest goes faster.
+        # Pairs that collide sometimes are neither "Always" nor "Never"; skipping them speeds up the remaining samples.
         settled |= {pair for pair, count in counts.items() if count and done - count > most_misses}
         checker = _checker(robot, tuple(DisabledPair(*pair) for pair in sorted({*settled, *reasons})))
     for pair, count in counts.items():
@@ -95,12 +99,12 @@ def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, 
 
 
 def _rounds(samples: int) -> list[int]:
-    """Where the samples are cut, at ever longer parts."""
+    """Return the boundaries of sample batches of increasing size."""
     return [cut for cut in (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000) if cut < samples]
 
 
 def _checker(robot: Robot, disabled: tuple[DisabledPair, ...]) -> CollisionChecker:
-    """Checks the robot alone, its own SRDF aside."""
+    """Return a checker of the robot alone, without its own SRDF."""
     sources = msgspec.structs.replace(robot.sources, srdf="")
     bare = msgspec.structs.replace(
         robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=disabled, sources=sources
@@ -110,7 +114,7 @@ def _checker(robot: Robot, disabled: tuple[DisabledPair, ...]) -> CollisionCheck
 
 
 def _configurations(robot: Robot, options: DraftOptions) -> NDArray[np.float64]:
-    """Random configurations (samples, dof) within the limits, or half a turn or 1 m either way without any."""
+    """Random configurations (samples, dof) within the limits, or within pi or 1 m of zero for unlimited joints."""
     lower, upper = [], []
     for variable in robot.variables.values():
         span = math.pi if variable.angular else 1.0

@@ -1,4 +1,4 @@
-"""A PyBullet simulation of a cell and its controllers."""
+"""PyBullet simulation of a cell and its controllers."""
 
 from ..system.lazy_exports import lazy_exports
 

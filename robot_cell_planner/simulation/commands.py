@@ -1,4 +1,4 @@
-"""Joint commands as ros2_control's topic-based hardware interfaces send them."""
+"""Joint commands in the form of ros2_control's topic-based hardware interfaces."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ STAGE = "joint command"
 
 @dataclass(frozen=True)
 class JointCommand:
-    """Commands for some joints. positions [rad or m], velocities [per s], efforts [Nm or N], by joint.
+    """Commands for some joints: positions [rad or m], velocities [rad/s or m/s] and efforts [Nm or N], by joint.
 
-    A joint with a position is driven there, with its velocity if there is one. An effort beside a position bounds the
-    force of a tool's joint, 0 leaving it to its own limit; for a robot's joint it says nothing that the motor doesn't
-    know. A joint with a velocity but no position is driven at that velocity; one with an effort alone by that effort.
+    A joint with a position is position-controlled, with its velocity as feedforward if given. An effort in addition to
+    a position bounds the force of a tool joint, with 0 selecting the joint's own limit; for a robot joint it is
+    ignored. A joint with a velocity but no position is velocity-controlled; a joint with only an effort is
+    effort-controlled.
     """
 
     positions: Mapping[str, float] = field(default_factory=dict)
@@ -37,13 +38,16 @@ def read_command(
     efforts: Sequence[float],
     known: Collection[str],
 ) -> tuple[JointCommand, tuple[str, ...]]:
-    """The command in the lists of a message, and the values in it that are not finite, as sentences.
+    """Read a command from the lists of a message.
 
-    A list is empty or has a value for each name. Joints that are not known are passed over, since they may be another
-    robot's. A value that is not finite commands nothing: its joint keeps its last command.
+    Each list is empty or has one value per name. Unknown joints are ignored, because they may belong to another robot.
+    Values that are not finite are ignored: the joint keeps its last command.
+
+    Returns:
+        The command, and a sentence for each value that is not finite.
 
     Raises:
-        InvalidRequestError: lists of different lengths, or a joint named twice.
+        InvalidRequestError: The lists have different lengths, or a joint is named twice.
     """
     if len(set(names)) != len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
@@ -58,7 +62,7 @@ def read_command(
         entries = [(name, value) for name, value in zip(names, values, strict=False) if name in known]
         found[what] = {name: value for name, value in entries if math.isfinite(value)}
         problems.extend(f"{what} of joint {name} is {value}" for name, value in entries if not math.isfinite(value))
-    # A joint whose position was given, but cannot be used, is not driven by its velocity or effort instead.
+    # A joint whose position is given but not finite is not controlled by its velocity or effort instead.
     for name in [name for name in names if len(positions) and name not in found["position"]]:
         found["velocity"].pop(name, None)
         found["effort"].pop(name, None)

@@ -1,4 +1,4 @@
-"""Contacts between named things: those of the present step, and a log of all since the start."""
+"""Contacts between named objects: those of the current step, and a log of all contacts since the start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from ..model.value import Vector3
 
 @dataclass(frozen=True, order=True)
 class Contact:
-    """Two things that touch now, the smaller name first. depth: deepest overlap [m]; force: sum of the amounts of the
-    normal forces [N]; push: what they do to the first thing, as a vector in the world [N]."""
+    """Two objects in contact, in alphabetical order.
+
+    depth: Max penetration [m]. force: Sum of the magnitudes of the normal forces [N]. push: Total normal force on the
+    first object, as a vector in the world [N].
+    """
 
     first: str
     second: str
@@ -26,8 +29,14 @@ class Contact:
 
 @dataclass(frozen=True)
 class ContactRecord:
-    """Two things that have touched. begin, end: time at the end of the first and of the latest step in which they
-    did [s]; steps: how many there were; max_depth [m] and max_force [N]: the largest of a step."""
+    """Contact record of two objects.
+
+    Attributes:
+        begin, end: Times at the end of the first and of the latest step in contact [s].
+        steps: Number of steps in contact.
+        max_depth: Max penetration in a step [m].
+        max_force: Max force in a step [N].
+    """
 
     first: str
     second: str
@@ -39,19 +48,19 @@ class ContactRecord:
 
 
 class ContactLog:
-    """Every pair that has touched, except those that rest on each other from the start."""
+    """Log of all pairs that were in contact, except those that rest on each other from the start."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, str], ContactRecord] = {}
         self.resting: frozenset[tuple[str, str]] = frozenset()
 
     def restart(self, resting: Iterable[Contact]) -> None:
-        """Forget all records; the contacts given are those of things at rest, which are not logged."""
+        """Delete all records. The given contacts are of resting objects and are not logged."""
         self._records.clear()
         self.resting = frozenset(contact.pair for contact in resting)
 
     def add(self, contacts: Iterable[Contact], time: float) -> None:
-        """Take in the contacts of a step that ends at `time` [s]."""
+        """Add the contacts of a step that ends at `time` [s]."""
         for contact in contacts:
             if contact.pair in self.resting:
                 continue
@@ -68,5 +77,5 @@ class ContactLog:
 
     @property
     def records(self) -> tuple[ContactRecord, ...]:
-        """By time of the first touch, then by names."""
+        """Return the records, sorted by time of the first contact, then by names."""
         return tuple(sorted(self._records.values(), key=lambda record: (record.begin, record.first, record.second)))

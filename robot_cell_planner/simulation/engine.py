@@ -1,4 +1,4 @@
-"""A cell in PyBullet: an engine of its own for each simulated cell, and what is where in it."""
+"""PyBullet engine of a simulated cell, with the mapping between cell frames and engine links."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from .options import SimulationOptions
 from .shapes import collision_shape, is_surface
 
 BASE = -1
-MOST_LINKS = 120  # of one assembly; the engine ends at 128 degrees of freedom
+MOST_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
 END_STOP_SLACK = 1e-3  # [rad or m]
 
 
 class Address(NamedTuple):
-    """A link in the engine: the number of its body, and its index there (-1 for the first)."""
+    """Link in the engine: body number and link index (-1 for the base)."""
 
     body: int
     link: int
 
 
 class JointHandle(NamedTuple):
-    """A joint and the link in the engine that it moves."""
+    """Joint and the engine link that it moves."""
 
     model: JointModel
     address: Address
 
 
 class Engine:
-    """The assemblies of a cell as bodies of one PyBullet engine. Close it when it is not needed any more.
+    """Multibodies of a cell in one PyBullet engine. Close it when it is no longer needed.
 
-    owners: name of the thing that a link's shapes belong to. anchored: links that can never move. joints: by assembly
-    and part.
+    Attributes:
+        owners: Name of the object that the shapes of a link belong to.
+        anchored: Links that can never move.
+        joints: Joints by multibody and part.
 
     Raises:
-        NotSupportedError: too many engines are open in this process.
-        LimitExceededError: an assembly with more links than the engine takes.
-        GeometryError: a mesh that cannot be read or used.
+        NotSupportedError: Too many engines are open in this process.
+        LimitExceededError: A multibody has more links than the engine supports.
+        GeometryError: A mesh cannot be read or used.
     """
 
     def __init__(self, assemblies: Multibodies, options: SimulationOptions) -> None:
@@ -67,7 +69,7 @@ class Engine:
             raise
 
     def close(self) -> None:
-        """Let go of the engine's memory."""
+        """Release the memory of the engine."""
         if self.client >= 0:
             pybullet.disconnect(physicsClientId=self.client)
             self.client = -1
@@ -114,7 +116,7 @@ class Engine:
                 self.anchored.append(address)
 
     def _link_arguments(self, parts: Sequence[Part]) -> dict[str, Any]:
-        """Arguments of createMultiBody for all parts but the first."""
+        """Return the arguments of createMultiBody for all parts but the first."""
         if not parts:
             return {}
         inertias = [part.mass_properties for part in parts]
@@ -132,16 +134,16 @@ class Engine:
         }
 
     def _finish(self, address: Address, part: Part) -> None:
-        """Set what createMultiBody has no arguments for."""
+        """Set the properties that are not arguments of createMultiBody."""
         self.owners[address] = part.owner
         self._links_of.setdefault(part.owner, []).append(address)
         inertia = part.mass_properties
         self._mass_frames[address] = inertia.frame
         changes: dict[str, Any] = {
-            # For two things that touch, the engine takes the product.
+            # For a contact, the engine multiplies the values of both objects.
             "lateralFriction": math.sqrt(self._options.friction),
             "spinningFriction": self._options.spinning_friction,
-            # Contacts remember where they began to stick; without that a held thing creeps by 0.05 mm/s.
+            # Friction anchors store where a contact began to stick; without them a grasped object creeps by 0.05 mm/s.
             "frictionAnchor": 1,
             "restitution": 0.0,
         }
@@ -159,11 +161,11 @@ class Engine:
         pybullet.changeDynamics(address.body, address.link, physicsClientId=self.client, **changes)
 
     def address(self, place: Place) -> Address:
-        """The link in the engine that stands for a part."""
+        """Return the engine link of a part."""
         return Address(self._bodies[place.assembly], place.part - 1)
 
     def pose(self, place: Place) -> Pose:
-        """world_T_frame of a place."""
+        """Return world_T_frame of a frame."""
         address = self.address(place)
         if address.link == BASE:
             position, quaternion = pybullet.getBasePositionAndOrientation(address.body, physicsClientId=self.client)
@@ -172,20 +174,20 @@ class Engine:
         return Pose(state[4], normalised(state[5])) @ place.pose
 
     def ignore(self, first: Address, second: Address, passes: bool = True) -> None:
-        """Let two links pass through each other, or end that."""
+        """Disable collision between two links, or enable it again."""
         pybullet.setCollisionFilterPair(
             first.body, second.body, first.link, second.link, int(not passes), physicsClientId=self.client
         )
 
     def let_pass(self, first: str, second: str, passes: bool) -> None:
-        """Let two things pass through each other, or end that."""
+        """Disable collision between two objects, or enable it again."""
         for one in self._links_of[first]:
             for other in self._links_of[second]:
                 self.ignore(one, other, passes)
 
     def fix(self, hand: Place, body: Place, strength: float) -> int:
-        """Fix a body to a part where it is, by forces [N] and torques [Nm] up to a strength; the number of the
-        constraint."""
+        """Attach a body to a part at its current pose, by forces [N] and torques [Nm] up to `strength`; return the
+        constraint number."""
         parent, child = self.address(hand), self.address(body)
         hand_T_body = self._mass_frame(hand).inverse() @ self._mass_frame(body)
         constraint = pybullet.createConstraint(
@@ -203,15 +205,15 @@ class Engine:
         return int(constraint)
 
     def _mass_frame(self, place: Place) -> Pose:
-        """world_T_frame of the centre of mass of a part, from which the engine's constraints count."""
+        """Return world_T_frame of the center of mass of a part, which constraints of the engine refer to."""
         return self.pose(Place(place.assembly, place.part)) @ self._mass_frames[self.address(place)]
 
     def unfix(self, constraint: int) -> None:
-        """Take a constraint away."""
+        """Remove a constraint."""
         pybullet.removeConstraint(constraint, physicsClientId=self.client)
 
     def contacts(self) -> tuple[Contact, ...]:
-        """Things that touch now, by names; parts of one thing among themselves are left out."""
+        """Return the current contacts by object name, without contacts between parts of one object."""
         found: dict[tuple[str, str], list[float]] = {}
         for point in pybullet.getContactPoints(physicsClientId=self.client):
             distance, force = point[8], point[9]
@@ -220,7 +222,7 @@ class Engine:
             one, other = self.owners[point[1], point[3]], self.owners[point[2], point[4]]
             if one == other:
                 continue
-            # The normal points from the second thing to the first.
+            # The normal points from the second object to the first.
             pair, sign = ((one, other), force) if one < other else ((other, one), -force)
             entry = found.setdefault(pair, [0.0] * 5)
             entry[0] = max(entry[0], -distance)
@@ -233,7 +235,7 @@ class Engine:
 
 
 def _end_stops(joint: JointModel) -> dict[str, float]:
-    """Limits of a joint, a little further out, so that they do not disturb a motor that holds it right there."""
+    """Return slightly widened joint limits, so that they do not disturb a motor that holds the joint at a limit."""
     limits = joint.limits
     if joint.source or not (math.isfinite(limits.lower) and math.isfinite(limits.upper)):
         return {}

@@ -1,10 +1,10 @@
-"""What grippers hold.
+"""Grasp constraints: bodies held by grippers.
 
-A grip begins with friction: links press on a body from opposite sides until it stays put between them. From there on
-friction alone would hold boxes, but other shapes creep, turn or lock, since Bullet keeps the normals of their contacts
-while a hand turns. So a body that is gripped steadily is fixed to the hand by a constraint that is as strong as the
-friction of the grip. While that lasts, the body and the links that grip it do not collide, and the joints that press on
-it stop where they are. It ends when one of these joints is commanded to open, or when the body is torn out.
+A grasp begins with friction: links press on a body from opposite sides until it is stationary between them. Friction
+alone would hold boxes, but other shapes creep, rotate or lock, because Bullet keeps contact normals while the hand
+rotates. A body that is gripped steadily is therefore attached to the hand by a constraint with the strength of the
+grasp's friction. While it lasts, collision between the body and the gripping links is disabled, and the joints that
+press on the body stop. It ends when one of these joints is commanded to open, or when the body slips.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from .motors import Motors
 from .multibody import Multibodies, Multibody, Place
 from .setpoints import Setpoint
 
-STEADY = 0.02  # [s] that links must have pressed on a body before it counts as gripped
-LEAST_FORCE = 0.5  # [N] with which each link must press
-OPPOSED = 0.3  # most that the sum of all forces may be, as a share of the sum of their amounts
-TORN_OUT = 0.005  # [m] that a body may move against the hand
+STEADY = 0.02  # [s] min duration of contact before a body counts as grasped
+LEAST_FORCE = 0.5  # [N] min force of each link
+OPPOSED = 0.3  # max norm of the total force, as a fraction of the sum of the magnitudes
+TORN_OUT = 0.005  # [m] max motion of a body relative to the hand before it counts as slipped
 
 
 @dataclass(frozen=True)
 class Grip:
     """Links that press on a body from opposite sides.
 
-    hand: the part that carries them all. links: their names and forces [N]. stops: setpoints of the joints between hand
-    and links, each with the direction in which it presses. force: sum of the amounts [N].
+    Attributes:
+        hand: Common ancestor part of the links.
+        links: Names and forces [N] of the links.
+        stops: Setpoints of the joints between hand and links, each with the direction in which it presses.
+        force: Sum of the force magnitudes [N].
     """
 
     body: str
@@ -42,7 +45,7 @@ class Grip:
 
 
 class Grasp:
-    """A body that is fixed to a hand."""
+    """Body attached to a hand by a grasp constraint."""
 
     def __init__(self, engine: Engine, grip: Grip, body: Place, friction: float) -> None:
         self.grip = grip
@@ -59,7 +62,7 @@ class Grasp:
             self._engine.let_pass(link, self.grip.body, passes)
 
     def has_ended(self) -> bool:
-        """Whether a joint is told to open, or the body is elsewhere in the hand."""
+        """Return whether a joint is commanded to open, or the body slipped in the hand."""
         if any(setpoint.is_told_away for setpoint, _ in self.grip.stops):
             return True
         hand_T_body = self._engine.pose(self.grip.hand).inverse() @ self._engine.pose(self._body)
@@ -72,14 +75,14 @@ class Grasp:
             setpoint.end_stop()
 
     def contacts(self) -> Iterator[Contact]:
-        """The grip as contacts, with the forces that it began with."""
+        """Return the grasp as contacts, with its initial forces."""
         for link, force in self.grip.links:
             first, second = sorted((link, self.grip.body))
             yield Contact(first, second, 0.0, force, (0.0, 0.0, 0.0))
 
 
 class Grasps:
-    """All bodies that are held, and those that are about to be."""
+    """All current grasps, and candidates for grasps."""
 
     def __init__(
         self, engine: Engine, assemblies: Multibodies, motors: Motors, friction: float, time_step: float
@@ -90,20 +93,20 @@ class Grasps:
         self._friction = friction
         self._steady = max(1, round(STEADY / time_step))
         self._bodies = {item.name for item in assemblies.items if not item.fixed}
-        self._lasting: dict[tuple[str, int], int] = {}  # steps that a grip on a body by an assembly has lasted
+        self._lasting: dict[tuple[str, int], int] = {}  # number of steps that a body has been gripped by a multibody
         self._holds: dict[str, Grasp] = {}
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """Names of the bodies that are held."""
+        """Return the names of the grasped bodies."""
         return tuple(sorted(self._holds))
 
     def contacts(self) -> list[Contact]:
-        """The grips of the bodies that are held."""
+        """Return the contacts of the grasped bodies."""
         return [contact for body in self.bodies for contact in self._holds[body].contacts()]
 
     def update(self, contacts: Iterable[Contact]) -> None:
-        """Let go of what is not held any more, and take hold of what is gripped; contacts: of the present step."""
+        """Release grasps that have ended and create new ones; `contacts`: of the current step."""
         for body in self.bodies:
             if self._holds[body].has_ended():
                 self._holds.pop(body).release()
@@ -132,7 +135,7 @@ class Grasps:
                     yield Grip(body, hand, tuple(entry[:2] for entry in entries), stops, force)
 
     def _hand(self, assembly: int, links: list[str]) -> tuple[Place, list[str]]:
-        """The part that carries all of the links, and the joints between it and them."""
+        """Return the common ancestor part of the links, and the joints between it and them."""
         item = self._assemblies.items[assembly]
         chains = [list(_chain(item, self._assemblies.places[link].part)) for link in links]
         hand = next(part for part in chains[0] if all(part in chain for chain in chains))
@@ -145,7 +148,7 @@ class Grasps:
         return Place(assembly, hand), list(joints)
 
     def _stops(self, joints: list[str]) -> Iterator[tuple[Setpoint, float]]:
-        """Those of the joints that press against something, with the directions in which they do."""
+        """Return the joints that press against an object, with their directions."""
         for name in joints:
             setpoint = self._motors.setpoint(name)
             if setpoint.pressing:
@@ -153,7 +156,7 @@ class Grasps:
 
 
 def _chain(assembly: Multibody, part: int) -> Iterator[int]:
-    """A part and all that carry it, outwards in."""
+    """Return a part and its ancestors, starting at the part."""
     while part >= 0:
         yield part
         part = assembly.parts[part].parent

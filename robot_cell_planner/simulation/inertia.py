@@ -1,4 +1,4 @@
-"""Mass, centre of mass and principal axes of parts that are fixed to each other."""
+"""Mass, center of mass and principal axes of parts that are fixed to each other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from ..model.mechanism import Inertial
 from ..model.pose import IDENTITY, Pose, quaternion_from_rotation
 from ..model.value import Vector3
 
-SMALLEST_RADIUS = 1e-3  # [m]; a mass has at least the inertia that it would have at this radius of gyration
+SMALLEST_RADIUS = 1e-3  # [m] lower bound of the radius of gyration
 
 
 @dataclass(frozen=True)
 class MassProperties:
-    """mass [kg]; frame: centre of mass and principal axes, in the part; moments: about these axes [kg m2]."""
+    """Mass properties of a part.
+
+    Attributes:
+        mass: [kg].
+        frame: Center of mass and principal axes in the part.
+        moments: Principal moments of inertia [kg m2].
+    """
 
     mass: float = 0.0
     frame: Pose = IDENTITY
@@ -25,9 +31,9 @@ class MassProperties:
 
 
 def combined(pieces: Sequence[tuple[Pose, Inertial]]) -> MassProperties:
-    """Mass properties of pieces, each at its pose in the part.
+    """Combine the mass properties of pieces, each at its pose in the part.
 
-    The moments are kept above those of a grain, since a joint cannot drive what has no inertia.
+    The moments are bounded from below, because a joint cannot drive a part without inertia.
     """
     placed = [(pose.matrix @ inertial.pose.matrix, inertial) for pose, inertial in pieces if inertial.mass > 0.0]
     mass = sum(inertial.mass for _, inertial in placed)

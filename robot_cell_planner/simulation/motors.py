@@ -1,4 +1,4 @@
-"""The motors of a simulated cell: commands in, joint states out."""
+"""Joint motors of a simulated cell: commands as input, joint states as output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .options import SimulationOptions
 from .setpoints import DEFAULT_EFFORT, Mode, Setpoint
 
 STAGE = "simulation"
-# Share of its lag that a motor makes up for within one step; at 1 the motors of a chain disturb one another.
+# Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
 POSITION_GAIN = 0.2
 GEAR_ERP = 0.5
 GEAR_FORCE = 1e4  # [N or Nm]
@@ -27,8 +27,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class JointStates:
-    """Measured joints. names: as a description has them where that is clear, else "tool/joint"; positions [rad or m],
-    velocities [per s] and efforts of the motors [Nm or N]: (n,)."""
+    """Measured joint states.
+
+    Attributes:
+        names: As in the description if unambiguous, else "tool/joint".
+        positions: (n,) [rad, m].
+        velocities: (n,) [rad/s, m/s].
+        efforts: (n,) efforts of the motors [Nm, N].
+    """
 
     names: tuple[str, ...]
     positions: Array
@@ -37,8 +43,7 @@ class JointStates:
 
 
 class _Chain:
-    """The joints of one body of the engine. places: of its joints in the whole list; setpoints: None for those that
-    mimic others."""
+    """Joints of one engine body. `places`: their indices in the whole list; `setpoints`: None for mimic joints."""
 
     def __init__(self, body: int, joints: list[tuple[int, JointHandle]], options: SimulationOptions) -> None:
         self.body = body
@@ -54,9 +59,11 @@ class _Chain:
 
 
 class Motors:
-    """All joints of an engine. Those that mimic others are geared to them, the others have a motor each.
+    """All joints of an engine. Mimic joints are coupled by gears; every other joint has a motor.
 
-    names: of all joints, see `JointStates`. driven: of those with a motor.
+    Attributes:
+        names: Names of all joints, see `JointStates`.
+        driven: Names of the joints with a motor.
     """
 
     def __init__(self, engine: Engine, options: SimulationOptions) -> None:
@@ -87,7 +94,7 @@ class Motors:
 
     @property
     def assumptions(self) -> list[str]:
-        """What was made up because the models don't say it, as sentences."""
+        """Return the assumptions made for values that the models do not specify, as sentences."""
         weak = [
             joint.model.name
             for chain in self._chains
@@ -100,7 +107,7 @@ class Motors:
         return [f"no effort limit is given for {', '.join(weak)}; {effort} is assumed"]
 
     def _free(self, joint: JointHandle) -> None:
-        """Take away the motor that the engine gives every joint at first, and that holds it against torques."""
+        """Disable the default motor of the engine, which holds the joint against torques."""
         pybullet.setJointMotorControl2(
             *joint.address, pybullet.VELOCITY_CONTROL, force=joint.model.friction, physicsClientId=self._client
         )
@@ -125,7 +132,7 @@ class Motors:
         )
 
     def set_targets(self, positions: Mapping[str, float], velocities: Mapping[str, float] | None, time: float) -> None:
-        """Command by position at a time, see `SimulatedCell.set_targets`."""
+        """Set position commands, see `SimulatedCell.set_targets`."""
         targets = self._checked(positions, "position")
         if velocities is None:
             for setpoint, position in targets:
@@ -140,17 +147,17 @@ class Motors:
             setpoint.command_position(position, float(velocities[name]), time)
 
     def set_velocities(self, velocities: Mapping[str, float], time: float) -> None:
-        """Command by velocity, see `SimulatedCell.set_velocities`."""
+        """Set velocity commands, see `SimulatedCell.set_velocities`."""
         for setpoint, velocity in self._checked(velocities, "velocity"):
             setpoint.command_velocity(velocity, time)
 
     def set_efforts(self, efforts: Mapping[str, float], time: float) -> None:
-        """Command by effort, see `SimulatedCell.set_efforts`."""
+        """Set effort commands, see `SimulatedCell.set_efforts`."""
         for setpoint, effort in self._checked(efforts, "effort"):
             setpoint.command_effort(effort, time)
 
     def limit_efforts(self, limits: Mapping[str, float]) -> None:
-        """Bound efforts, see `SimulatedCell.limit_efforts`."""
+        """Set effort bounds, see `SimulatedCell.limit_efforts`."""
         checked = self._checked(limits, "effort limit")
         for name, value in limits.items():
             if value < 0.0:
@@ -160,11 +167,11 @@ class Motors:
             setpoint.limit_effort(limit)
 
     def setpoint(self, name: str) -> Setpoint:
-        """The setpoint of a joint with a motor."""
+        """Return the setpoint of a joint with a motor."""
         return self._by_name[name]
 
     def is_of_tool(self, name: str) -> bool:
-        """Whether a joint is one of a tool."""
+        """Return whether a joint belongs to a tool."""
         return name in self._of_tools
 
     def _checked(self, values: Mapping[str, float], what: str) -> list[tuple[Setpoint, float]]:
@@ -180,7 +187,7 @@ class Motors:
         return result
 
     def advance(self, time: float) -> None:
-        """Prepare the motors for the step of the engine that ends at `time` [s]."""
+        """Update the motors for the engine step that ends at `time` [s]."""
         for chain in self._chains:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
             links: list[int] = []
@@ -216,7 +223,7 @@ class Motors:
         )
 
     def states(self) -> JointStates:
-        """All joints as they are now."""
+        """Return the current states of all joints."""
         rows = np.empty((3, len(self.names)))
         for chain in self._chains:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
@@ -225,7 +232,8 @@ class Motors:
         return JointStates(self.names, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        """Values of the joints that mimic no other: of the robots by name, and of the tools by tool and own name."""
+        """Return the values of the joints that are not mimic joints: of robots by name, of tools by tool and joint
+        name."""
         robots: dict[str, float] = {}
         tools: dict[str, dict[str, float]] = {}
         for chain in self._chains:
@@ -238,7 +246,7 @@ class Motors:
 
 
 def _effort(setpoint: Setpoint | None, measured: float) -> float:
-    """Effort of a motor [Nm or N], also where the engine has none to measure."""
+    """Return the effort of a motor [Nm or N], also if the engine does not measure it."""
     if setpoint is not None and setpoint.held_effort is not None:
         return setpoint.held_effort
     return setpoint.effort if setpoint is not None and setpoint.mode is Mode.EFFORT else measured

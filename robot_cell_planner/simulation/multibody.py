@@ -1,4 +1,4 @@
-"""What the physics engine is given: trees of parts, each a robot with what it carries, or a body that stands free."""
+"""Multibody model of a cell for the physics engine: trees of rigid parts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,17 @@ AXES_OF_TURNS: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}
 
 @dataclass(frozen=True)
 class JointModel:
-    """A joint with one degree of freedom, as it is simulated.
+    """Simulated joint with one degree of freedom.
 
-    name: in the cell ("tool/joint" for a tool's). own_name: in its description. tool: the tool it belongs to, or "".
-    turns: a rotation, otherwise a translation. axis: in the part that it moves. start: its value at the start [rad or
-    m]. source, multiplier, offset: the joint that it follows, if it mimics one; source is "" otherwise. damping,
-    friction: as URDF has them.
+    Attributes:
+        name: Name in the cell ("tool/joint" for a tool joint).
+        own_name: Name in its description.
+        tool: Tool that it belongs to, or "".
+        turns: Whether it is revolute; otherwise it is prismatic.
+        axis: Axis in the part that it moves.
+        start: Initial value [rad or m].
+        source, multiplier, offset: Mimic coupling; `source` is "" without one.
+        damping, friction: As in URDF.
     """
 
     name: str
@@ -48,11 +53,16 @@ class JointModel:
 
 @dataclass
 class Part:
-    """One rigid part. owner: link, tool link or body whose shapes it has; "" for a step of a compound joint.
+    """Rigid part.
 
-    parent: index of the part that carries it, -1 for the first one of an assembly. pose: in that part with the joint at
-    zero; of the first one in the world. joint: what moves it against its parent, None if nothing does. solids: what it
-    collides with. pieces: masses, each at a pose in the part. shapes: of the whole owner, kept with its first part.
+    Attributes:
+        owner: Link, tool link or body that its shapes belong to; "" for an intermediate part of a compound joint.
+        parent: Index of the parent part, -1 for the first part of a multibody.
+        pose: Pose in the parent part with the joint at zero; of the first part, in the world.
+        joint: Joint between parent and part, None if it is fixed.
+        solids: Collision geometries.
+        pieces: Inertials, each at a pose in the part.
+        shapes: Shapes of the owner, stored in the owner's first part.
     """
 
     owner: str
@@ -70,9 +80,11 @@ class Part:
 
 @dataclass
 class Multibody:
-    """Parts in a tree, parents before children.
+    """Tree of parts, parents before children.
 
-    fixed: the first part cannot move in the world. still: nothing of it ever can, and it carries nothing that does.
+    Attributes:
+        fixed: Whether the first part is fixed in the world.
+        still: Whether neither the multibody nor anything attached to it can move.
     """
 
     name: str
@@ -81,7 +93,7 @@ class Multibody:
     parts: list[Part] = field(default_factory=list)
 
     def is_anchored(self, index: int) -> bool:
-        """Whether a part can never move in the world."""
+        """Return whether a part can never move in the world."""
         while self.parts[index].joint is None and index > 0:
             index = self.parts[index].parent
         return index == 0 and self.fixed
@@ -89,7 +101,7 @@ class Multibody:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a frame of the cell is: at a pose in a part of an assembly, both by index."""
+    """Location of a cell frame: pose in a part of a multibody, both given by index."""
 
     assembly: int
     part: int
@@ -97,16 +109,16 @@ class Place:
 
 
 class Multibodies:
-    """All assemblies of a cell in a state.
+    """All multibodies of a cell in a state.
 
-    - A robot is one, with the tools and bodies that are attached to it, directly or by way of each other. So is a tool
-      that stands free.
-    - A body with a mass that nothing of a robot or tool carries is one of its own, and free to move. Bodies without a
-      mass stand still, each an assembly of its own. A body with a mass that carries other bodies is one with them.
-    - A link or body without shapes that is fixed to another counts as part of that.
-    - What is hidden is left out.
+    - A robot is one multibody with the tools and bodies attached to it, directly or indirectly. So is a tool that is
+    not attached.
+    - A body with a mass that is not attached to a robot or tool is a multibody that moves freely. Bodies without a mass
+    are static multibodies. A body with a mass forms one multibody with the bodies attached to it.
+    - A link or body without shapes that is fixed to another is merged with it.
+    - Hidden objects are omitted.
 
-    assumptions: what was made up, because the models don't say it, as sentences.
+    assumptions: Values that the models do not specify, as sentences.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState, assumed_density: float) -> None:
@@ -128,11 +140,11 @@ class Multibodies:
 
     @property
     def joints(self) -> Iterator[JointModel]:
-        """All joints, by assembly and part."""
+        """Return all joints, by multibody and part."""
         return (part.joint for assembly in self.items for part in assembly.parts if part.joint is not None)
 
     def _add_first(self, assembly: Multibody, name: str, link: Link | RigidBody) -> None:
-        """Begin an assembly with a link or body."""
+        """Start a multibody with a link or body."""
         first, *others = groups_of_solids(link.collisions, assembly.still)
         pose = self._world.world(name)
         self.items.append(assembly)
@@ -147,7 +159,7 @@ class Multibodies:
     def _add_part(
         self, carrier: Place, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
     ) -> None:
-        """Add a link or body with its joint, if any, to an assembly."""
+        """Add a link or body with its joint, if any, to a multibody."""
         parts = self.items[carrier.assembly].parts
         parent, pose = carrier.part, carrier.pose @ pose
         for joint in joints[:-1]:
@@ -161,7 +173,7 @@ class Multibodies:
         parts.extend(Part(name, index, IDENTITY, solids=group) for group in others)
 
     def _add_fixed(self, carrier: Place, pose: Pose, name: str, link: Link | RigidBody) -> None:
-        """Fix a link or body to a part that is there already."""
+        """Fix a link or body to an existing part."""
         if link.collisions:
             self._add_part(carrier, pose, (), name, link)
             return
@@ -170,7 +182,7 @@ class Multibodies:
         self.places[name] = Place(carrier.assembly, carrier.part, pose)
 
     def _add_joints(self, mechanism: Mechanism, configuration: Mapping[str, float], tool: str) -> None:
-        """Add all links but the root, which must be placed already."""
+        """Add all links except the root, which must exist."""
         prefix = f"{tool}/" if tool else ""
         for joint in mechanism.tree_order:
             carrier, name = self.places[prefix + joint.parent], prefix + joint.child
@@ -182,7 +194,7 @@ class Multibodies:
                 self._add_part(carrier, joint.origin, models, name, link)
 
     def _place(self, name: str) -> None:
-        """Place a frame and, before it, the one that carries it."""
+        """Place a frame, after its parent frame."""
         if name in self.places or name == WORLD:
             return
         parent, pose = self._placements[name]
@@ -215,7 +227,7 @@ class Multibodies:
         self._add_first(Multibody(name, still, still), name, body)
 
     def _give_mass(self, assembly: Multibody, density: float) -> None:
-        """Make up masses below joints that would otherwise move nothing."""
+        """Assume masses below joints that would otherwise move no mass."""
         for index, part in enumerate(assembly.parts):
             if part.joint is None:
                 continue
@@ -236,7 +248,7 @@ def _pieces(inertial: Inertial | None, pose: Pose = IDENTITY) -> list[tuple[Pose
 
 
 def _chain(assembly: Multibody, index: int) -> Iterator[int]:
-    """A part and all that carry it."""
+    """Return a part and its ancestors."""
     while index >= 0:
         yield index
         index = assembly.parts[index].parent
@@ -245,7 +257,7 @@ def _chain(assembly: Multibody, index: int) -> Iterator[int]:
 def _joint_models(
     mechanism: Mechanism, joint: Joint, configuration: Mapping[str, float], tool: str
 ) -> Iterator[JointModel]:
-    """The elementary joints of a joint, from its parent link outwards."""
+    """Return the elementary joints of a joint, from its parent link outwards."""
     prefix = f"{tool}/" if tool else ""
     damping, friction = joint.extras.damping, joint.extras.friction
     if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
@@ -273,7 +285,7 @@ def _joint_models(
 
 
 def _elementary(joint: Joint, suffix: str) -> tuple[bool, Vector3]:
-    """Whether an elementary joint turns, and its axis: see `placement.motion`."""
+    """Return whether an elementary joint is revolute, and its axis; see `placement.motion`."""
     if joint.kind is JointKind.FLOATING:
         return suffix in AXES_OF_TURNS, AXES[AXES_OF_TURNS.get(suffix, suffix)]
     first, second = plane_axes(joint.axis)

@@ -1,4 +1,4 @@
-"""Options of the simulation, with their defaults and bounds."""
+"""Options of the simulation."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from ..model.value import Vector3, vector3
 @checked_fields
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How a cell is simulated.
+    """Options of the simulation.
 
-    time_step: of the physics [s]. gravity: [m/s2], in the world. settle_time: how long things may come to rest before
-    the time starts [s]. friction: coefficient between any two things. spinning_friction: length of the lever with which
-    a contact resists turning about its normal [m].
-
-    grasp_assist: whether what a gripper holds is fixed to it, as strongly as by friction; see `holds`. Without that,
-    contacts and their friction hold it: boxes well, other shapes less so.
-
-    extrapolate_for: how long a position command is carried on with its velocity when the next one is late [s], no less
-    than the execution's `longest_gap`; after that the joint holds the commanded position. command_timeout: how long a
-    velocity or effort command counts [s]; after that the joint holds where it is. acceleration_factor: how much harder
-    than the acceleration limits of the cell a joint may be pushed to reach its command. following_window: how far a
-    joint that is blocked may lag behind its command, as time at its largest velocity [s].
-
-    assumed_density: of links that move but have no mass in their description [kg/m3].
+    Attributes:
+        time_step: Physics time step [s].
+        gravity: Gravity in the world frame [m/s2].
+        settle_time: Duration for which objects come to rest before time starts [s].
+        friction: Friction coefficient between any two objects.
+        spinning_friction: Lever arm of the friction torque about the contact normal [m].
+        grasp_assist: Whether grasped bodies are attached to the gripper with the strength of friction, see `grasps`.
+            Otherwise contact friction holds them, which works well for boxes and less well for other shapes.
+        extrapolate_for: How long a position command is extrapolated with its velocity if the next one is late [s], at
+            least the execution's `longest_gap`; afterwards the joint holds the commanded position.
+        command_timeout: Validity of a velocity or effort command [s]; afterwards the joint holds its position.
+        acceleration_factor: Max acceleration of a joint when tracking its command, as a multiple of the cell's
+            acceleration limit.
+        following_window: Max lag of a blocked joint behind its command, as time at its max velocity [s].
+        assumed_density: Density of moving links without a mass in their description [kg/m3].
 
     Raises:
-        InvalidRequestError: a number out of its bounds.
+        InvalidRequestError: A value is out of range.
     """
 
     time_step: float = 0.002

@@ -1,6 +1,6 @@
-"""A simulated cell that runs in a process of its own, in step with the clock.
+"""Simulated cell in its own process, synchronized with the clock.
 
-The physics engine holds the interpreter while it computes, so nothing that others wait for may share its process.
+The physics engine holds the interpreter lock while it computes, so it cannot share a process with time-critical code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .options import SimulationOptions
 
 STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
-START_TIMEOUT = 120.0  # [s] to read meshes and to let things settle
+START_TIMEOUT = 120.0  # [s] for reading meshes and settling
 END_TIMEOUT = 3.0  # [s]
 SCHEDULE_BOUNDS = {
     "rate": (1.0, 1000.0),
@@ -38,14 +38,17 @@ SCHEDULE_BOUNDS = {
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a simulation goes along with the clock.
+    """Timing of a simulation.
 
-    rate: samples of the joints in a second of simulated time. report_rate: reports in such a second. real_time_factor:
-    simulated seconds in one of the clock. simulated_clock: moments are simulated time; otherwise they are those of
-    `time.monotonic`. delay: how long the simulation waits, so that commands are there when their moment comes [s].
+    Attributes:
+        rate: Joint samples per second of simulated time.
+        report_rate: Reports per second of simulated time.
+        real_time_factor: Simulated seconds per second of the clock.
+        simulated_clock: Whether timestamps are simulated time; otherwise they are times of `time.monotonic`.
+        delay: Delay of the simulation, so that commands arrive before their time [s].
 
     Raises:
-        InvalidRequestError: rates or a factor out of bounds.
+        InvalidRequestError: A rate or the factor is out of range.
     """
 
     rate: float = 250.0
@@ -64,8 +67,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class JointSample:
-    """Joints at a moment [s], in the order of `SimulationProcess.joint_names`. lost: how much the simulation has fallen
-    behind the clock in all and given up [s]."""
+    """Joint states at a time [s], in the order of `SimulationProcess.joint_names`.
+
+    lost: Total time that the simulation fell behind the clock and skipped [s].
+    """
 
     moment: float
     positions: list[float]
@@ -76,7 +81,7 @@ class JointSample:
 
 @dataclass(frozen=True)
 class Report:
-    """Bodies and contacts at a moment [s]. bodies: world_T_body; contacts: begin and end are moments too."""
+    """Bodies and contacts at a time [s]. `bodies`: world_T_body; begin and end of `contacts` are timestamps too."""
 
     moment: float
     bodies: dict[str, Pose]
@@ -85,7 +90,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Start:
-    """What the worker is to simulate."""
+    """Configuration of the worker."""
 
     cell: RobotCell
     state: RobotCellState
@@ -95,7 +100,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Ready:
-    """What the worker says when it begins; see `SimulatedCell`."""
+    """First message of the worker; see `SimulatedCell`."""
 
     joint_names: tuple[str, ...]
     driven_joints: tuple[str, ...]
@@ -104,7 +109,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class TimedCommand:
-    """A command and the moment that it is for [s]; None: when it arrives."""
+    """Command with the time that it is for [s]; None for the time of its arrival."""
 
     command: JointCommand
     moment: float | None
@@ -112,22 +117,24 @@ class TimedCommand:
 
 Upwards = Ready | RobotCellError | JointSample | Report
 Downwards = Start | bool | TimedCommand | None
-if TYPE_CHECKING:  # connections have no type parameters when they run
+if TYPE_CHECKING:  # connections are not generic at run time
     ToWorker = Connection[Downwards, Upwards]
     ToParent = Connection[Upwards, Downwards]
 
 
 class SimulationProcess:
-    """A `SimulatedCell` in a process of its own. Callbacks run in a thread that waits for its messages. The step of the
-    physics is made shorter where it does not fit a whole number of times into the period of the samples.
+    """`SimulatedCell` in its own process. Callbacks run in a thread that receives its messages.
 
-    joint_names, driven_joints, remarks: see `SimulatedCell`. dropped: commands that were not sent because the process
-    was too far behind.
+    The physics time step is shortened if necessary, so that the sample period is a multiple of it.
+
+    Attributes:
+        joint_names, driven_joints, remarks: See `SimulatedCell`.
+        dropped: Number of commands that were discarded because the process was too far behind.
 
     Raises:
-        RobotCellError: whatever `SimulatedCell` raises.
-        TimedOutError: the cell was not ready in time.
-        WorkerCrashedError: the process ended before it was ready.
+        RobotCellError: Any error of `SimulatedCell`.
+        TimedOutError: The cell was not ready in time.
+        WorkerCrashedError: The process ended before it was ready.
     """
 
     def __init__(
@@ -155,7 +162,7 @@ class SimulationProcess:
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
     def run(self) -> None:
-        """Begin to deliver samples and reports."""
+        """Start delivering samples and reports."""
         self._send(True)
         self._thread.start()
 
@@ -192,26 +199,26 @@ class SimulationProcess:
             if not self._closing:
                 self._on_end(self._crash())
         except Exception as error:
-            # A callback failed. Nobody would notice if this thread just ended.
+            # A callback failed; without a report the thread would end unnoticed.
             self._on_end(InternalError(f"{type(error).__name__}: {error}", stage=STAGE))
 
     def command(self, command: JointCommand, moment: float | None = None) -> None:
-        """Command joints that are known, with finite numbers, for a moment [s]; None: as soon as it arrives."""
+        """Command existing joints with finite values for a time [s]; None for the time of arrival."""
         if not self._send(TimedCommand(command, moment)):
             self.dropped += 1
 
     def _send(self, message: Downwards) -> bool:
-        """Send a message unless that would have to wait; whether it was sent."""
+        """Send a message unless that would block; return whether it was sent."""
         if self._connection.closed or not select.select((), (self._connection,), (), 0.0)[1]:
             return False
         try:
             self._connection.send(message)
         except (BrokenPipeError, ConnectionResetError):
-            return False  # the process has ended, as the listening thread says
+            return False  # the process ended; the listening thread reports it
         return True
 
     def close(self) -> None:
-        """End the process; nothing happens if that was done before."""
+        """End the process. Has no effect if it already ended."""
         self._closing = True
         self._send(None)
         try:
@@ -227,13 +234,13 @@ class SimulationProcess:
 
 
 def _launch() -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
-    """The connection, the end of a pipe whose closing ends the process, and the process."""
+    """Return the connection, the end of the pipe whose closing ends the process, and the process."""
     ours, theirs = Pipe()
     watched, lifeline = os.pipe()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     command = [sys.executable, "-m", WORKER, str(theirs.fileno()), str(watched)]
     try:
-        # In a session of its own it does not get a terminal's Ctrl-C: it ends when this process wants that, or is gone.
+        # A separate session does not receive a terminal's Ctrl-C: the process ends with this process or at its request.
         process = subprocess.Popen(
             command, pass_fds=(theirs.fileno(), watched), env=environment, start_new_session=True
         )

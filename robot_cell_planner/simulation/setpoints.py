@@ -1,11 +1,10 @@
-"""What a joint should do at each step, from commands that come now and then.
+"""Setpoints of a joint at each physics step, from commands at a lower rate.
 
-A robot's controller takes commands at some rate and moves its joints at a higher one. So does this one: a position
-command with its velocity says where a joint should be at one moment and how it goes on; between and after commands
-that is carried on for a short time. The setpoint follows within the limits of the joint, so a command far away makes
-the joint travel there rather than jump.
+As in a robot controller, commands arrive at a lower rate than the control loop: a position command with a velocity
+defines position and motion at one time and is extrapolated for a short duration. The setpoint respects the limits of
+the joint, so a distant command makes the joint travel instead of jump.
 
-Plain numbers, one joint at a time: for the few joints of a cell that is several times as fast as arrays.
+Uses Python floats, one joint at a time, which for the few joints of a cell is several times as fast as arrays.
 """
 
 from __future__ import annotations
@@ -16,17 +15,18 @@ from enum import Enum
 from .multibody import JointModel
 from .options import SimulationOptions
 
-# Where neither the description nor the limits file says it, or says 0; by whether the joint turns.
+# Defaults if neither the description nor the limits file specifies a value, or specifies 0, by whether the joint is
+# revolute.
 DEFAULT_VELOCITY = {True: math.pi, False: 0.5}  # [rad/s], [m/s]
 DEFAULT_ACCELERATION = {True: 50.0, False: 10.0}  # [rad/s2], [m/s2]
 DEFAULT_EFFORT = {True: 500.0, False: 500.0}  # [Nm], [N]
-NOTICEABLE = 1e-5  # [rad or m] by which a joint lags that presses against something
-OPENING = 1e-4  # [rad or m] that a joint must be told to move away from a stop to leave it
-VELOCITY_HEADROOM = 1.05  # so that a command at the limit does not run away from the setpoint
+NOTICEABLE = 1e-5  # [rad or m] lag of a joint that presses against an object
+OPENING = 1e-4  # [rad or m] min commanded motion away from a stop to release it
+VELOCITY_HEADROOM = 1.05  # prevents a command at the limit from running ahead of the setpoint
 
 
 class Mode(Enum):
-    """How a joint is driven."""
+    """Control mode of a joint."""
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -36,15 +36,18 @@ class Mode(Enum):
 class Setpoint:
     """Setpoint of one joint.
 
-    before, position [rad or m]: where the joint should be at the begin and at the end of the present step; velocity:
-    from one to the other [per s]. effort_limit [Nm or N]: the largest effort of its motor. effort [Nm or N]: the
-    commanded one, in that mode. mode: see `Mode`. pressing: 1 or -1, the direction in which the joint is kept from
-    going on, 0 if it isn't.
+    Attributes:
+        before, position: Desired position at the beginning and at the end of the current step [rad or m].
+        velocity: Velocity between them [rad/s or m/s].
+        effort_limit: Max effort of the motor [Nm or N].
+        effort: Commanded effort in effort mode [Nm or N].
+        mode: Control mode.
+        pressing: Direction in which the joint is blocked, 1 or -1; 0 if it is not blocked.
     """
 
     def __init__(self, joint: JointModel, options: SimulationOptions) -> None:
         limits = joint.limits
-        # A joint that starts beyond its limits is not pulled back by force.
+        # A joint that starts beyond its limits is not pulled back.
         self.lower, self.upper = min(limits.lower, joint.start), max(limits.upper, joint.start)
         self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.turns])
         acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.turns]
@@ -61,7 +64,7 @@ class Setpoint:
         self.pressing = 0.0
         self._measured = self._told = joint.start
         self._stop: float | None = None
-        # The latest command: its value, velocity, acceleration and time, and how far back that may be carried.
+        # Latest command: its value, velocity, acceleration and time, and how far it may be extrapolated backwards.
         self._value = joint.start
         self._slope = 0.0
         self._bend = 0.0
@@ -69,7 +72,7 @@ class Setpoint:
         self._back = 0.0
 
     def command_position(self, position: float, velocity: float | None, time: float) -> None:
-        """A position for a time; without a velocity that follows from the command before."""
+        """Command a position for a time; without a velocity, it is computed from the preceding command."""
         gap = time - self._time
         stream = self.mode is Mode.POSITION and 0.0 < gap <= self._extrapolate_for
         position = min(max(position, self.lower), self.upper)
@@ -92,11 +95,11 @@ class Setpoint:
         self._time, self.mode = time, Mode.EFFORT
 
     def limit_effort(self, limit: float) -> None:
-        """Bound the effort of the motor in the other modes; 0 takes the bound away."""
+        """Bound the motor effort in the other modes; 0 removes the bound."""
         self.effort_limit = min(limit, self.largest_effort) if limit > 0.0 else self.largest_effort
 
     def stop(self, direction: float) -> None:
-        """Keep the joint from moving on in a direction, 1 or -1, from where it is."""
+        """Block motion of the joint in a direction, 1 or -1, from its current position."""
         self._stop = self.position = self._measured
         self.velocity = 0.0
         self.pressing = direction
@@ -107,23 +110,23 @@ class Setpoint:
 
     @property
     def held_effort(self) -> float | None:
-        """The effort with which a joint presses that has a stop [Nm or N]; None without one."""
+        """Return the effort with which a joint presses against its stop [Nm or N]; None without a stop."""
         return None if self._stop is None else self.pressing * self.effort_limit
 
     @property
     def is_told_away(self) -> bool:
-        """Whether a joint with a stop is commanded to leave it."""
+        """Return whether a joint with a stop is commanded to move away from it."""
         return self._stop is not None and (self._told - self._stop) * self.pressing < -OPENING
 
     def advance(self, time: float, step: float, measured: float) -> None:
-        """Go from `time - step` to `time` [s]; measured: position of the joint at `time - step`."""
+        """Advance from `time - step` to `time` [s]; `measured`: position of the joint at `time - step`."""
         self._measured = measured
         if self.mode is Mode.EFFORT and self._stop is None:
             self._let_go(time, measured)
             return
         self.before = min(max(self.position, measured - self._window), measured + self._window)
         if self.before != self.position:
-            self.velocity = 0.0  # of a joint that is blocked, lest it runs on when that ends
+            self.velocity = 0.0  # of a blocked joint, so that it does not jump when released
         velocity = self._wanted_velocity(time, step)
         reach = self.largest_acceleration * step
         velocity = min(max(velocity, self.velocity - reach), self.velocity + reach)
@@ -150,8 +153,8 @@ class Setpoint:
         return command if self.mode is Mode.VELOCITY else 0.0
 
     def _chase(self, time: float, step: float) -> float:
-        """The velocity that leads to where the latest command wants the joint at `time`, or towards that as fast as
-        the joint can still stop there."""
+        """Return the velocity that reaches the commanded position at `time`, or the max velocity towards it from which
+        the joint can stop there."""
         age = max(time - self._time, -self._back)
         wanted, going = self._value, 0.0
         if age <= self._extrapolate_for:
@@ -163,16 +166,16 @@ class Setpoint:
         return going + math.copysign(self._approach(abs(error), step), error)
 
     def _approach(self, distance: float, step: float) -> float:
-        """The largest velocity from which the joint stops within a distance, by braking in whole steps."""
+        """Return the max velocity from which the joint stops within a distance, braking in whole steps."""
         reach = self.largest_acceleration * step
-        # In units of one step's change of velocity: from n + f, with n whole and f below 1, the velocities
-        # n + f, n + f - 1, ..., f lead over (n + 1) f + n (n + 1) / 2.
+        # In units of the velocity change per step: from n + f, with integer n and f < 1, the velocities n + f, n + f -
+        # 1, ..., f cover the distance (n + 1) f + n (n + 1) / 2.
         units = distance / (reach * step)
         whole = math.floor(0.5 * (math.sqrt(1.0 + 8.0 * units) - 1.0))
         return reach * (whole + (units - 0.5 * whole * (whole + 1)) / (whole + 1))
 
     def _let_go(self, time: float, measured: float) -> None:
-        """Follow a joint that is driven by effort; hold it when the command has become too old."""
+        """Follow a joint in effort mode; hold it when the command has expired."""
         self.before = self.position = self._value = measured
         self.velocity = self._slope = self._bend = self._back = 0.0
         if time - self._time > self._timeout:

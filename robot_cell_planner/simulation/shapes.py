@@ -1,4 +1,4 @@
-"""Collision shapes for PyBullet, which takes shapes in groups, and puts a margin around those made of points."""
+"""Collision shapes for PyBullet, which groups shapes and adds a margin to convex hulls."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..io.mesh.decomposition import convex_pieces
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
 from ..model.pose import Pose, normalised
 
-MOST_SOLIDS = 16  # that PyBullet puts together into one shape
+MOST_SOLIDS = 16  # max number that PyBullet combines into one shape
 CONE_SIDES = 64
-MARGIN = 1e-3  # [m]; PyBullet adds it around every hull
+MARGIN = 1e-3  # [m] added by PyBullet around every hull
 
 Points = NDArray[np.float64]
 
 
 class PlacedGeometry(NamedTuple):
-    """A solid at a pose in its part."""
+    """Collision geometry at a pose in its part."""
 
     solid: Solid
     pose: Pose
@@ -34,14 +34,15 @@ SolidGroup = tuple[PlacedGeometry, ...]
 
 
 def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
-    """The solids of shapes, in groups that PyBullet takes as one collision shape each. There is at least one group,
-    which may be empty.
+    """Group the collision geometries of shapes; each group becomes one PyBullet collision shape.
 
-    still: nothing ever moves the shapes. The engine cannot move surfaces of triangles; those of things that move are
-    decomposed into convex pieces, which follow them only roughly.
+    There is at least one group, which may be empty. The engine cannot move triangle meshes; those of moving objects are
+    decomposed into convex pieces, which are an approximation.
+
+    still: Whether the shapes never move.
 
     Raises:
-        GeometryError: a mesh cannot be read or decomposed.
+        GeometryError: A mesh cannot be read or decomposed.
     """
     placed = [PlacedGeometry(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
     plain = [entry for entry in placed if not _is_points(entry.solid)]
@@ -62,15 +63,15 @@ def _is_points(solid: Solid) -> bool:
 
 
 def is_surface(group: SolidGroup) -> bool:
-    """Whether a group is a surface of triangles."""
+    """Return whether a group is a triangle mesh."""
     return any(isinstance(entry.solid, Surface) for entry in group)
 
 
 def collision_shape(client: int, group: SolidGroup) -> int:
-    """Number of a new collision shape of PyBullet; -1 for an empty group.
+    """Return the number of a new PyBullet collision shape; -1 for an empty group.
 
     Raises:
-        GeometryError: the engine refuses it, because it has too many points.
+        GeometryError: The engine refuses the shape, because it has too many points.
     """
     if not group:
         return -1
@@ -96,7 +97,7 @@ def _array_arguments(group: SolidGroup) -> dict[str, Any]:
 
 
 def _primitive(solid: Solid) -> tuple[int, float, float, list[float]]:
-    """Kind, radius, length and half extents; what a kind has no use for is 1."""
+    """Return kind, radius, length and half extents; values that do not apply to the kind are 1."""
     if isinstance(solid, Box):
         return pybullet.GEOM_BOX, 1.0, 1.0, [0.5 * value for value in solid.size]
     if isinstance(solid, Sphere):
@@ -131,9 +132,11 @@ def _cone_corners(cone: Cone) -> Iterator[tuple[float, float, float]]:
 
 
 def shrunk(points: Points, margin: float) -> Points:
-    """Corners of the convex hull of points with every face moved inwards by a margin [m]; the points themselves where
-    the hull is too thin for that."""
-    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError  # slow to load, and for hulls alone
+    """Return the corners of the convex hull of points with every face moved inwards by a margin [m].
+
+    If the hull is too thin for that, the points are returned.
+    """
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError  # slow import, needed for hulls only
 
     try:
         outer = ConvexHull(points)
@@ -149,7 +152,7 @@ def shrunk(points: Points, margin: float) -> Points:
 
 
 def _centroid(triangles: Points, apex: Points) -> Points:
-    """Centre of volume of a convex solid: its triangles (n, 3, 3), and a point within it."""
+    """Return the center of volume of a convex body; `triangles` is (n, 3, 3), `apex` a point inside."""
     edges = triangles - apex
     volumes = np.abs(np.linalg.det(edges))
     centre: Points = apex + volumes @ edges.sum(axis=1) / (4.0 * volumes.sum())

@@ -1,4 +1,4 @@
-"""A cell with gravity, motors and contacts."""
+"""Simulated cell with gravity, motors and contacts."""
 
 from __future__ import annotations
 
@@ -26,30 +26,31 @@ from .multibody import Multibodies
 from .options import SimulationOptions
 
 STAGE = "simulation"
-# What moves further than this while things come to rest is remarked on.
+# Larger motions during settling are reported.
 SETTLED_DISTANCE = 1e-3  # [m]
 SETTLED_ANGLE = 0.01  # [rad]
 DEFAULT_OPTIONS = SimulationOptions()
 
 
 class SimulatedCell:
-    """A cell in a physics engine of its own, from the state given.
+    """Physics simulation of a cell, starting from a given state.
 
-    Joints are driven by motors as strong as their effort limits; joints that mimic others are geared to them. They hold
-    the state given until they are commanded, by position, velocity or effort, each joint as it was commanded last.
-    Bodies with a mass that nothing of a robot or tool carries move freely; all others stand still, or are fixed to what
-    carries them. Contacts have friction, and a gripper holds what it closes on (`SimulationOptions.grasp_assist`).
+    Joints are driven by motors with the strength of their effort limits; mimic joints are coupled by gears. The motors
+    hold the initial state until they are commanded by position, velocity or effort; the last command of each joint
+    applies. Bodies with a mass that are not attached to a robot or tool move freely; all others are static, or fixed to
+    their parent frame. Contacts have friction, and a closing gripper grasps bodies (`SimulationOptions.grasp_assist`).
 
-    The same calls give the same results, to the last bit, in any process on one machine. Time starts at 0 after
-    things have come to rest (`SimulationOptions.settle_time`).
+    The same calls give exactly the same results in every process on one machine. Time starts at 0 after objects have
+    come to rest (`SimulationOptions.settle_time`).
 
-    joint_names: of all joints: a joint's name in its description where that is clear, else "tool/joint"; commands
-    understand both. driven_joints: those that can be commanded; the others mimic them. remarks: sentences on what was
-    assumed, and on what moved before the start.
+    Attributes:
+        joint_names: Names of all joints: as in the description if unambiguous, else "tool/joint"; commands accept both.
+        driven_joints: Joints that can be commanded; the others are mimic joints.
+        remarks: Warnings about assumptions and about motions before the start, as sentences.
 
     Raises:
-        StateError, UnknownNameError, FrameCycleError: the state does not fit the cell.
-        LimitExceededError, GeometryError, NotSupportedError: the engine cannot take the cell.
+        StateError, UnknownNameError, FrameCycleError: The state does not match the cell.
+        LimitExceededError, GeometryError, NotSupportedError: The engine does not support the cell.
     """
 
     @public
@@ -86,12 +87,11 @@ class SimulatedCell:
         self.close()
 
     def close(self) -> None:
-        """Let go of the physics engine; nothing else may be called afterwards."""
+        """Release the physics engine. No other method may be called afterwards."""
         self._engine.close()
 
     def _let_pass(self, rules: AllowedPairs) -> None:
-        """Within an assembly, links pass through each other where the rules of the cell say that they may touch; and
-        so does what never moves."""
+        """Disable collision in a multibody between links that the cell allows to touch, and between static objects."""
         by_body: dict[int, list[Address]] = {}
         for address, owner in self._engine.owners.items():
             if owner in rules.by_name:
@@ -110,7 +110,7 @@ class SimulatedCell:
                         self._engine.ignore(first, second)
 
     def _settle(self) -> list[str]:
-        """Let things come to rest and begin to count time; what moved much, as sentences."""
+        """Let objects come to rest and start the time; return warnings about large motions, as sentences."""
         for _ in range(round(self.options.settle_time / self.options.time_step)):
             self._advance()
         bodies = set(self._cell.bodies)
@@ -125,7 +125,7 @@ class SimulatedCell:
         return remarks
 
     def _free_bodies(self) -> list[str]:
-        """Bodies that move freely; those that they carry are left out."""
+        """Return the bodies that move freely, without the bodies attached to them."""
         return [assembly.name for assembly in self._assemblies.items if not assembly.fixed]
 
     @property
@@ -140,51 +140,53 @@ class SimulatedCell:
         velocities: Mapping[str, float] | None = None,
         time: float | None = None,
     ) -> None:
-        """Command some joints by position [rad or m].
+        """Command joints by position [rad or m].
 
-        The positions, with velocities [per s] for the same joints, are those for `time` [s] (None: now); the motors
-        carry them on from there for a while, see `SimulationOptions.extrapolate_for`. Without velocities those follow
-        from the command before. Positions beyond the limits of a joint count as the limit.
+        The positions, and the velocities [rad/s or m/s] for the same joints, apply at `time` [s] (None: now). The
+        motors extrapolate them, see `SimulationOptions.extrapolate_for`. Without velocities, these are computed from
+        the preceding command. Positions beyond joint limits are clamped.
 
         Raises:
-            UnknownNameError: a joint that there is not, or that mimics another.
-            InvalidRequestError: a number that is not finite, or velocities of other joints than the positions.
+            UnknownNameError: A joint does not exist, or is a mimic joint.
+            InvalidRequestError: A number is not finite, or the velocities are of other joints than the positions.
         """
         self._motors.set_targets(positions, velocities, self._moment(time))
 
     @public
     def set_velocities(self, velocities: Mapping[str, float], time: float | None = None) -> None:
-        """Command some joints by velocity [rad/s or m/s]; it counts for `SimulationOptions.command_timeout`.
+        """Command joints by velocity [rad/s or m/s], for the duration `SimulationOptions.command_timeout`.
 
         Raises:
-            UnknownNameError, InvalidRequestError: as for `set_targets`.
+            UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
         self._motors.set_velocities(velocities, self._moment(time))
 
     @public
     def set_efforts(self, efforts: Mapping[str, float], time: float | None = None) -> None:
-        """Command some joints by effort [Nm or N]; it counts for `SimulationOptions.command_timeout`, in which nothing
-        but friction holds them.
+        """Command joints by effort [Nm or N], for the duration `SimulationOptions.command_timeout`.
+
+        During that time only friction holds the joints.
 
         Raises:
-            UnknownNameError, InvalidRequestError: as for `set_targets`.
+            UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
         self._motors.set_efforts(efforts, self._moment(time))
 
     @public
     def limit_efforts(self, limits: Mapping[str, float]) -> None:
-        """Bound what some motors may do below their own limits [Nm or N], such as a gripper's force; 0 ends that.
+        """Bound the efforts of motors below their own limits [Nm or N], for example a gripper's force; 0 removes the
+        bound.
 
         Raises:
-            UnknownNameError, InvalidRequestError: as for `set_targets`; also a limit below 0.
+            UnknownNameError, InvalidRequestError: As for `set_targets`; also if a bound is negative.
         """
         self._motors.limit_efforts(limits)
 
     def command(self, command: JointCommand, time: float | None = None) -> None:
-        """Command joints as ros2_control's hardware interfaces do: see `JointCommand`.
+        """Command joints as ros2_control hardware interfaces do, see `JointCommand`.
 
         Raises:
-            UnknownNameError, InvalidRequestError: as for `set_targets`.
+            UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
         plain = {name: value for name, value in command.positions.items() if name not in command.velocities}
         guided = {name: value for name, value in command.positions.items() if name in command.velocities}
@@ -204,10 +206,10 @@ class SimulatedCell:
 
     @public
     def step(self, duration: float) -> None:
-        """Let time pass [s]; what is shorter than a step of the engine is kept for the next call.
+        """Advance the simulation by a duration [s]. Durations below one engine step accumulate until the next call.
 
         Raises:
-            InvalidRequestError: a duration below 0 or not finite.
+            InvalidRequestError: The duration is negative or not finite.
         """
         if not (math.isfinite(duration) and duration >= 0.0):
             text = f"duration is {duration} s, expected a finite number of at least 0"
@@ -216,10 +218,10 @@ class SimulatedCell:
 
     @public
     def step_to(self, time: float) -> None:
-        """Let time pass until a moment [s], to the nearest step of the engine; nothing happens if it has passed.
+        """Advance the simulation to a time [s], to the nearest engine step. Has no effect if the time has passed.
 
         Raises:
-            InvalidRequestError: a time that is not finite.
+            InvalidRequestError: The time is not finite.
         """
         self._end = max(self._end, self._moment(time))
         while (self._steps + 0.5) * self.options.time_step <= self._end:
@@ -235,25 +237,25 @@ class SimulatedCell:
         pybullet.stepSimulation(physicsClientId=self._engine.client)
 
     def joint_states(self) -> JointStates:
-        """All joints as they are now."""
+        """Return the current states of all joints."""
         return self._motors.states()
 
     @public
     def pose(self, frame: str) -> Pose:
-        """world_T_frame of any frame of the cell.
+        """Return world_T_frame of any frame of the cell.
 
         Raises:
-            UnknownNameError: no such frame.
+            UnknownNameError: The frame does not exist.
         """
         places = self._assemblies.places
         return self._engine.pose(places[frame]) if frame in places else self._still.world(frame)
 
     @public
     def body_pose(self, name: str) -> Pose:
-        """world_T_body.
+        """Return world_T_body.
 
         Raises:
-            UnknownNameError: no such body.
+            UnknownNameError: The body does not exist.
         """
         if name not in self._cell.bodies:
             text = unknown_name(f"body {name!r}", name, self._cell.bodies)
@@ -261,12 +263,12 @@ class SimulatedCell:
         return self.pose(name)
 
     def body_poses(self) -> dict[str, Pose]:
-        """world_T_body of every body that is not hidden, in the order of the cell."""
+        """Return world_T_body of every body that is not hidden, in the order of the cell."""
         return {name: self.body_pose(name) for name, body in self._start.bodies.items() if not body.hidden}
 
     def state(self) -> RobotCellState:
-        """The state of the cell as it is now: joint values and poses of bodies; what is attached to what stays as it
-        was at the start."""
+        """Return the current state of the cell: joint values and body poses. Attachments are those of the initial
+        state."""
         robots, tools = self._motors.configuration()
         state = self._start.with_configuration(robots)
         for name, values in tools.items():
@@ -280,21 +282,22 @@ class SimulatedCell:
         return state
 
     def contacts(self) -> tuple[Contact, ...]:
-        """Things that touch now, by names; what is held touches what grips it."""
+        """Return the current contacts by object name. A grasped body is in contact with the links that grip it."""
         contacts = self._engine.contacts()
         return contacts if self._holds is None else tuple(sorted((*contacts, *self._holds.contacts())))
 
     @property
     def held_bodies(self) -> tuple[str, ...]:
-        """Bodies that are fixed to a gripper, see `SimulationOptions.grasp_assist`."""
+        """Return the bodies attached to a gripper, see `SimulationOptions.grasp_assist`."""
         return () if self._holds is None else self._holds.bodies
 
     @property
     def contact_log(self) -> tuple[ContactRecord, ...]:
-        """Every pair that has touched since the start, by time; bodies that rested on each other then are left out."""
+        """Return all pairs in contact since the start, by time; bodies that rested on each other at the start are
+        omitted."""
         return self._log.records
 
     @property
     def resting_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Bodies that rested on each other at the start, by names."""
+        """Return the pairs of bodies that rested on each other at the start."""
         return tuple(sorted(self._log.resting))

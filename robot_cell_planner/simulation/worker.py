@@ -1,4 +1,4 @@
-"""The process of a simulation: steps the physics in time with the clock, takes commands, sends samples and reports."""
+"""Worker process of a simulation: steps the physics in real time, receives commands, sends samples and reports."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .process import ToParent
     from .simulated_cell import SimulatedCell
 
-MOST_WAITING = 2000  # commands; the oldest are given up
-MOST_LAG = 1.0  # [s] of the clock that the simulation may be behind before it gives that up
+MOST_WAITING = 2000  # commands; the oldest are discarded
+MOST_LAG = 1.0  # [s] max delay of the simulation behind the clock before it skips the difference
 
 
 class Pace:
-    """When each period of a simulation is due, and what its moments are.
+    """Schedule of the simulation periods, and conversion between simulated time and timestamps.
 
-    lost: time of the clock that was given up because the simulation could not keep up [s].
+    lost: Time of the clock that was skipped because the simulation could not keep up [s].
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -49,23 +49,25 @@ class Pace:
             self.lost -= left
 
     def moment(self, simulated: float) -> float:
-        """The moment of a simulated time."""
+        """Return the timestamp of a simulated time."""
         return simulated if self._simulated_clock else self._origin + simulated / self._factor
 
     def simulated(self, moment: float) -> float:
-        """The simulated time of a moment."""
+        """Return the simulated time of a timestamp."""
         return moment if self._simulated_clock else (moment - self._origin) * self._factor
 
 
 def main() -> None:
-    """Serve the connection whose file descriptor the command line names, until its other end wants no more, or the pipe
-    that is named after it is closed."""
+    """Serve the connection whose file descriptor is a command line argument.
+
+    Ends when the other end closes the connection, or when the pipe named after it is closed.
+    """
     end_when_closed(int(sys.argv[2]))
     connection: ToParent = Connection(int(sys.argv[1]))
     try:
         _serve(connection)
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the other end is gone, with nobody left to tell
+        return  # the other end is closed; nobody to report to
 
 
 def _serve(connection: ToParent) -> None:
@@ -85,7 +87,7 @@ def _serve(connection: ToParent) -> None:
 
 
 def _options(start: Start) -> SimulationOptions:
-    """The options, with a step that fits a whole number of times into the period of the samples."""
+    """Return the options, with a time step that divides the sample period evenly."""
     period, shortest = 1.0 / start.schedule.rate, BOUNDS["time_step"][0]
     steps = min(math.ceil(period / start.options.time_step - 1e-9), math.floor(period / shortest + 1e-9))
     return replace(start.options, time_step=max(period / steps, shortest))
@@ -113,8 +115,10 @@ def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> 
 
 
 def _carry_out(waiting: deque[TimedCommand], simulated: SimulatedCell, pace: Pace, end: float) -> None:
-    """Simulate from one command's moment to the next, up to the end of a period; later commands go on waiting, so that
-    a simulation that has fallen behind does what it is told as if it hadn't."""
+    """Simulate from one command's time to the next, until the end of a period; later commands remain queued.
+
+    A simulation that has fallen behind therefore processes commands as if it had not.
+    """
     while waiting:
         moment = waiting[0].moment
         time = simulated.time if moment is None else pace.simulated(moment)

@@ -1,4 +1,4 @@
-"""Replays: what happened in a cell, as one HTML file that plays in any browser, offline."""
+"""Replays: recordings of a cell as a single HTML file that plays offline in any browser."""
 
 from .page import write_html
 from .recording import Moment, Recorder, Recording, Segment

@@ -1,4 +1,4 @@
-"""What a cell looks like: the visible parts of every link, tool link and body, with their colours."""
+"""Visual geometry of a cell: the visible parts of every link, tool link and body, with their colors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ from ..model.mechanism import Link
 
 LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)
 BODY_COLOUR: Rgba = (0.60, 0.63, 0.68, 1.0)
-MAX_TRIANGLES = 60_000  # of one mesh; a finer one is drawn coarser
+MAX_TRIANGLES = 60_000  # per mesh; finer meshes are simplified
 FORMATS_WITH_MATERIALS = (".dae", ".glb", ".obj")
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles of one colour. vertices: (n, 3) [m], faces: (m, 3) indices; rgba: None if the file names no colour."""
+    """Triangles of one color.
+
+    Attributes:
+        vertices: (n, 3) [m].
+        faces: (m, 3) vertex indices.
+        rgba: Color; None if the file specifies none.
+    """
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int32]
@@ -36,9 +42,13 @@ class Surface:
 
 @dataclass(frozen=True)
 class VisibleObject:
-    """Something that moves as one. frame: its name in the cell. thing: the robot, tool or body it belongs to.
+    """Object that moves as a unit.
 
-    kind: "link", "tool link" or "body". shapes: what is seen of it, each in its frame and with a colour.
+    Attributes:
+        frame: Its frame in the cell.
+        thing: Robot, tool or body that it belongs to.
+        kind: "link", "tool link" or "body".
+        shapes: Visual shapes, each in the frame and with a color.
     """
 
     frame: str
@@ -48,7 +58,7 @@ class VisibleObject:
 
 
 def visible_things(cell: RobotCell) -> Iterator[VisibleObject]:
-    """Every link, tool link and body that has a shape, in the order of the cell."""
+    """Return all links, tool links and bodies with shapes, in the order of the cell."""
     for robot in cell.robots.values():
         for link in robot.mechanism.links.values():
             if shapes := _link_shapes(link):
@@ -67,7 +77,7 @@ def _link_shapes(link: Link) -> tuple[tuple[Shape, Rgba | None], ...]:
 
 
 def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rgba | None], ...]:
-    """A colour for each shape; None leaves it to the materials of a mesh file."""
+    """Return a color for each shape; None for the materials of a mesh file."""
 
     def colour(geometry: Geometry) -> Rgba | None:
         return None if isinstance(geometry, Mesh) else default
@@ -77,12 +87,12 @@ def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rg
 
 @lru_cache(maxsize=256)
 def surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
-    """The triangles of a mesh, by colour.
+    """Return the triangles of a mesh, grouped by color.
 
     Raises:
-        GeometryError: as `load_mesh`.
+        GeometryError: As for `load_mesh`.
     """
-    data = load_mesh(mesh)  # refuses what is malformed or has changed
+    data = load_mesh(mesh)  # refuses malformed or changed files
     if isinstance(mesh, Triangles) or Path(mesh.path).suffix.lower() not in FORMATS_WITH_MATERIALS:
         return (coarsened(Surface(data.vertices, data.faces)),)
     return tuple(coarsened(surface) for surface in _painted(mesh))
@@ -98,9 +108,9 @@ def _painted(mesh: Mesh) -> Iterator[Surface]:
 
 
 def coarsened(surface: Surface, most: int = MAX_TRIANGLES) -> Surface:
-    """The surface with at most `most` triangles: vertices are merged on a grid that grows until that holds.
+    """Simplify a surface to at most `most` triangles, by merging vertices on a grid of increasing size.
 
-    Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
+    Source: Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
     """
     vertices, faces = surface.vertices, surface.faces
     step = float(np.ptp(surface.vertices, axis=0).max()) / 1024.0

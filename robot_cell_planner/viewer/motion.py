@@ -1,4 +1,4 @@
-"""Where everything visible in a cell is at each moment of a recording."""
+"""Poses, joint values, visibility and events over the moments of a recording."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..model.mechanism import Variable
 from ..model.state import BodyState, RobotCellState, ToolState
 from .recording import Moment, Recording
 
-STILL = 1e-9  # [m, 1]: a frame whose numbers change by less does not move
+STILL = 1e-9  # [m, 1] a frame whose numbers change by less is static
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Poses of a frame in the world over the moments: (n, 7) position [m] and quaternion xyzw; one row if it rests."""
+    """World poses of a frame over the moments: (n, 7), position [m] and quaternion x, y, z, w; one row if static."""
 
     frame: str
     poses: NDArray[np.float64]
@@ -27,7 +27,7 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class JointSeries:
-    """Values of a joint over the moments (n,) [rad or m]."""
+    """Values of a joint over the moments, (n,) [rad or m]."""
 
     variable: Variable
     values: NDArray[np.float64]
@@ -35,14 +35,14 @@ class JointSeries:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened between two moments, at the time [s] of the second."""
+    """Event between two moments, with the time [s] of the second."""
 
     time: float
     text: str
 
 
 def tracks(cell: RobotCell, moments: Sequence[Moment], frames: Sequence[str]) -> tuple[Track, ...]:
-    """The path of each frame."""
+    """Return the poses of each frame over the moments."""
     poses = np.empty((len(frames), len(moments), 7))
     for column, moment in enumerate(moments):
         transforms = WorldTransforms(cell, moment.state)
@@ -53,7 +53,7 @@ def tracks(cell: RobotCell, moments: Sequence[Moment], frames: Sequence[str]) ->
 
 
 def _steady(poses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Quaternions without changes of sign from one moment to the next: q and -q are the same orientation."""
+    """Remove sign changes between consecutive quaternions: q and -q are the same orientation."""
     turns = np.sum(poses[1:, 3:] * poses[:-1, 3:], axis=1) < 0.0
     signs = np.cumprod(np.where(turns, -1.0, 1.0))
     poses[1:, 3:] *= signs[:, None]
@@ -65,7 +65,7 @@ def _shortened(poses: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def joint_series(cell: RobotCell, moments: Sequence[Moment]) -> tuple[JointSeries, ...]:
-    """The values of every robot joint, then of every tool joint."""
+    """Return the values of all robot joints, then of all tool joints."""
     result = [
         JointSeries(variable, np.array([moment.state.configuration[name] for moment in moments]))
         for name, variable in cell.variables.items()
@@ -78,7 +78,7 @@ def joint_series(cell: RobotCell, moments: Sequence[Moment]) -> tuple[JointSerie
 
 
 def visibility(moments: Sequence[Moment]) -> dict[str, list[tuple[int, bool]]]:
-    """For each tool and body that is hidden at some moment: the moments at which that changes, and to what."""
+    """Return the visibility changes, with their moments, of each tool and body that is hidden at some moment."""
     result: dict[str, list[tuple[int, bool]]] = {}
     for index, moment in enumerate(moments):
         for name, thing in _things(moment.state).items():
@@ -89,7 +89,7 @@ def visibility(moments: Sequence[Moment]) -> dict[str, list[tuple[int, bool]]]:
 
 
 def events(recording: Recording) -> tuple[Event, ...]:
-    """What was attached, detached, hidden or shown, and when."""
+    """Return the events: what was attached, detached, hidden or shown, and when."""
     result: list[Event] = []
     for before, after in zip(recording.moments, recording.moments[1:], strict=False):
         if before.state.tools is after.state.tools and before.state.bodies is after.state.bodies:

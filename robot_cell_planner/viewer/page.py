@@ -1,4 +1,4 @@
-"""The replay page: one HTML file with everything in it, from the shapes to the program that draws them."""
+"""Replay page: a single HTML file that includes shapes, motion and viewer code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .recording import Recording
 
 FORMAT = "robot_cell_replay/1"
 STAGE = "write replay"
-MAX_MOMENTS = 20_000  # a longer recording is thinned further
+MAX_MOMENTS = 20_000  # longer recordings are thinned
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 SCRIPTS = ("three.min.js", "data.js", "shapes.js", "stage.js", "trail.js", "panel.js", "player.js")
 
@@ -36,19 +36,20 @@ def write_html(
     title: str = "",
     rate: float = 50.0,
 ) -> Path:
-    """Write the replay of a recording as one HTML file, which needs no other file and no network.
+    """Write the replay of a recording as one HTML file, which needs no other files and no network.
 
     Args:
-        path: the file, with mode 0600; missing folders are made, with mode 0700.
-        cell: the cell that the states of the recording belong to.
-        title: heading of the page; the name of the cell if empty.
-        rate: at most about so many moments a second are kept [Hz], and 20 000 in all; the page interpolates between
-            them.
+        path: Output file, created with mode 0600; missing folders are created with mode 0700.
+        cell: Cell that the states of the recording belong to.
+        recording: Recorded states and segments.
+        title: Title of the page; the name of the cell if empty.
+        rate: Approximate max number of moments per second [Hz], limited to 20 000 in total; the page interpolates
+            between them.
 
     Raises:
-        FileError: the file cannot be written.
-        GeometryError: a mesh cannot be read.
-        StateError, UnknownNameError: a state of the recording does not fit the cell.
+        FileError: The file cannot be written.
+        GeometryError: A mesh cannot be read.
+        StateError, UnknownNameError: A state of the recording does not match the cell.
     """
     text = page(cell, recording, title, rate)
     target = Path(path)
@@ -61,7 +62,7 @@ def write_html(
 
 
 def page(cell: RobotCell, recording: Recording, title: str = "", rate: float = 50.0) -> str:
-    """The text of the page; see `write_html`."""
+    """Return the text of the page; see `write_html`."""
     block = Block()
     shown = recording.thinned(min(rate, MAX_MOMENTS / max(recording.duration, 1.0)))
     for moment in shown.moments:
@@ -83,12 +84,12 @@ def _asset(name: str) -> str:
 
 
 def _json_for_html(value: object) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element that contains it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def replay(cell: RobotCell, recording: Recording, title: str, block: Block) -> dict[str, object]:
-    """What the page shows, as JSON; arrays go to the block."""
+    """Return the content of the page as JSON; arrays are added to the block."""
     moments = recording.moments
     things = tuple(visible_things(cell))
     tool_points = [tool.tcp_frame for tool in cell.tools.values()]
@@ -164,7 +165,7 @@ def _numbers(pose: Pose) -> list[float]:
 
 
 class _Meshes:
-    """The surfaces of all meshes, each written once. Vertices are rounded to 1/65535 of the surface's extent."""
+    """Surfaces of all meshes, each written once. Vertices are quantized to 1/65535 of the surface's extent."""
 
     def __init__(self, block: Block) -> None:
         self.entries: list[dict[str, object]] = []
@@ -172,7 +173,7 @@ class _Meshes:
         self._known: dict[Mesh | Triangles, list[tuple[int, Rgba | None]]] = {}
 
     def add(self, mesh: Mesh | Triangles) -> list[tuple[int, Rgba | None]]:
-        """Index and colour of each surface of a mesh."""
+        """Return index and color of each surface of a mesh."""
         if mesh not in self._known:
             self._known[mesh] = [(self._write(surface), surface.rgba) for surface in surfaces(mesh)]
         return self._known[mesh]

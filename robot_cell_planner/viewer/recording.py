@@ -1,4 +1,4 @@
-"""Recordings: the states of a cell over time, and the named segments that they belong to."""
+"""Recordings: the states of a cell over time, and their named segments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..model.state import BodyState, RobotCellState, ToolState
 
 
 class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The state of the cell at a time [s]."""
+    """State of the cell at a time [s]."""
 
     time: float
     state: RobotCellState
 
 
 class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of a recording from `start` to `end` [s]. facts: what a table shows of it, text by column."""
+    """Segment of a recording from `start` to `end` [s]. `facts`: table entries of the segment, text by column."""
 
     name: str
     start: float
@@ -33,12 +33,15 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happened in a cell. moments: in the order of time, at least one.
+    """Recording of a cell.
 
-    summary: results of the whole, text by name.
+    Attributes:
+        moments: At least one, in order of time.
+        segments: Named segments.
+        summary: Results of the whole recording, text by name.
 
     Raises:
-        InvalidValueError: no moment, or times that are not finite or go back.
+        InvalidValueError: There are no moments, or their times are not finite or decrease.
     """
 
     moments: tuple[Moment, ...]
@@ -58,11 +61,11 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def duration(self) -> float:
-        """From the first moment to the last [s]."""
+        """Duration from the first moment to the last [s]."""
         return self.moments[-1].time - self.moments[0].time
 
     def from_first_segment(self, lead: float) -> Recording:
-        """The recording without what was more than `lead` [s] before its first segment; times stay what they are."""
+        """Return the recording without the part that ends `lead` [s] before its first segment; times are unchanged."""
         if not self.segments:
             return self
         begin = min(segment.start for segment in self.segments) - lead
@@ -72,10 +75,10 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, moments=(*first, *kept))
 
     def thinned(self, rate: float) -> Recording:
-        """The recording with at most about `rate` moments a second [Hz].
+        """Return the recording with at most about `rate` moments per second [Hz].
 
-        Kept are the first and the last moment, and both sides of a change of what is attached or hidden, so that
-        nothing glides from one carrier to the next.
+        The first and the last moment are retained, and both moments around each change of attachment or visibility, so
+        that nothing is interpolated between different parent frames.
         """
         kept: list[Moment] = []
         last = len(self.moments) - 1
@@ -95,24 +98,24 @@ def _arrangement(state: RobotCellState) -> tuple[tuple[str, str, bool], ...]:
 
 
 class Recorder:
-    """Collects a recording while it happens."""
+    """Collects a recording at run time."""
 
     def __init__(self) -> None:
         self._moments: list[Moment] = []
         self._segments: list[Segment] = []
 
     def add(self, time: float, state: RobotCellState) -> None:
-        """Note the state at a time [s]."""
+        """Add the state at a time [s]."""
         self._moments.append(Moment(time, state))
 
     def segment(self, name: str, start: float, end: float, facts: Mapping[str, str] = frozendict()) -> None:
-        """Name the part from `start` to `end` [s]."""
+        """Add a named segment from `start` to `end` [s]."""
         self._segments.append(Segment(name, start, end, frozendict(facts)))
 
     def recording(self, summary: Mapping[str, str] = frozendict()) -> Recording:
-        """What was collected.
+        """Return the recording.
 
         Raises:
-            InvalidValueError: nothing was, or the times go back.
+            InvalidValueError: No state was added, or the times decrease.
         """
         return Recording(tuple(self._moments), tuple(self._segments), frozendict(summary))
