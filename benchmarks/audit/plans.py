@@ -4,6 +4,7 @@ when it is asked again."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -44,6 +45,7 @@ OPTIONS = {
     "from a contact": PLAIN,
     LINE: PLAIN,
 }
+HIDDEN = re.compile(r"may overlap by up to ([0-9.e+-]+) mm")
 METHODS = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)
 
 
@@ -51,7 +53,8 @@ METHODS = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)
 class PlanCase:
     """A plan as numbers. certified (n - 1,): segments of the path (n, dof) that have a certificate, empty where nothing
     can certify; proven: what the plan says of itself, recomputed: the share by length of segments that are certified,
-    NaN where nothing can be, or nothing moves. escaped: segments that lead out of a collision."""
+    NaN where nothing can be, or nothing moves. escaped: segments that lead out of a collision. hidden: the deepest
+    overlap [m] that may be hidden on what is not certified, as warnings of the plan say, 0 without one."""
 
     kind: str
     names: tuple[str, ...]
@@ -61,6 +64,7 @@ class PlanCase:
     proven: float
     recomputed: float
     escaped: int
+    hidden: float
     trajectory: Motion | None
 
 
@@ -123,6 +127,7 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
         plan.proven,
         share,
         plan.escape_waypoints,
+        max((1e-3 * float(found) for text in plan.warnings for found in HIDDEN.findall(text)), default=0.0),
         trajectory,
     )
 

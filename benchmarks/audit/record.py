@@ -35,14 +35,29 @@ class Record:
         self.seconds += other.seconds
 
     def note(
-        self, what: str, robot: str, cell: str, names: tuple[str, ...], motion: Motion, margin: float, found: Approach
+        self,
+        what: str,
+        robot: str,
+        cell: str,
+        names: tuple[str, ...],
+        motion: Motion,
+        margin: float,
+        found: Approach,
+        hidden: float = 0.0,
     ) -> bool:
-        """Count a motion that was looked at; whether it collides."""
-        collides = found.excess > 0.0
+        """Count a motion that was looked at; whether it collides.
+
+        hidden: how deep an overlap [m] a warning said may be there; what is no deeper is counted, and no violation.
+        """
+        warned = found.excess > 0.0 and -found.slack <= hidden
+        collides = found.excess > 0.0 and not warned
         for key in (what, f"{what}.{robot}"):
             self.counts[f"{key}.looked_at"] += 1
             self.counts[f"{key}.near"] += found.slack < CLOSE
             self.counts[f"{key}.colliding"] += collides
+            if hidden:
+                self.counts[f"{key}.with_a_warning"] += 1
+                self.counts[f"{key}.overlapping_as_warned"] += warned
             self.worst[key] = max(self.worst.get(key, -math.inf), found.excess)
         if collides:
             self.violation(

@@ -32,7 +32,7 @@ from .cells import write_cell
 from .generate import Generator, described
 from .model import AuditModel
 from .motion import FINE, Motion, Straight, closest_approach
-from .plans import PlanCase, plans
+from .plans import OPTIONS, PlanCase, plans
 from .record import Record
 from .robots import ROBOTIQ, ROBOTS
 
@@ -109,7 +109,8 @@ def audit_plan(record: Record, robot: str, cell: str, model: AuditModel, plan: P
             continue
         what, step = ("segments", FINE) if certified else ("segments_not_certified", COARSER)
         found = closest_approach(model, plan.names, motion, plan.margin, step=step)
-        record.note(what, robot, cell, plan.names, motion, plan.margin, found)
+        hidden = 0.0 if certified else plan.hidden
+        record.note(what, robot, cell, plan.names, motion, plan.margin, found, hidden)
     if plan.trajectory is not None and not plan.escaped:
         what = "trajectories" if len(plan.certified) and plan.certified.all() else "trajectories_not_certified"
         _audit_trajectory(record, what, robot, cell, model, plan, plan.trajectory)
@@ -120,7 +121,7 @@ def _audit_trajectory(
 ) -> None:
     samples = math.ceil(RATE * (motion.end - motion.begin))
     found = closest_approach(model, plan.names, motion, plan.margin, step=COARSER, samples=samples)
-    record.note(what, robot, cell, plan.names, motion, plan.margin, found)
+    record.note(what, robot, cell, plan.names, motion, plan.margin, found, plan.hidden)
 
 
 def main() -> None:
@@ -128,7 +129,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000, help="certified motions and curves, of all robots")
     parser.add_argument("--robots", default=",".join(ROBOTS), help="names, with commas between")
     parser.add_argument("--variants", type=int, default=VARIANTS, help="cells of each robot")
-    parser.add_argument("--plans", type=int, default=6, help="to ask for in each cell")
+    parser.add_argument("--plans", type=int, default=len(OPTIONS), help="to ask for in each cell")
     parser.add_argument("--minutes", type=float, default=math.inf, help="after which no cell is begun")
     parser.add_argument("--jobs", type=int, default=1, help="cells to audit side by side")
     parser.add_argument("--seed", type=int, default=1)

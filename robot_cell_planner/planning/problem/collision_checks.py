@@ -314,7 +314,7 @@ def may_overlap(found: Overlap) -> str:
     """What may be hidden between states, in words."""
     if math.isinf(found.depth):
         return "which no bound holds for, states were checked at the resolution alone"
-    depth = f"{1e3 * found.depth:.3g} mm"
+    depth = f"{1.005e3 * found.depth:.3g} mm"  # rounded up
     return f"{found.first} and {found.second} may overlap by up to {depth} between the states that were checked"
 
 
