@@ -48,14 +48,12 @@ from ..conversions.trajectories import rows_from_points, trajectory_from_message
 
 PARAMETERS = (
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
-    Parameter("most_configurations", 10_000, "Largest number of configurations in a request.", 1, 10_000_000),
-    Parameter("most_pairs", 1000, "Most pairs in a report.", 1, 1_000_000, running=True),
+    Parameter("most_configurations", 10_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("most_pairs", 1000, "Maximum number of pairs in a report.", 1, 1_000_000, running=True),
     Parameter(
         "contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0
     ),
-    Parameter(
-        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
-    ),
+    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )

@@ -11,7 +11,7 @@ import traceback
 from typing import Any
 
 import rclpy
-from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor, TimeoutObject
 from rclpy.node import Node
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from rclpy.action import ActionClient, ActionServer
 from rclpy.action.server import ServerGoalHandle
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 
 KEPT = 1000  # goals that are known when they are sent again
 
@@ -15,8 +14,8 @@ KEPT = 1000  # goals that are known when they are sent again
 class RepeatableActionServer(ActionServer):
     """Accepts a goal that comes again under its identity as it did before, and carries it out once.
 
-    rclpy rejects such a goal; and one whose answer could not be sent it neither carries out nor forgets. There is no
-    public way to tell it otherwise.
+    rclpy rejects such a goal; and one whose answer could not be sent it neither carries out nor forgets. It has no
+    public way to change that, so this class relies on private attributes of rclpy's ActionServer.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -41,7 +40,7 @@ class RepeatableActionServer(ActionServer):
         try:
             with self._lock:
                 self._handle.send_goal_response(header, response)
-        except _rclpy.RCLError:
+        except RuntimeError:  # an RCLError, which has no public name
             self._logger.warning("a goal that was sent again could not be answered either")
             return
         if handle is not None and not self._begun[goal]:
@@ -50,7 +49,11 @@ class RepeatableActionServer(ActionServer):
 
 
 class RepeatableActionClient(ActionClient):
-    """Passes over a second answer to a goal that was sent again, which rclpy takes for two goals of one identity."""
+    """Passes over a second answer to a goal that was sent again, which rclpy takes for two goals of one identity.
+
+    rclpy has no public way to look up a goal by the number of its request, so this class reads private attributes of
+    its ActionClient.
+    """
 
     async def execute(self, taken_data: Any) -> None:
         if "goal" in taken_data:

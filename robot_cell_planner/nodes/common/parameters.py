@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-from rclpy.exceptions import InvalidParameterTypeException, ParameterException
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
@@ -18,12 +18,23 @@ from ...errors import InvalidRequestError, bounded
 MAX_REASON = 1_000  # [characters] of a refusal
 
 
+KINDS = {  # as `ros2 param describe` calls them
+    RosParameter.Type.BOOL: "boolean",
+    RosParameter.Type.INTEGER: "integer",
+    RosParameter.Type.DOUBLE: "double",
+    RosParameter.Type.STRING: "string",
+    RosParameter.Type.STRING_ARRAY: "string array",
+}
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a node.
 
-    default: also says its type (bool, int, float, str, or a list of strings). lower, upper: bounds of a number,
-    included. choices: the only values of a string. running: it may change while the node runs.
+    default: also says its type (bool, int, float, str, or a list of strings). description: its meaning, with its unit
+    in brackets. lower, upper: bounds of a number, included. choices: the only values of a string, or of each string of
+    a list. running: it may change while the node runs; otherwise it is read-only. constraint: what else a value has to
+    meet, in words.
     """
 
     name: str
@@ -33,21 +44,75 @@ class Parameter:
     upper: float = math.inf
     choices: tuple[str, ...] = ()
     running: bool = False
+    constraint: str = ""
+
+    @property
+    def type(self) -> RosParameter.Type:
+        """The ROS type, which is that of the default."""
+        return RosParameter.Type.from_parameter_value(self.default)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether it is a number with bounds."""
+        return math.isfinite(self.lower) and math.isfinite(self.upper)
+
+    @property
+    def range_text(self) -> str:
+        """The bounds of a number as "lower to upper", or "" without bounds."""
+        if not self.has_range:
+            return ""
+        return f"{_number_text(self.lower, self.type)} to {_number_text(self.upper, self.type)}"
+
+    @property
+    def constraint_text(self) -> str:
+        """The choices and other constraints in words, or "" without any."""
+        word = "each one of" if isinstance(self.default, list) else "one of"
+        choices = f"{word}: {', '.join(self.choices)}" if self.choices else ""
+        return "; ".join(text for text in (choices, self.constraint) if text)
+
+    def descriptor(self) -> ParameterDescriptor:
+        """All of this, as `ros2 param describe` and other clients of the node's parameter services get it."""
+        descriptor = ParameterDescriptor(
+            name=self.name,
+            type=self.type.value,
+            description=self.description,
+            additional_constraints=self.constraint_text,
+            read_only=not self.running,
+        )
+        if self.has_range and self.type is RosParameter.Type.INTEGER:
+            descriptor.integer_range = [IntegerRange(from_value=int(self.lower), to_value=int(self.upper), step=1)]
+        elif self.has_range:
+            bounds = FloatingPointRange(from_value=float(self.lower), to_value=float(self.upper), step=0.0)
+            descriptor.floating_point_range = [bounds]
+        return descriptor
+
+    def type_problem(self, given: RosParameter[Any]) -> str:
+        """What is wrong with the type of a value, or ""."""
+        if given.type_ is self.type:
+            return ""
+        example = f", such as {float(given.value)}" if given.type_ is RosParameter.Type.INTEGER else ""
+        hint = example if self.type is RosParameter.Type.DOUBLE else ""
+        return f"{self.name} is {given.value!r}, expected a {KINDS[self.type]}{hint}"
 
     def problem(self, value: Any) -> str:
-        """What is wrong with a value, or ""."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and not self.lower <= value <= self.upper:
-            return f"{self.name} is {value}, expected {self.lower:g} to {self.upper:g}"
-        if self.choices and value not in self.choices:
-            return f"{self.name} is {value!r}, expected one of {', '.join(self.choices)}"
+        """What is wrong with a value of the right type, or ""."""
+        if self.has_range and not self.lower <= value <= self.upper:
+            return f"{self.name} is {value}, expected {self.range_text}"
+        values = value if isinstance(self.default, list) else [value]
+        if self.choices and any(entry not in self.choices for entry in values):
+            return f"{self.name} is {value!r}, expected {self.constraint_text}"
         return ""
+
+
+def _number_text(number: float, kind: RosParameter.Type) -> str:
+    return str(int(number)) if kind is RosParameter.Type.INTEGER else f"{number:.10g}"
 
 
 class Parameters:
     """The declared parameters of a node, by name.
 
-    Changes while running go through the same checks; those that only count at start are refused with that reason.
+    Their descriptors tell clients the type, range, choices and meaning of each. Changes at run time go through the same
+    checks as the values at start; read-only parameters are refused.
 
     Raises:
         InvalidRequestError: the parameters the node was started with are of a wrong type or out of bounds.
@@ -63,35 +128,27 @@ class Parameters:
         node.add_post_set_parameters_callback(self._tell)
 
     def _declare(self, parameter: Parameter) -> None:
-        descriptor = ParameterDescriptor(description=parameter.description)
+        """Declare a parameter of any type first: rclpy's refusals of a type or value do not tell the value apart."""
         try:
-            value = self._node.declare_parameter(parameter.name, parameter.default, descriptor).value
-        except InvalidParameterTypeException as error:
-            found = self._node._parameter_overrides.get(parameter.name)
-            given = "" if found is None else f" {found.value!r}"
-            kind = type(parameter.default).__name__
-            raise InvalidRequestError(
-                f"parameter {parameter.name} is{given}, expected a {kind}", stage="parameters"
-            ) from error
+            any_type = ParameterDescriptor(dynamic_typing=True)
+            given: RosParameter[Any] = self._node.declare_parameter(parameter.name, parameter.default, any_type)
         except ParameterException as error:
             raise InvalidRequestError(f"parameter {parameter.name}: {error}", stage="parameters") from error
-        problem = parameter.problem(value)
+        problem = parameter.type_problem(given) or parameter.problem(given.value)
         if problem:
             raise InvalidRequestError(f"parameter {problem}", stage="parameters", subjects=(parameter.name,))
+        self._node.set_descriptor(parameter.name, parameter.descriptor())
 
-    def _check(self, changes: list[RosParameter]) -> SetParametersResult:
+    def _check(self, changes: list[RosParameter[Any]]) -> SetParametersResult:
+        """Refuse what the descriptors cannot; rclpy has compared types, ranges and read-only parameters before."""
         for change in changes:
             parameter = self._declared.get(change.name)
-            if parameter is None:
-                continue
-            reason = parameter.problem(change.value)
-            if not parameter.running and change.value != self[change.name]:
-                reason = f"{change.name} only counts when the node starts"
+            reason = parameter.problem(change.value) if parameter is not None else ""
             if reason:
                 return SetParametersResult(successful=False, reason=bounded(reason, MAX_REASON))
         return SetParametersResult(successful=True)
 
-    def _tell(self, changes: list[RosParameter]) -> None:
+    def _tell(self, changes: list[RosParameter[Any]]) -> None:
         for change in changes:
             for listener in self._listeners:
                 listener(change.name, change.value)

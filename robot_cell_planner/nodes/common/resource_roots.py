@@ -11,10 +11,28 @@ from ...io.common.resources import MAX_MESH_BYTES, MAX_TEXT_BYTES, ResourceRoots
 from .parameters import Parameter, Parameters
 
 RESOURCE_PARAMETERS = (
-    Parameter("resource_folders", [""], "Folders, besides those of packages, that files may be read from."),
-    Parameter("most_text_bytes", MAX_TEXT_BYTES, "Size of the largest description that is read.", 1, MAX_TEXT_BYTES),
-    Parameter("most_mesh_bytes", MAX_MESH_BYTES, "Size of the largest mesh file that is read.", 1, MAX_MESH_BYTES),
-    Parameter("resource_packages", [""], 'Packages besides the installed ones, as "name=folder", for package:// URIs.'),
+    Parameter(
+        "resource_folders",
+        [""],
+        "Folders that files may be read from, besides those of packages.",
+        constraint="each exists",
+    ),
+    Parameter(
+        "most_text_bytes",
+        MAX_TEXT_BYTES,
+        "Maximum size of a text file that is read, such as a URDF [bytes].",
+        1,
+        MAX_TEXT_BYTES,
+    ),
+    Parameter(
+        "most_mesh_bytes", MAX_MESH_BYTES, "Maximum size of a mesh file that is read [bytes].", 1, MAX_MESH_BYTES
+    ),
+    Parameter(
+        "resource_packages",
+        [""],
+        "Packages for package:// URIs, besides the installed ones.",
+        constraint='each as "name=folder"',
+    ),
 )
 
 

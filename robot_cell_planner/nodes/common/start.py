@@ -100,10 +100,14 @@ def help_text(name: str, module: Any) -> str:
         "",
         f"Services, actions and topics: docs/interfaces.md, and `ros2 node info /{name}` while it runs.",
         "",
-        "Parameters, with their defaults:",
+        "Parameters, with their defaults (also in docs/parameters.md):",
     ]
     for parameter in module.PARAMETERS:
-        lines += [f"  {parameter.name} ({parameter.default!r})", f"      {parameter.description}"]
+        allowed = "; ".join(text for text in (parameter.range_text, parameter.constraint_text) if text)
+        lines += [
+            f"  {parameter.name} ({parameter.default!r}){allowed and ': '}{allowed}",
+            f"      {parameter.description}",
+        ]
     return "\n".join(lines)
 
 

@@ -25,92 +25,174 @@ PARAMETERS = (
         "and publishes no commands.",
         choices=(STREAM, CONTROLLER),
     ),
-    Parameter("controller_action", FOLLOW_ACTION, "FollowJointTrajectory action of that controller."),
-    Parameter("command_rate", 250.0, "Rate of joint_commands while anything moves [Hz].", 250.0, 1000.0),
-    Parameter("command_fields", ["position"], "Fields of joint_commands to fill: position, velocity, effort."),
     Parameter(
-        "joints", [""], "Joints that every command has, in this order; none: all that goals have named since the start."
+        "controller_action",
+        FOLLOW_ACTION,
+        "Name of the FollowJointTrajectory action of the controller, in mode controller.",
     ),
-    Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
-    Parameter("late_after", 2.0, "Periods after which a command counts as late.", 1.0, 100.0),
+    Parameter("command_rate", 250.0, "Rate of joint_commands while anything moves [Hz].", 250.0, 1000.0),
+    Parameter(
+        "command_fields",
+        ["position"],
+        "Fields of joint_commands to fill.",
+        choices=FIELDS,
+        constraint="each once",
+    ),
+    Parameter(
+        "joints",
+        [""],
+        "Joints of every command, in this order; none: all joints that goals have named since the start.",
+        constraint="each once",
+    ),
+    Parameter("hold_when_idle", False, "Whether the last command is published on between motions."),
+    Parameter("late_after", 2.0, "Age at which a command counts as late [periods of command_rate].", 1.0, 100.0),
     Parameter(
         "longest_gap",
         0.1,
-        "After a longer time between two commands the robot is taken to stand; it goes on from rest [s].",
+        "Time between two commands after which the robot is assumed to stand still; motion resumes from rest [s].",
         0.02,
         10.0,
     ),
     Parameter(
         "realtime_priority",
         50,
-        "First-in-first-out priority of the thread that streams, where the system grants one; 0: none.",
+        "SCHED_FIFO priority of the streaming thread, if the system grants it; 0: none.",
         0,
         99,
     ),
-    Parameter("validate", True, "Have trajectories validated by the planning node before they run.", running=True),
+    Parameter("validate", True, "Whether the planning node validates trajectories before they run.", running=True),
     Parameter(
         "watch",
         True,
-        "Have the rest of a validated trajectory checked whenever the scene changes while it runs.",
+        "Whether the rest of a validated trajectory is checked again when the scene changes while it runs.",
         running=True,
     ),
     Parameter(
         "watch_timeout",
         2.0,
-        "How long the scene or planning node may leave the watch without an answer [s].",
+        "Time without an answer from the scene or planning node after which a watched motion stops [s].",
         1.0,
         600.0,
         running=True,
     ),
-    Parameter("most_replans", 10, "How often a move plans a way around that asks for it.", 0, 1000, running=True),
-    Parameter("appear_timeout", 5.0, "Time for robot and planning node to appear [s].", 0.1, 600.0, running=True),
-    Parameter("validation_timeout", 30.0, "How long a validation may take [s].", 0.1, 600.0, running=True),
-    Parameter("most_points", 100_000, "Largest number of points of a trajectory.", 1, 1_000_000, running=True),
+    Parameter(
+        "most_replans",
+        10,
+        "Maximum number of times that a move plans again around an obstacle, if its goal asks for that.",
+        0,
+        1000,
+        running=True,
+    ),
+    Parameter(
+        "appear_timeout",
+        5.0,
+        "Time to wait for the robot and the planning node to appear [s].",
+        0.1,
+        600.0,
+        running=True,
+    ),
+    Parameter("validation_timeout", 30.0, "Time limit of a validation [s].", 0.1, 600.0, running=True),
+    Parameter("most_points", 100_000, "Maximum number of points of a trajectory.", 1, 1_000_000, running=True),
     Parameter(
         "joint_state_timeout",
         0.25,
-        "Age at which joint_states count as missing: a motion is held on its path until they come again [s].",
+        "Age at which joint_states count as missing: a motion holds on its path until they come again [s].",
         0.05,
         10.0,
     ),
     Parameter(
         "joint_state_lost_after",
         2.0,
-        "Age at which joint_states count as lost, and a motion ends; joint_state_timeout if that is more [s].",
+        "Age at which joint_states count as lost and a motion ends, or joint_state_timeout if that is longer [s].",
         0.05,
         60.0,
     ),
     Parameter(
         "return_time",
         2.0,
-        "How long the robot may take to come back to its path after a pause of its process or of this one [s].",
+        "Time limit for the robot to return to its path after its process or this one was suspended [s].",
         0.0,
         60.0,
     ),
-    Parameter("joint_jump", 0.5, "Largest step of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
-    Parameter("start_tolerance", 0.01, "Largest distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
-    Parameter("path_tolerance", 0.1, "Largest tracking error of a joint on the way [rad or m].", 0.0, ENDLESS),
-    Parameter("goal_tolerance", 0.005, "Largest error of a joint at the end [rad or m].", 0.0, ENDLESS),
-    Parameter("stopped_velocity", 0.02, "Largest measured speed of a joint at the end [per s].", 0.0, ENDLESS),
-    Parameter("goal_time", 2.0, "How long after the end it may take until both hold [s].", 0.0, 600.0),
-    Parameter("scale_acceleration", 4.0, "How fast the speed scale may change [1/s].", 0.1, 1000.0),
-    Parameter("scale_jerk", 40.0, "How fast that rate may change [1/s2].", 1.0, 100_000.0),
+    Parameter("joint_jump", 0.5, "Maximum change of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
+    Parameter("start_tolerance", 0.01, "Maximum distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
+    Parameter("path_tolerance", 0.1, "Maximum tracking error of a joint along the path [rad or m].", 0.0, ENDLESS),
+    Parameter("goal_tolerance", 0.005, "Maximum error of a joint at the end [rad or m].", 0.0, ENDLESS),
+    Parameter("stopped_velocity", 0.02, "Maximum measured speed of a joint at the end [rad/s or m/s].", 0.0, ENDLESS),
+    Parameter(
+        "goal_time",
+        2.0,
+        "Time after the end within which goal_tolerance and stopped_velocity must be met [s].",
+        0.0,
+        600.0,
+    ),
+    Parameter("scale_acceleration", 4.0, "Maximum rate of change of the speed scale [1/s].", 0.1, 1000.0),
+    Parameter("scale_jerk", 40.0, "Maximum second derivative of the speed scale [1/s^2].", 1.0, 100_000.0),
     Parameter("feedback_rate", 20.0, "Rate of the feedback of actions [Hz].", 1.0, 100.0),
-    Parameter("motion_modes", [""], "Values of robot_mode that allow motion; none: the mode does not matter."),
-    Parameter("follow_joint_trajectory", FOLLOW_ACTION, "Name of the FollowJointTrajectory action offered."),
-    Parameter("allow_partial_joints_goal", True, "Whether such a goal may leave out some of `joints`; they are held."),
-    Parameter("gripper_action", "gripper_controller/gripper_cmd", "Name of the GripperCommand action offered."),
-    Parameter("gripper_joint", "", 'Joint of the gripper, as joint_states calls it; "" offers no gripper.'),
-    Parameter("gripper_lower", 0.0, "Smallest position of that joint [rad or m].", -ENDLESS, ENDLESS),
-    Parameter("gripper_upper", 0.1, "Largest position of that joint [rad or m].", -ENDLESS, ENDLESS),
-    Parameter("gripper_velocity", 0.1, "Speed of the gripper's commands [per s].", 1e-6, ENDLESS),
-    Parameter("gripper_acceleration", 1.0, "Acceleration of the gripper's commands [per s2].", 1e-6, ENDLESS),
-    Parameter("gripper_jerk", 20.0, "Jerk of the gripper's commands [per s3].", 1e-6, ENDLESS),
-    Parameter("gripper_goal_tolerance", 0.001, "How near the goal counts as there [rad or m].", 0.0, ENDLESS),
-    Parameter("gripper_goal_time", 5.0, "How long it may take to be there, or to stall [s].", 0.1, 600.0),
-    Parameter("stall_velocity_threshold", 0.001, "Slower than this the gripper stands [per s].", 0.0, ENDLESS),
-    Parameter("stall_timeout", 0.3, "Standing off its goal for this long, the gripper has stalled [s].", 0.01, 60.0),
-    Parameter("allow_stalling", True, "Whether a gripper that has stalled did what it should: it holds something."),
+    Parameter(
+        "motion_modes",
+        [""],
+        "Values of robot_mode that allow motion; none: robot_mode is ignored.",
+        constraint="each once",
+    ),
+    Parameter(
+        "follow_joint_trajectory", FOLLOW_ACTION, "Name of the FollowJointTrajectory action that this node offers."
+    ),
+    Parameter(
+        "allow_partial_joints_goal",
+        True,
+        "Whether a FollowJointTrajectory goal may leave out some of `joints`, which then hold their positions.",
+    ),
+    Parameter(
+        "gripper_action", "gripper_controller/gripper_cmd", "Name of the GripperCommand action that this node offers."
+    ),
+    Parameter("gripper_joint", "", "Name of the gripper's joint in joint_states; empty: no gripper action is offered."),
+    Parameter(
+        "gripper_lower",
+        0.0,
+        "Minimum position of gripper_joint [rad or m].",
+        -ENDLESS,
+        ENDLESS,
+        constraint="below gripper_upper",
+    ),
+    Parameter(
+        "gripper_upper",
+        0.1,
+        "Maximum position of gripper_joint [rad or m].",
+        -ENDLESS,
+        ENDLESS,
+        constraint="above gripper_lower",
+    ),
+    Parameter("gripper_velocity", 0.1, "Maximum speed of the gripper's commands [rad/s or m/s].", 1e-6, ENDLESS),
+    Parameter(
+        "gripper_acceleration", 1.0, "Maximum acceleration of the gripper's commands [rad/s^2 or m/s^2].", 1e-6, ENDLESS
+    ),
+    Parameter("gripper_jerk", 20.0, "Maximum jerk of the gripper's commands [rad/s^3 or m/s^3].", 1e-6, ENDLESS),
+    Parameter(
+        "gripper_goal_tolerance",
+        0.001,
+        "Distance to the goal at which the gripper has reached it [rad or m].",
+        0.0,
+        ENDLESS,
+    ),
+    Parameter("gripper_goal_time", 5.0, "Time limit for the gripper to reach its goal or to stall [s].", 0.1, 600.0),
+    Parameter(
+        "stall_velocity_threshold",
+        0.001,
+        "Speed below which the gripper counts as standing still [rad/s or m/s].",
+        0.0,
+        ENDLESS,
+    ),
+    Parameter(
+        "stall_timeout",
+        0.3,
+        "Time of standing still away from the goal after which the gripper has stalled [s].",
+        0.01,
+        60.0,
+    ),
+    Parameter(
+        "allow_stalling", True, "Whether a goal succeeds when the gripper stalls, as it does when it holds an object."
+    ),
     *SERVO_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
@@ -133,14 +215,9 @@ def command_fields(parameters: Parameters) -> tuple[str, ...]:
     """The fields of joint_commands.
 
     Raises:
-        InvalidRequestError: none, or one that there is not.
+        InvalidRequestError: one is listed twice.
     """
-    fields = names(parameters, "command_fields")
-    wrong = [field for field in fields if field not in FIELDS]
-    if wrong or not fields:
-        text = f"parameter command_fields is {list(fields)}, expected one or more of {', '.join(FIELDS)}"
-        raise InvalidRequestError(text, stage="parameters", subjects=("command_fields",))
-    return fields
+    return names(parameters, "command_fields")
 
 
 def tolerance_defaults(parameters: Parameters) -> ToleranceDefaults:

@@ -33,7 +33,7 @@ RATE_PARAMETERS = (
     Parameter(
         "velocity_damping",
         DEFAULT_DAMPING,
-        "Damping near singularities of velocities for a twist, for requests that name none.",
+        "Damping of solve_velocity near singularities, for requests that name none.",
         0.0,
         10.0,
         running=True,

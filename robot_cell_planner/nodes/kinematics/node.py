@@ -39,9 +39,14 @@ from .differential_services import RATE_PARAMETERS, KinematicRates
 
 PARAMETERS = (
     Parameter(
-        "ik_restarts", 100, "Restarts of a numeric search for requests that name none.", 0, 100_000, running=True
+        "ik_restarts",
+        100,
+        "Number of restarts of the numerical solver for requests that name none.",
+        0,
+        100_000,
+        running=True,
     ),
-    Parameter("ik_solutions", 256, "Most solutions for a target.", 1, 100_000, running=True),
+    Parameter("ik_solutions", 256, "Maximum number of solutions for a target.", 1, 100_000, running=True),
     Parameter(
         "ik_timeout",
         5.0,
@@ -51,12 +56,10 @@ PARAMETERS = (
         running=True,
     ),
     Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
-    Parameter("most_pairs", 100, "Most colliding pairs that a failure names.", 1, 1_000_000, running=True),
-    Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
-    Parameter("most_targets", 10_000, "Largest number of targets in a request.", 1, 1_000_000),
-    Parameter(
-        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
-    ),
+    Parameter("most_pairs", 100, "Maximum number of colliding pairs that a failure names.", 1, 1_000_000, running=True),
+    Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("most_targets", 10_000, "Maximum number of targets in a request.", 1, 1_000_000),
+    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *RATE_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,

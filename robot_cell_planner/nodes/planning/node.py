@@ -41,11 +41,11 @@ from .path_services import PathServices
 from .plan_markers import PlanMarkers
 
 PARAMETERS = (
-    Parameter("workers", 2, "Worker processes: requests that are planned for at once.", 1, 64),
+    Parameter("workers", 2, "Number of worker processes, which is the number of requests planned at once.", 1, 64),
     Parameter(
         "worker_niceness",
         10,
-        "Added to the niceness of workers that serve requests, so that streaming and simulation come first.",
+        "Increment of the niceness of workers that serve requests, so that streaming and simulation take precedence.",
         0,
         19,
     ),
@@ -57,18 +57,18 @@ PARAMETERS = (
     Parameter(
         "state_limit",
         1_000_000,
-        "Most states to check for requests that name no limit.",
+        "Maximum number of states to check for requests that name no limit.",
         1,
         1_000_000_000,
         running=True,
     ),
     Parameter(
-        "search_step", 0.03, "Widest step between states checked while searching [rad or m].", 1e-4, 1.0, running=True
+        "search_step", 0.03, "Maximum step between states checked while searching [rad or m].", 1e-4, 1.0, running=True
     ),
     Parameter(
         "resolution",
         0.001,
-        "Widest step between states checked along a returned path [rad or m].",
+        "Maximum step between states checked along a returned path [rad or m].",
         1e-5,
         1.0,
         running=True,
@@ -77,7 +77,7 @@ PARAMETERS = (
     Parameter(
         "start_tolerance",
         0.01,
-        "Largest distance of a trajectory's first point from the state [rad or m].",
+        "Maximum distance of a trajectory's first point from the state [rad or m].",
         0.0,
         1.0,
         running=True,
@@ -85,15 +85,13 @@ PARAMETERS = (
     Parameter(
         "start_limit_tolerance",
         START_LIMIT_TOLERANCE,
-        "How far a start may be beyond a position limit to be moved to the limit, with a warning [rad or m].",
+        "Maximum distance of a start beyond a position limit that is corrected, with a warning [rad or m].",
         0.0,
         MOST_START_TOLERANCE,
         running=True,
     ),
-    Parameter("most_configurations", 100_000, "Largest number of configurations in a request.", 1, 10_000_000),
-    Parameter(
-        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
-    ),
+    Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )

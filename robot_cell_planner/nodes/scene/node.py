@@ -35,20 +35,28 @@ from .geometry_check import GeometryCheck
 from .publisher import ScenePublisher
 
 PARAMETERS = (
-    Parameter("cell_file", "", 'Cell file to load at start; "" waits for load_cell.'),
-    Parameter("journal_file", "", 'File that keeps every accepted change; "" keeps nothing over a restart.'),
-    Parameter("journal_fsync", False, "Whether the journal also survives a loss of power."),
-    Parameter("journal_repair", False, "Whether a damaged journal goes on from its last whole revision; it is kept."),
-    Parameter("revisions_kept", 200, "Earlier revisions that are remembered, for undo and get_state.", 1, 10_000),
-    Parameter("frame_prefix", "", "Put before the name of every frame in TF, but world."),
-    Parameter("tf_rate", 100.0, "Largest rate of /tf [Hz].", 0.1, 1000.0),
-    Parameter("view_rate", 10.0, "Largest rate of /tf_static, markers and scene/state [Hz].", 0.1, 100.0),
+    Parameter("cell_file", "", "Cell file to load at start; empty: wait for scene/load_cell."),
     Parameter(
-        "wait_timeout", 5.0, "How long requests wait for a newer state that name no time themselves [s].", 0.0, 600.0
+        "journal_file", "", "File to which every accepted change is written; empty: changes are lost at a restart."
     ),
-    Parameter("most_models", 20_000, "Largest number of tools, bodies or frames in a message.", 1, 1_000_000),
-    Parameter("most_shapes", 10_000, "Largest number of shapes of a tool or body in a message.", 1, 1_000_000),
-    Parameter("most_changes", MOST_CHANGES, "Largest number of changes in a request.", 1, 1_000_000),
+    Parameter(
+        "journal_fsync",
+        False,
+        "Whether every change is synchronised to disk (fsync), so that the journal survives a loss of power.",
+    ),
+    Parameter(
+        "journal_repair",
+        False,
+        "Whether a damaged journal is resumed from its last intact revision; the damaged file is kept.",
+    ),
+    Parameter("revisions_kept", 200, "Number of earlier revisions kept for scene/undo and scene/get_state.", 1, 10_000),
+    Parameter("frame_prefix", "", "Prefix of the names of all frames in TF except world."),
+    Parameter("tf_rate", 100.0, "Maximum rate of /tf [Hz].", 0.1, 1000.0),
+    Parameter("view_rate", 10.0, "Maximum rate of /tf_static, scene/markers and scene/state [Hz].", 0.1, 100.0),
+    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    Parameter("most_models", 20_000, "Maximum number of tools, bodies or frames in a message.", 1, 1_000_000),
+    Parameter("most_shapes", 10_000, "Maximum number of shapes of a tool or body in a message.", 1, 1_000_000),
+    Parameter("most_changes", MOST_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )

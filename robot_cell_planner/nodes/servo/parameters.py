@@ -12,19 +12,48 @@ from ..conversions.basic import duration_from_message
 from ..motion.trajectory_goals import LOWEST_SCALE
 
 SERVO_PARAMETERS = (
-    Parameter("servo_rate", 125.0, "Rate at which commands become joint velocities [Hz].", 20.0, 250.0, running=True),
-    Parameter("servo_timeout", 0.2, "Without commands for this long it comes to rest [s].", 0.01, 10.0, running=True),
-    Parameter("servo_linear_speed", 0.25, "Highest speed of a frame in servo [m/s].", 1e-4, 10.0, running=True),
-    Parameter("servo_angular_speed", 1.0, "Highest turning speed of it [rad/s].", 1e-4, 20.0, running=True),
     Parameter(
-        "servo_slow_down_distance", 0.1, "Gap to what is ahead at which servo slows down [m].", 1e-3, 10.0, running=True
+        "servo_rate", 125.0, "Rate at which servo turns commands into joint velocities [Hz].", 20.0, 250.0, running=True
+    ),
+    Parameter("servo_timeout", 0.2, "Time without commands after which servo stops [s].", 0.01, 10.0, running=True),
+    Parameter("servo_linear_speed", 0.25, "Maximum linear speed of the servoed frame [m/s].", 1e-4, 10.0, running=True),
+    Parameter(
+        "servo_angular_speed", 1.0, "Maximum angular speed of the servoed frame [rad/s].", 1e-4, 20.0, running=True
     ),
     Parameter(
-        "servo_slow_below", 0.1, "Smallest singular value below which motion to a singularity slows.", 1e-3, 10.0
+        "servo_slow_down_distance",
+        0.1,
+        "Distance to an obstacle at which servo slows down [m].",
+        1e-3,
+        10.0,
+        running=True,
     ),
-    Parameter("servo_stop_below", 0.02, "Smallest singular value at which it stops.", 0.0, 10.0),
-    Parameter("servo_gain", 4.0, "Speed of a tracking frame per distance to its target [1/s].", 0.1, 50.0),
-    Parameter("servo_look_ahead", 0.25, "How far ahead servo has the way checked, beyond the stop [s].", 0.05, 5.0),
+    Parameter(
+        "servo_slow_below",
+        0.1,
+        "Smallest singular value of the Jacobian below which motion towards a singularity slows down.",
+        1e-3,
+        10.0,
+        constraint="above servo_stop_below",
+    ),
+    Parameter(
+        "servo_stop_below",
+        0.02,
+        "Smallest singular value of the Jacobian at which motion towards a singularity stops.",
+        0.0,
+        10.0,
+        constraint="below servo_slow_below",
+    ),
+    Parameter(
+        "servo_gain", 4.0, "Proportional gain of pose tracking: speed per distance to the target [1/s].", 0.1, 50.0
+    ),
+    Parameter(
+        "servo_look_ahead",
+        0.25,
+        "Time beyond the stopping time for which servo checks the path ahead for collisions [s].",
+        0.05,
+        5.0,
+    ),
 )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from builtin_interfaces.msg import Time
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -34,56 +33,59 @@ from ..conversions.basic import NANOSECONDS, pose_to_message, time_from_message,
 
 DEFAULTS = SimulationOptions()
 PARAMETERS = (
-    Parameter("cell_file", "", "Cell file; the simulation starts in the state that it gives."),
+    Parameter("cell_file", "", "Cell file; the simulation starts in its state.", constraint="not empty"),
     Parameter("rate", 250.0, "Rate of joint_states, in simulated time [Hz].", 1.0, 1000.0),
     Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
     Parameter(
         "command_delay",
         0.04,
-        "How long after its stamp a command is carried out, so that late ones do no harm [s].",
+        "Delay between the stamp of a command and its execution, which compensates for jitter [s].",
         0.0,
         1.0,
     ),
-    Parameter("publish_clock", False, "Whether to publish /clock; all stamps are simulated time then."),
+    Parameter("publish_clock", False, "Whether to publish /clock; all stamps are then in simulated time."),
     Parameter(
         "real_time_factor",
         1.0,
-        "Simulated seconds in a second of the clock; other than 1 only with publish_clock.",
+        "Simulated seconds per second of wall time.",
         0.01,
         100.0,
+        constraint="1 unless publish_clock",
     ),
     Parameter(
         "time_step",
         DEFAULTS.time_step,
-        "Longest step of the physics [s]; a whole number of steps makes a period of rate.",
+        "Maximum time step of the physics; shortened so that a whole number of steps fits a period of `rate` [s].",
         1e-4,
         0.01,
     ),
-    Parameter("settle_time", DEFAULTS.settle_time, "How long things may come to rest before the start [s].", 0.0, 60.0),
-    Parameter("friction", DEFAULTS.friction, "Coefficient of friction between any two things.", 0.0, 10.0),
+    Parameter(
+        "settle_time", DEFAULTS.settle_time, "Maximum time for objects to come to rest before the start [s].", 0.0, 60.0
+    ),
+    Parameter("friction", DEFAULTS.friction, "Coefficient of friction between any two objects.", 0.0, 10.0),
     Parameter(
         "spinning_friction",
         DEFAULTS.spinning_friction,
-        "Length of the lever with which a contact resists turning about its normal [m].",
+        "Coefficient of spinning friction: moment about the contact normal per normal force [m].",
         0.0,
         1.0,
     ),
     Parameter(
         "grasp_assist",
         DEFAULTS.grasp_assist,
-        "Whether what the gripper holds is fixed to it, as strongly as by friction; false leaves it to the contacts.",
+        "Whether a grasped object is held by a constraint that is as strong as friction; false: by contacts alone.",
     ),
     Parameter(
         "extrapolate_for",
         DEFAULTS.extrapolate_for,
-        "How long a position command is carried on with its velocity when the next is late [s].",
+        "Maximum time for which a position command is extrapolated with its velocity when the next is late [s].",
         0.0,
         1.0,
     ),
     Parameter(
         "command_timeout",
         DEFAULTS.command_timeout,
-        "How long a command by velocity or effort counts [s]; its joint holds its position afterwards.",
+        "Time after which a velocity or effort command expires and its joint holds its position [s].",
         0.001,
         60.0,
     ),
@@ -252,7 +254,7 @@ class SimulatedRobotNode(CellNode):
     def _publish(self, publisher: Publisher, message: JointState | SimulationState | ClockMessage) -> None:
         try:
             publisher.publish(message)
-        except RCLError:
+        except RuntimeError:  # an RCLError, which has no public name
             if self.context.ok():
                 raise  # otherwise the node is ending, and nobody listens any more
 

@@ -22,7 +22,7 @@ def test_help_is_printed_and_nothing_started(name):
     found = run(name, "--help")
     assert found.returncode == 0, found.stderr
     assert f"usage: {name}" in found.stdout
-    assert "diagnostics_period (1.0)" in found.stdout
+    assert "diagnostics_period (1.0): 0.1 to 3600" in found.stdout
 
 
 @pytest.mark.parametrize(
