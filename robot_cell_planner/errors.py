@@ -364,7 +364,7 @@ class PathInvalidError(PlanningError):
 
 
 class TrajectoryError(RobotCellError):
-    """A trajectory is malformed, or cannot be time-parameterized."""
+    """A trajectory is malformed, or cannot be time-parameterised."""
 
     code = 600
     default_stage = "trajectory"

@@ -117,7 +117,7 @@ class OfflineCell:
 
         Args:
             name: Name of the segment.
-            tool_at: Frame in which the tool center point has to reach `pose`.
+            tool_at: Frame in which the tool centre point has to reach `pose`.
             workpiece_at: Frame in which the attached workpiece has to reach `pose`.
             pose: Target pose in that frame.
             named_state: Named state of the robot.

@@ -77,7 +77,7 @@ def jacobians(
         cell: Models of the cell.
         state: Values of all other variables, and attachments.
         group: Planning group; "" for the main group.
-        frame: Frame of the point; "" for the tool center point, or for the tip link of a group without a tool.
+        frame: Frame of the point; "" for the tool centre point, or for the tip link of a group without a tool.
         point: Position in that frame [m].
         axes: Axes in which the result is expressed.
         configurations: (k, n) values of the group's variables [rad, m]; None for those of the state.
@@ -116,7 +116,7 @@ def jacobians(
 
 
 def moved_frame(cell: RobotCell, state: RobotCellState, group: str = "") -> str:
-    """Return the tool center point of a group, or its tip link if no tool is attached."""
+    """Return the tool centre point of a group, or its tip link if no tool is attached."""
     mode = TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
     return target_frame(cell, state, group, mode)
 

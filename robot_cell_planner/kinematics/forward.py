@@ -53,7 +53,7 @@ def forward_kinematics(
     native_scale: float | None = None,
     workpiece: str = "",
 ) -> Pose:
-    """Compute the pose of a group's planner frame, tool center point or workpiece in the frame `relative_to`.
+    """Compute the pose of a group's planner frame, tool centre point or workpiece in the frame `relative_to`.
 
     Args:
         cell: Models of the cell.
@@ -85,7 +85,7 @@ def forward_kinematics_to_frame(
     relative_to: str = WORLD,
     native_scale: float | None = None,
 ) -> Pose:
-    """Compute the pose of any frame (link, tool, tool link, tool center point, body, named frame) in `relative_to`.
+    """Compute the pose of any frame (link, tool, tool link, tool centre point, body, named frame) in `relative_to`.
 
     native_scale: Metres per unit of the returned position; 0.001 returns mm.
 
@@ -165,7 +165,7 @@ def scaled(pose: Pose, native_scale: float) -> Pose:
 
 @public
 def all_link_poses(cell: RobotCell, state: RobotCellState, relative_to: str = WORLD) -> dict[str, Pose]:
-    """Compute the poses of all robot links, tools, tool links and tool center points in `relative_to`.
+    """Compute the poses of all robot links, tools, tool links and tool centre points in `relative_to`.
 
     Raises:
         UnknownNameError: `relative_to` does not exist.

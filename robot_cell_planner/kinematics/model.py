@@ -33,7 +33,7 @@ class CellModel:
     Configurations: q (n,) contains the independent variables in the order of `variables` [rad, m]; `expand` computes
     the values of all Pinocchio joints. Without mimic joints the two are the same.
 
-    Frames: every link, tool, tool link, tool center point, body and named frame is fixed to one joint, see `frame`.
+    Frames: every link, tool, tool link, tool centre point, body and named frame is fixed to one joint, see `frame`.
     Hidden objects keep their frames and masses, because hiding affects collision checks only.
 
     A model may be shared between threads; each thread uses its own `data`.
@@ -216,7 +216,7 @@ class CellModel:
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Names of all frames: world, links, tools, tool links, tool center points, bodies, named frames."""
+        """Names of all frames: world, links, tools, tool links, tool centre points, bodies, named frames."""
         return (*self.mechanisms.frames, *self._state.bodies, *self.cell.frames)
 
     @property

@@ -62,7 +62,7 @@ class MechanismModel:
         variables: Variables by name in the cell; tool variables are named "tool/joint". Their order is that of every
             configuration vector (n,).
         drives: Mimic coupling of each Pinocchio joint.
-        frames: Placements of links, tools and tool center points.
+        frames: Placements of links, tools and tool centre points.
     """
 
     pin_model: pin.Model

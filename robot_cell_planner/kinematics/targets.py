@@ -24,7 +24,7 @@ class TargetMode(str, Enum):
     """Frame of a planning group that a target applies to."""
 
     ROBOT = "robot"  # planner frame: the tip link of the group
-    TOOL = "tool"  # tool center point of the attached tool
+    TOOL = "tool"  # tool centre point of the attached tool
     WORKPIECE = "workpiece"  # frame of the body attached to the tool
     FRAME = "frame"  # any frame, by name
 

@@ -68,7 +68,7 @@ def velocities_for_twist(
         state: Current joint values and attachments.
         twist: Linear [m/s] and angular [rad/s] velocity; the linear part is the velocity of the frame's origin.
         group: Planning group; "" for the main group.
-        frame: Frame that moves; "" for the tool center point, or for the tip link of a group without a tool.
+        frame: Frame that moves; "" for the tool centre point, or for the tip link of a group without a tool.
         reference_frame: Frame whose axes the commanded and the resulting twist are expressed in.
         preferred: (n,) joint velocities approximated in the null space [rad/s, m/s].
         time_step: Interval over which position limits are respected [s]; 0 ignores position limits.

@@ -18,15 +18,15 @@ TCP = "tcp"
 
 
 class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tool: a mechanism whose root frame is the tool frame, with a tool center point (TCP).
+    """Tool: a mechanism whose root frame is the tool frame, with a tool centre point (TCP).
 
     The frames of a tool named "gripper" are "gripper" (tool frame), "gripper/<link>" and "gripper/tcp".
 
     Attributes:
         name: Name of the tool.
         mechanism: Links and joints.
-        tcp: Pose of the tool center point in `tcp_link`.
-        tcp_link: Link of the tool center point; "" for the root link.
+        tcp: Pose of the tool centre point in `tcp_link`.
+        tcp_link: Link of the tool centre point; "" for the root link.
         sources: Texts that the model was read from.
     """
 

@@ -97,7 +97,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def mechanism_frames(self) -> frozendict[str, str]:
-        """Parent frame of each robot link, each tool link and each tool center point, by frame name."""
+        """Parent frame of each robot link, each tool link and each tool centre point, by frame name."""
         parents: dict[str, str] = {}
         for robot in self.robots.values():
             parents[robot.mechanism.root] = WORLD
@@ -116,7 +116,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def tool_centre_points(self) -> frozenset[str]:
-        """Frame names of all tool center points."""
+        """Frame names of all tool centre points."""
         return frozenset(tool.tcp_frame for tool in self.tools.values())
 
     @cached_property

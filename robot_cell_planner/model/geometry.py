@@ -21,7 +21,7 @@ def _size(value: float, what: str) -> None:
 
 
 class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", tag_field="type"):
-    """Box centered at its origin; `size` is the edge lengths along x, y, z [m]."""
+    """Box centred at its origin; `size` is the edge lengths along x, y, z [m]."""
 
     size: Vector3
 
@@ -32,7 +32,7 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="box", ta
 
 
 class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sphere", tag_field="type"):
-    """Sphere centered at its origin; `radius` [m]."""
+    """Sphere centred at its origin; `radius` [m]."""
 
     radius: float
 
@@ -42,7 +42,7 @@ class Sphere(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="spher
 
 
 class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cylinder", tag_field="type"):
-    """Cylinder along z, centered at its origin; `radius` and full `length` [m]."""
+    """Cylinder along z, centred at its origin; `radius` and full `length` [m]."""
 
     radius: float
     length: float
@@ -54,7 +54,7 @@ class Cylinder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cyl
 
 
 class Capsule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="capsule", tag_field="type"):
-    """Capsule along z, centered at its origin.
+    """Capsule along z, centred at its origin.
 
     `radius` and the `length` of the cylindrical part [m]; the ends are at +-(length / 2 + radius).
     """
@@ -147,7 +147,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     The following fields affect display only:
 
-    rgba: Color, components 0 to 1 rounded to six decimals; all zero means no color.
+    rgba: Colour, components 0 to 1 rounded to six decimals; all zero means no colour.
     material: Name of the material.
     texture: Image URI as written in the description.
     """

@@ -167,8 +167,8 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         mass: Mass [kg].
-        pose: Center of mass and inertia axes in the link frame.
-        inertia: ixx, ixy, ixz, iyy, iyz, izz about the center of mass [kg m2].
+        pose: Centre of mass and inertia axes in the link frame.
+        inertia: ixx, ixy, ixz, iyy, iyz, izz about the centre of mass [kg m2].
     """
 
     mass: float

@@ -21,7 +21,7 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Position [m] and orientation (unit quaternion x, y, z, w) of a frame in its parent frame.
 
     The numbers are stored unchanged, so that files and messages reproduce a pose exactly. The length of the quaternion
-    may differ from 1 by up to 1e-3; the quaternion is normalized wherever it is used.
+    may differ from 1 by up to 1e-3; the quaternion is normalised wherever it is used.
 
     Raises:
         InvalidValueError: A number is not finite, or the length of the quaternion differs from 1 by more than 1e-3.
@@ -141,7 +141,7 @@ def normalised(quaternion: Sequence[float]) -> Quaternion:
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Return the Hamilton product of two quaternions, normalized."""
+    """Return the Hamilton product of two quaternions, normalised."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return normalised(

@@ -16,7 +16,7 @@ STAGE = "joint command"
 class JointCommand:
     """Commands for some joints: positions [rad or m], velocities [rad/s or m/s] and efforts [Nm or N], by joint.
 
-    A joint with a position is position-controlled, with its velocity as feedforward if given. An effort in addition to
+    A joint with a position is position-controlled, with its velocity if given. An effort in addition to
     a position bounds the force of a tool joint, with 0 selecting the joint's own limit; for a robot joint it is
     ignored. A joint with a velocity but no position is velocity-controlled; a joint with only an effort is
     effort-controlled.

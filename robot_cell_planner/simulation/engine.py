@@ -205,7 +205,7 @@ class Engine:
         return int(constraint)
 
     def _mass_frame(self, place: Place) -> Pose:
-        """Return world_T_frame of the center of mass of a part, which constraints of the engine refer to."""
+        """Return world_T_frame of the centre of mass of a part, which constraints of the engine refer to."""
         return self.pose(Place(place.assembly, place.part)) @ self._mass_frames[self.address(place)]
 
     def unfix(self, constraint: int) -> None:

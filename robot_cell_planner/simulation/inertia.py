@@ -1,4 +1,4 @@
-"""Mass, center of mass and principal axes of parts that are fixed to each other."""
+"""Mass, centre of mass and principal axes of parts that are fixed to each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MassProperties:
 
     Attributes:
         mass: [kg].
-        frame: Center of mass and principal axes in the part.
+        frame: Centre of mass and principal axes in the part.
         moments: Principal moments of inertia [kg m2].
     """
 

@@ -1,4 +1,4 @@
-"""Simulated cell in its own process, synchronized with the clock.
+"""Simulated cell in its own process, synchronised with the clock.
 
 The physics engine holds the interpreter lock while it computes, so it cannot share a process with time-critical code.
 """

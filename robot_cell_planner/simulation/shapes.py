@@ -152,7 +152,7 @@ def shrunk(points: Points, margin: float) -> Points:
 
 
 def _centroid(triangles: Points, apex: Points) -> Points:
-    """Return the center of volume of a convex body; `triangles` is (n, 3, 3), `apex` a point inside."""
+    """Return the centre of volume of a convex body; `triangles` is (n, 3, 3), `apex` a point inside."""
     edges = triangles - apex
     volumes = np.abs(np.linalg.det(edges))
     centre: Points = apex + volumes @ edges.sum(axis=1) / (4.0 * volumes.sum())

@@ -1,4 +1,4 @@
-"""Visual geometry of a cell: the visible parts of every link, tool link and body, with their colors."""
+"""Visual geometry of a cell: the visible parts of every link, tool link and body, with their colours."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FORMATS_WITH_MATERIALS = (".dae", ".glb", ".obj")
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles of one color.
+    """Triangles of one colour.
 
     Attributes:
         vertices: (n, 3) [m].
         faces: (m, 3) vertex indices.
-        rgba: Color; None if the file specifies none.
+        rgba: Colour; None if the file specifies none.
     """
 
     vertices: NDArray[np.float64]
@@ -48,7 +48,7 @@ class VisibleObject:
         frame: Its frame in the cell.
         thing: Robot, tool or body that it belongs to.
         kind: "link", "tool link" or "body".
-        shapes: Visual shapes, each in the frame and with a color.
+        shapes: Visual shapes, each in the frame and with a colour.
     """
 
     frame: str
@@ -77,7 +77,7 @@ def _link_shapes(link: Link) -> tuple[tuple[Shape, Rgba | None], ...]:
 
 
 def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rgba | None], ...]:
-    """Return a color for each shape; None for the materials of a mesh file."""
+    """Return a colour for each shape; None for the materials of a mesh file."""
 
     def colour(geometry: Geometry) -> Rgba | None:
         return None if isinstance(geometry, Mesh) else default
@@ -87,7 +87,7 @@ def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rg
 
 @lru_cache(maxsize=256)
 def surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
-    """Return the triangles of a mesh, grouped by color.
+    """Return the triangles of a mesh, grouped by colour.
 
     Raises:
         GeometryError: As for `load_mesh`.

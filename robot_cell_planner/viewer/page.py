@@ -165,7 +165,7 @@ def _numbers(pose: Pose) -> list[float]:
 
 
 class _Meshes:
-    """Surfaces of all meshes, each written once. Vertices are quantized to 1/65535 of the surface's extent."""
+    """Surfaces of all meshes, each written once. Vertices are quantised to 1/65535 of the surface's extent."""
 
     def __init__(self, block: Block) -> None:
         self.entries: list[dict[str, object]] = []
@@ -173,7 +173,7 @@ class _Meshes:
         self._known: dict[Mesh | Triangles, list[tuple[int, Rgba | None]]] = {}
 
     def add(self, mesh: Mesh | Triangles) -> list[tuple[int, Rgba | None]]:
-        """Return index and color of each surface of a mesh."""
+        """Return index and colour of each surface of a mesh."""
         if mesh not in self._known:
             self._known[mesh] = [(self._write(surface), surface.rgba) for surface in surfaces(mesh)]
         return self._known[mesh]

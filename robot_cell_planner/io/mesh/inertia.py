@@ -1,4 +1,4 @@
-"""Mass, center of mass and inertia of shapes with uniform density.
+"""Mass, centre of mass and inertia of shapes with uniform density.
 
 Volumes and second moments of meshes are computed from the signed tetrahedra of their triangles and the origin (Mirtich,
 Fast and Accurate Computation of Polyhedral Mass Properties, 1996).
@@ -29,7 +29,7 @@ class _Moments:
     Attributes:
         volume: [m3].
         centre: (3,) [m].
-        second: (3, 3) integral of x x^T about the center [m5].
+        second: (3, 3) integral of x x^T about the centre [m5].
     """
 
     volume: float
@@ -38,7 +38,7 @@ class _Moments:
 
 
 def uniform_inertial(shapes: Sequence[Shape], density: float | None = None, mass: float | None = None) -> Inertial:
-    """Compute mass, center of mass and inertia of shapes with uniform density. Overlaps are counted for each shape.
+    """Compute mass, centre of mass and inertia of shapes with uniform density. Overlaps are counted for each shape.
 
     Exactly one of density [kg/m3] and mass [kg] has to be given. A mesh is replaced by its convex hull if its use is
     HULL or if it is not closed.
@@ -102,7 +102,7 @@ def _placed(part: _Moments, pose: Pose) -> _Moments:
 
 
 def _about_axis(volume: float, radial: float, axial: float, height: float = 0.0) -> _Moments:
-    """Moments of a shape about the z axis; `radial`, `axial`: mean squares of x (and y) and of z about the center at
+    """Moments of a shape about the z axis; `radial`, `axial`: mean squares of x (and y) and of z about the centre at
     `height`."""
     return _Moments(volume, np.array((0.0, 0.0, height)), volume * np.diag((radial, radial, axial)))
 
@@ -126,7 +126,7 @@ def _moments(geometry: Geometry) -> _Moments:
 
 
 def _capsule(r: float, h: float) -> _Moments:
-    """Return the moments of a cylinder with two hemispheres, whose centers of mass are 3/8 r beyond its ends."""
+    """Return the moments of a cylinder with two hemispheres, whose centres of mass are 3/8 r beyond its ends."""
     half = 2.0 / 3.0 * math.pi * r**3
     cap = _about_axis(half, r * r / 5.0, r * r / 5.0 - (3.0 / 8.0 * r) ** 2)
     offset = np.array((0.0, 0.0, h / 2.0 + 3.0 / 8.0 * r))

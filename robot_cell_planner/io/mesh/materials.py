@@ -1,4 +1,4 @@
-"""Parts of a mesh file with the colors of their materials."""
+"""Parts of a mesh file with the colours of their materials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part = tuple[NDArray[np.float64], NDArray[np.int32], Rgba | None]
 
 
 def painted_parts(content: bytes, kind: str) -> list[Part]:
-    """Return vertices (n, 3), faces (m, 3) and color of each part of a mesh file, in the frame of the file.
+    """Return vertices (n, 3), faces (m, 3) and colour of each part of a mesh file, in the frame of the file.
 
     Raises:
         Exception: Any exception of a third-party parser; the file is checked by `formats.parse_mesh`.

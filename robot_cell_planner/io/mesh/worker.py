@@ -4,7 +4,7 @@ It imports the slow modules once and forks a process for each file, which enters
 file and ends. Any effect of a file ends with its process.
 
 A request on standard input is a line of JSON {kind, what, path, length} followed by that many bytes. An answer is 8
-bytes with the length of the rest, then a line of JSON with "parts" [[vertices, faces, color or null], ...] and their
+bytes with the length of the rest, then a line of JSON with "parts" [[vertices, faces, colour or null], ...] and their
 numbers (float64, int32), or with "error".
 """
 

@@ -178,8 +178,8 @@ def load_tool(
     Args:
         name: Name of the tool in the cell.
         urdf: URDF or xacro file.
-        tcp: Pose of the tool center point in `tcp_link`.
-        tcp_link: Link of the tool center point; "" for the root link.
+        tcp: Pose of the tool centre point in `tcp_link`.
+        tcp_link: Link of the tool centre point; "" for the root link.
         limits: Joint limits file in MoveIt's format; "" for none.
         xacro_arguments: Arguments of the xacro expansion.
         roots: Additional folders that may be read.

@@ -37,7 +37,7 @@ def read_urdf(
     """Read a mechanism from a URDF.
 
     A link named "world" would conflict with the root frame of the cell; it is renamed to "<name of the robot>_world". A
-    joint axis whose length differs from 1 by up to 1e-3 is normalized; otherwise it is refused, because for a prismatic
+    joint axis whose length differs from 1 by up to 1e-3 is normalised; otherwise it is refused, because for a prismatic
     joint the length could be intended.
 
     Args:

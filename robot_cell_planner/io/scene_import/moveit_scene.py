@@ -1,4 +1,4 @@
-"""Reader of MoveIt .scene files: text files of objects with shapes, colors and subframes.
+"""Reader of MoveIt .scene files: text files of objects with shapes, colours and subframes.
 
 Both versions are supported: the current one, with a pose for each object and subframes after its shapes, and the one
 before MoveIt 1.1, without these.
@@ -26,7 +26,7 @@ MAX_COUNT = 4_000_000
 def read_moveit_scene(text: str, source: str = "scene") -> Imported:
     """Read the bodies of a scene with their poses. A subframe "s" of object "o" becomes the named frame "o/s".
 
-    Meshes are checked for collision with their triangles, as in MoveIt. A color of four zeros means no color.
+    Meshes are checked for collision with their triangles, as in MoveIt. A colour of four zeros means no colour.
 
     Raises:
         FileError: The text is malformed (the message gives file, line and what was expected), or contains a plane,

@@ -1,4 +1,4 @@
-"""Geometries, colors and inertial properties in SDFormat documents."""
+"""Geometries, colours and inertial properties in SDFormat documents."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _around_sphere() -> tuple[tuple[Vector3, ...], tuple[tuple[int, int, int], .
 
 
 def read_colour(xml: XmlReader, visual: Element) -> Rgba | None:
-    """Return the color of a <visual>: <diffuse>, or else <ambient>, with <transparency> applied."""
+    """Return the colour of a <visual>: <diffuse>, or else <ambient>, with <transparency> applied."""
     material = xml.child(visual, "material")
     if material is None:
         return None
