@@ -91,6 +91,7 @@ class RobotCellError(Exception):
 
     @property
     def name(self) -> str:
+        """Name of the error type."""
         return type(self).__name__
 
     def __str__(self) -> str:
@@ -137,6 +138,7 @@ class InvalidValueError(InvalidRequestError, ValueError):
 
     @property
     def name(self) -> str:
+        """Name of the error type in messages."""
         return InvalidRequestError.__name__
 
     def __str__(self) -> str:

@@ -53,6 +53,7 @@ class Chain:
 
     @cached_property
     def all_used(self) -> bool:
+        """Whether every variable moves the tip."""
         return all(self.used)
 
     def forward(self, q: Array) -> Array:

@@ -49,6 +49,7 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def tcp_frame(self) -> str:
+        """Frame name of the tool centre point in the cell."""
         return f"{self.name}/{TCP}"
 
 

@@ -243,6 +243,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         )
 
     def base_pose(self, state: RobotCellState, robot: str) -> Pose:
+        """Return the pose of a robot's root link in the world."""
         return state.base_poses[robot]
 
 

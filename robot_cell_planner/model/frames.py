@@ -15,6 +15,8 @@ from .value import WORLD
 
 
 class FrameKind(str, Enum):
+    """Kind of object that a frame belongs to."""
+
     WORLD = "world"
     LINK = "link"  # of a robot
     TOOL = "tool"

@@ -86,6 +86,7 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:
+        """Variables of the robot, by name."""
         return frozendict({variable.name: variable for variable in self.mechanism.variables})
 
     @cached_property

@@ -124,9 +124,11 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         return msgspec.structs.replace(self, configuration=merged)
 
     def with_tool(self, name: str, tool: ToolState) -> RobotCellState:
+        """Return a copy with the state of a tool replaced."""
         return msgspec.structs.replace(self, tools=with_item(self.tools, name, tool))
 
     def with_body(self, name: str, body: BodyState) -> RobotCellState:
+        """Return a copy with the state of a body replaced."""
         return msgspec.structs.replace(self, bodies=with_item(self.bodies, name, body))
 
     def digest(self) -> str:

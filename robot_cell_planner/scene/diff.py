@@ -38,6 +38,7 @@ class SceneDiff(msgspec.Struct, frozen=True):
 
     @property
     def changes_models(self) -> bool:
+        """Return whether the models or the collision settings change."""
         return bool(
             self.removed
             or self.collision is not None

@@ -34,6 +34,11 @@ def joint_names(cell: RobotCell) -> dict[str, str]:
 
 
 def known(mapping: Mapping[str, T], name: str, what: str) -> T:
+    """Return the value of a name.
+
+    Raises:
+        UnknownNameError: The name does not exist.
+    """
     if name not in mapping:
         raise UnknownNameError(unknown_name(f"{what} {name!r}", name, mapping), subjects=(name,))
     return mapping[name]

@@ -28,6 +28,7 @@ class JointCommand:
 
     @property
     def is_empty(self) -> bool:
+        """Whether no joint is commanded."""
         return not (self.positions or self.velocities or self.efforts)
 
 

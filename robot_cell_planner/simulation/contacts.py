@@ -24,6 +24,7 @@ class Contact:
 
     @property
     def pair(self) -> tuple[str, str]:
+        """Names of the two objects."""
         return self.first, self.second
 
 

@@ -69,6 +69,7 @@ class Grasp:
         return math.dist(hand_T_body.position, self._hand_T_body.position) > TORN_OUT
 
     def release(self) -> None:
+        """Remove the grasp constraint and enable collision again."""
         self._engine.unfix(self._constraint)
         self._let_pass(False)
         for setpoint, _ in self.grip.stops:

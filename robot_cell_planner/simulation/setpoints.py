@@ -88,9 +88,11 @@ class Setpoint:
         self.mode = Mode.POSITION
 
     def command_velocity(self, velocity: float, time: float) -> None:
+        """Command a velocity [rad/s or m/s] at a time [s]."""
         self._slope, self._time, self.mode = velocity, time, Mode.VELOCITY
 
     def command_effort(self, effort: float, time: float) -> None:
+        """Command an effort [Nm or N] at a time [s]."""
         self.effort = min(max(effort, -self.largest_effort), self.largest_effort)
         self._time, self.mode = time, Mode.EFFORT
 

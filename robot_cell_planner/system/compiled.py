@@ -26,7 +26,7 @@ def compiled(function: F) -> F:
 
 
 def kept(function: F, files: Iterable[Path], **options: Any) -> F:
-    """Decorate a function to be compiled; a change of any of the files invalidates the cached code.
+    """Return a function compiled on its first call; a change of any of the files invalidates the cached code.
 
     options: Options of `numba.njit`.
     """

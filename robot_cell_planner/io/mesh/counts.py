@@ -93,7 +93,7 @@ def check_collada(root: Any) -> None:
 
 
 def _corners(geometry: Any) -> int:
-    """Return an upper bound of the triangle corners of a geometry: number of indices divided by indices per corner."""
+    """Return an upper bound of the triangle corners of a geometry: three per listed polygon corner."""
     total = 0
     for primitive in geometry.iterfind("{*}mesh/{*}*"):
         offsets = [int(element.get("offset", "0")) for element in primitive.iterchildren("{*}input")]

@@ -82,6 +82,7 @@ class Traces:
                 self.beyond, self.beyond_excess = q, excess
 
     def note_closest(self, q: Array, distance: float, angle: float) -> None:
+        """Record a configuration (n,) within limits if it is the closest one so far."""
         if distance**2 + angle**2 < self.left[0] ** 2 + self.left[1] ** 2:
             self.closest, self.left = q.copy(), (distance, angle)
 

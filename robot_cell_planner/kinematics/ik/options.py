@@ -43,6 +43,7 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         max_solutions: Max number of solutions, 0 for all that are found. If there are infinitely many solutions
             (redundant arms, point-axis targets, numeric search), a small number ends the search early.
         order: Order of the solutions.
+        solver: Solver to use.
         seed: Seed of the random restarts.
         max_restarts: Max number of restarts of a numeric search after the first start. They are counted, so the result
             does not depend on timing.
