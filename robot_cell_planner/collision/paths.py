@@ -62,6 +62,7 @@ class PathReport:
 
     @property
     def valid(self) -> bool:
+        """Whether no collision was found."""
         return not self.collisions
 
 

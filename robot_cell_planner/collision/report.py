@@ -57,14 +57,17 @@ class CollisionPair(msgspec.Struct, frozen=True):
 
     @property
     def point_first(self) -> Vector3:
+        """Point of the deepest contact on the first object, in the world frame [m]."""
         return self.contacts[0].point_first
 
     @property
     def point_second(self) -> Vector3:
+        """Point of the deepest contact on the second object, in the world frame [m]."""
         return self.contacts[0].point_second
 
     @property
     def normal(self) -> Vector3:
+        """Normal of the deepest contact, from the second object to the first."""
         return self.contacts[0].normal
 
     def __str__(self) -> str:
@@ -97,6 +100,7 @@ class CollisionReport(msgspec.Struct, frozen=True):
 
     @property
     def in_collision(self) -> bool:
+        """Whether any pair collides."""
         return bool(self.pairs)
 
     def __str__(self) -> str:

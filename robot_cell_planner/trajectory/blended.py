@@ -86,7 +86,9 @@ def smooth(
     end_velocity: Array | None = None,
     speeds: Array | None = None,
 ) -> TimedMotion:
-    """Time a motion along a path (n, dof) that stops only where necessary; it is never slower than stopping everywhere.
+    """Time a motion along a path (n, dof) that stops only where necessary.
+
+    The motion is never slower than with a stop at each waypoint.
 
     Args:
         path: waypoints (n, dof) [rad or m].

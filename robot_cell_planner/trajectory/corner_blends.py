@@ -34,6 +34,7 @@ class Polyline:
 
     @classmethod
     def through(cls, corners: Array) -> Polyline:
+        """Return the segments between corners (n, dof)."""
         steps = np.diff(corners, axis=0)
         lengths = np.linalg.norm(steps, axis=1)
         return cls(corners, steps / lengths[:, None], lengths)
@@ -82,6 +83,7 @@ class CornerRates:
 
     @classmethod
     def of(cls, line: Polyline, limits: MotionLimits) -> CornerRates:
+        """Return the rate limits at the corners of a polyline from the limits of the joints."""
         turns = np.abs(line.turns)
         along = np.abs(line.directions)
         with np.errstate(divide="ignore", invalid="ignore"):

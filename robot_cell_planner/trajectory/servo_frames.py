@@ -160,6 +160,7 @@ class TargetTracker:
 
     @property
     def has_target(self) -> bool:
+        """Whether a target pose was added."""
         return self._pose is not None
 
     def take(self, pose: Array, time: float) -> None:

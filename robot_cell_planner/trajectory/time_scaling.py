@@ -21,8 +21,8 @@ from .trajectory import Trajectory
 # Candidate changes: fractions of the fastest change, with these delays of the start [s].
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)
 DELAYS = (0.0, 0.04, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64)
-# If no direct change is feasible, the rate changes in several steps: fractions of the fastest change, each step within
-# this time [s].
+# If no direct change is feasible, the rate changes in several steps: candidate fractions of the remaining difference,
+# fractions of the fastest change, delays [s], and the time within which the last step has to begin [s].
 PARTS = (1.0, 0.5, 0.2, 0.05)
 STEP_SHARES, STEP_DELAYS = (1.0, 0.5, 0.25, 0.1, 0.04), (0.0, 0.08, 0.16, 0.32, 0.64)
 LONGEST = 2.0

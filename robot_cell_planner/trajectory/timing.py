@@ -256,6 +256,7 @@ def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period
 
 
 def checked_path(path: Array, limits: MotionLimits) -> Array:
+    """Return a path (n, dof) as float64 after checking its shape, its values and the position limits."""
     path = np.array(path, dtype=np.float64, ndmin=2)
     if path.ndim != 2 or path.shape[0] == 0 or path.shape[1] != len(limits.variables):
         text = f"the path has shape {path.shape}, expected (n, {len(limits.variables)}) with at least one point"

@@ -34,6 +34,8 @@ VELOCITY_KERNEL = 0.25
 
 
 class Quantity(str, Enum):
+    """Quantity that a limit violation is about."""
+
     POSITION = "position"
     VELOCITY = "velocity"
     ACCELERATION = "acceleration"
@@ -99,6 +101,7 @@ class TrajectoryReport:
 
     @property
     def valid(self) -> bool:
+        """Whether there is neither a limit violation nor a collision."""
         return not self.violations and not self.collisions
 
     def check(self) -> TrajectoryReport:

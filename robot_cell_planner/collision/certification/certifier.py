@@ -77,6 +77,7 @@ class MotionCertificate:
 
     @property
     def free(self) -> bool:
+        """Whether the motion is proven free."""
         return self.verdict is Verdict.FREE
 
 

@@ -64,6 +64,7 @@ class Polyline:
 
     @staticmethod
     def through(configurations: Floats) -> Polyline:
+        """Return the piecewise linear motion through configurations (n, dof)."""
         steps = np.abs(np.diff(configurations, axis=0))
         start = np.zeros((1, configurations.shape[1]))
         return Polyline(configurations, np.concatenate((start, np.cumsum(steps, axis=0))))
@@ -116,6 +117,7 @@ class MotionRefiner:
 
     @property
     def states(self) -> int:
+        """Number of configurations checked."""
         return self._exact.states
 
     def deepest_overlap(

@@ -12,10 +12,10 @@ from ...model.value import Vector3
 Floats = NDArray[np.float64]
 
 TOUCHING = 1e-5
-"""Two things collide where their gap is below their margin by more than this [m].
+"""Tolerance [m]: two objects collide if their distance is below their margin by more than this.
 
-So surfaces may touch, and rounding may press them into each other by up to 10 micrometres: a part that stands
-exactly on a table does not collide with it. The tolerance is ten times that of the solvers.
+Surfaces may touch and, due to rounding, overlap by up to 10 micrometres: a part exactly on a table does not collide
+with it. The tolerance is ten times that of the solvers.
 """
 
 ABSOLUTE_ERROR = {"coal": 2e-6, "bullet": 2e-3}  # [m]

@@ -29,6 +29,8 @@ MANY = 128  # maximum number of listed pairs
 
 
 class Verdict(Enum):
+    """Result of a boolean check by the trees."""
+
     FREE = 0
     COLLIDES = 1
     UNSURE = 2  # triangle surfaces intersect; the contact depth decides whether they only touch
@@ -213,6 +215,7 @@ def set_boolean_request(request: Any, margin: float, surface: bool) -> None:
 
 
 def coal_transform(pose: Floats) -> Any:
+    """Convert a pose (4, 4) to a coal transform."""
     return coal.Transform3s(pose[:3, :3], pose[:3, 3])
 
 

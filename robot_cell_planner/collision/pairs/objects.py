@@ -14,6 +14,8 @@ from ...model.value import WORLD
 
 
 class ObjectKind(str, Enum):
+    """Kind of a collision object: link of a robot, link of a tool, or body."""
+
     LINK = "link"
     TOOL = "tool"
     BODY = "body"
@@ -51,6 +53,7 @@ class CollisionObject:
 
     @property
     def moves(self) -> bool:
+        """Whether a joint can move the object in the world."""
         return self.rigid_frame != WORLD
 
 

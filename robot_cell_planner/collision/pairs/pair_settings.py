@@ -74,6 +74,7 @@ class Margins:
         self._paired_names = {name for pair in self._pairs for name in (pair.first, pair.second)}
 
     def of(self, owner: CollisionObject) -> float:
+        """Return the margin [m] of a collision object; 0 if none applies."""
         for name in (owner.name, owner.unit, EVERYTHING):
             if name in self._single:
                 return self._single[name]

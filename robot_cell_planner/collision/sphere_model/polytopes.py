@@ -33,6 +33,7 @@ class Polytope:
 
     @property
     def is_surface(self) -> bool:
+        """Whether it is a triangle surface without interior."""
         return not len(self.planes)
 
 

@@ -47,6 +47,7 @@ class SphereModelReport:
 
     @property
     def spheres(self) -> int:
+        """Number of spheres of all objects."""
         return sum(owner.spheres for owner in self.owners)
 
     @property

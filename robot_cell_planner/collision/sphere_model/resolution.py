@@ -51,6 +51,7 @@ class ObjectSpheres:
 
     @property
     def is_coarser(self) -> bool:
+        """Whether the spheres are coarser than requested."""
         return self.enclosed or self.protrusion > self.requested
 
     def warning(self, name: str) -> str:

@@ -40,6 +40,7 @@ class MeshTree:
 
 @lru_cache(maxsize=512)
 def mesh_tree(solid: ConvexGeometry | Surface) -> MeshTree:
+    """Return the bounding-sphere tree of a convex geometry or surface; trees are cached."""
     corners = solid.mesh.vertices[solid.mesh.faces]
     middles = corners.mean(axis=1)
     nodes: list[Floats] = []
