@@ -270,8 +270,8 @@ class CollisionChecker:
         """Return pairs of collision geometries whose bounding boxes come within their margin plus `reach` [m] at q
         (dof,).
 
-        The engine keeps the placements of q. Each entry has the indices of both collision objects in the rule book, the
-        indices of both geometries, and the margin [m].
+        The engine keeps the placements of q. Each entry has the indices of both collision objects in
+        `AllowedPairs.owners`, the indices of both geometries, and the margin [m].
         """
         near = self._table.candidates(self._engine.place(self._expand(q)), reach)
         owners = self._table.owners

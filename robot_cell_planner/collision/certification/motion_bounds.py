@@ -52,8 +52,8 @@ class MotionModel:
     The model needs no sphere approximation.
 
     Attributes:
-        carried: by index in the rule book, the joint that each object is fixed to.
-        movers: indices in the rule book of the objects that the variables move; `number` is the inverse.
+        carried: by index in `AllowedPairs.owners`, the joint that each object is fixed to.
+        movers: indices in `AllowedPairs.owners` of the objects that the variables move; `number` is the inverse.
         pairs: checked pairs of two moving objects.
         obstacle_margins: margins [m] by obstacle, then by position of the moving object in `movers`.
         fixed_pairs: (index, index, margin) of checked pairs without relative motion.
@@ -142,7 +142,7 @@ class MotionModel:
         return None
 
     def pair_bound(self, i: int, j: int) -> Floats:
-        """Return the maximum approach of two objects, by index in the rule book, per unit of each joint.
+        """Return the maximum approach of two objects, by index in `AllowedPairs.owners`, per unit of each joint.
 
         The array is (joints,) [m per rad or m].
         """

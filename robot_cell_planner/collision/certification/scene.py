@@ -31,7 +31,7 @@ class MotionScene:
     Objects that only fixed joints move count as obstacles.
 
     Attributes:
-        movers: indices in the rule book of the objects that the variables move.
+        movers: indices in `AllowedPairs.owners` of the objects that the variables move.
         trees: their sphere trees.
         warnings: about moving objects whose spheres are coarser than requested, see `sphere_model.resolution`.
 
