@@ -20,8 +20,8 @@ import numpy as np
 
 from robot_cell_planner.errors import CancelledError, RobotCellError, TimedOutError, WorkerCrashedError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.planning.problem.planners import PLANNERS
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.search.registry import PLANNERS
 from robot_cell_planner.planning.workers import tasks
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import PREPARE
@@ -199,7 +199,7 @@ def main() -> None:
     cancels: list[float] = []
     limits: list[float] = []
     for name, planner in PLANNERS.items():
-        if planner.improves:
+        if planner.info.improves:
             asked = (pool, around, tasks.PLAN_MOTION, endless(problem, name))
             cancels += add(results, f"{name}.cancel", lambda asked=asked: after_cancel(*asked), ROUNDS_OF_PLANNER)
             limits += add(results, f"{name}.time_limit", lambda asked=asked: after_limit(*asked), ROUNDS_OF_PLANNER)

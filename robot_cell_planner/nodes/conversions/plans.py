@@ -11,7 +11,7 @@ from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget
 from ...planning.problem.objective import Objective
 from ...planning.problem.plan import GoalFailure, Plan, PlanFailure
-from ...planning.problem.planners import PlannerInfo
+from ...planning.problem.planner_info import PlannerInfo
 from ...planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
 from ...trajectory.timing import TimingOptions
 from .basic import (

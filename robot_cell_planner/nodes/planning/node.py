@@ -14,9 +14,10 @@ from robot_cell_planner import action, msg, srv
 from ...errors import NotSupportedError, RobotCellError
 from ...model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...planning.path.look_ahead import LookAheadRequest
-from ...planning.problem.planners import AUTOMATIC, PLANNERS
+from ...planning.problem.planner_info import AUTOMATIC
 from ...planning.problem.progress import Progress
 from ...planning.problem.request import PlanningOptions
+from ...planning.search.registry import PLANNERS
 from ...planning.workers import tasks
 from ...planning.workers.jobs import Job
 from ...planning.workers.pool import WorkerPool
@@ -294,7 +295,7 @@ class PlanningNode(CellNode):
 
     async def _list_planners(self, request: Any, response: Any) -> None:
         response.default_planner = self.parameters["default_planner"]
-        response.planners = [plans.planner_to_message(planner) for planner in PLANNERS.values()]
+        response.planners = [plans.planner_to_message(planner.info) for planner in PLANNERS.values()]
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         values = {

@@ -17,16 +17,15 @@ from ..path.simplification import densify, drop_waypoints, shortcut, simplify, t
 from ..path.timing import leaves_path, time_in_job
 from ..problem.constraints import FrameConstraint
 from ..problem.context import PlanningContext, check_start, start_job
-from ..problem.local_planner import LocalPlanner, ProjectedLocalPlanner, StraightLocalPlanner
+from ..problem.local_planner import LocalPlanner, StraightLocalPlanner
 from ..problem.objective import Objective
 from ..problem.plan import Plan, PlanFailure
-from ..problem.planners import AUTOMATIC, NATIVE, RRT_CONNECT, PlannerInfo, Settings, planner_info
+from ..problem.planner_info import PlannerInfo, Settings
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import UNTIL_LIMIT, MotionRequest, PlanningOptions
-from ..search.certified_rrt_connect import native_search, natively_shortened, natively_tightened, why_not_native
-from ..search.ompl_planner import search
-from ..search.projected_rrt import ProjectedRrt
-from ..search.search import ROUND, SearchProblem, SearchResult
+from ..search.certified_rrt_connect import natively_shortened, natively_tightened
+from ..search.planner import Budget, Planner, SearchProblem, SearchResult
+from ..search.registry import planner_named
 from .goals import GoalSet, configuration
 from .optimization import improve
 from .repair import verified
@@ -38,8 +37,6 @@ DIRECT_TRIES = 8
 # Rounds of pulling a path tight: it takes few, as corners were cut before.
 SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
-# Most states that the native planner gets before another one is asked: some hundredths of a second.
-NATIVE_STATES = 250_000
 
 
 @public
@@ -74,11 +71,12 @@ def plan_motion(
 def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest, watch: ProgressMonitor) -> Plan:
     """`plan_motion` under a watch that other motions may share."""
     options = request.options
-    planner = planner_info(options.planner)
-    parameters = planner.settings(options.planner_parameters)
-    if not planner.constraints and any(isinstance(entry, FrameConstraint) for entry in request.constraints):
-        text = f"planner {planner.name} takes no constraints on frames; RRTConnect does"
-        raise NotSupportedError(text, stage="request", subjects=(planner.name,))
+    planner = planner_named(options.planner)
+    info = planner.info
+    parameters = info.settings(options.planner_parameters)
+    if not info.constraints and any(isinstance(entry, FrameConstraint) for entry in request.constraints):
+        text = f"planner {info.name} takes no constraints on frames; RRTConnect does"
+        raise NotSupportedError(text, stage="request", subjects=(info.name,))
     with watch.stage("start"):
         job = start_job(
             cell,
@@ -107,7 +105,7 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
     finder = _Finder(job, options, planner, parameters)
     with watch.stage("search"):
         found = finder.first_path(goals, suggestions)
-    path = _improved(job, found, options, planner)
+    path = _improved(job, found, options, info)
     with watch.stage("verify"):
         path = _held(job, verified(job, path, options, finder.around))
     return _finished(job, path, goals, request, found)
@@ -137,7 +135,7 @@ class _Finder:
 
     job: PlanningContext
     options: PlanningOptions
-    planner: PlannerInfo
+    planner: Planner
     parameters: Settings
 
     def first_path(self, goals: GoalSet, suggestions: Sequence[Array]) -> SearchResult:
@@ -161,7 +159,7 @@ class _Finder:
                 path = searched_way(start, stops, rows, mover, self._limited, options.state_limit)
             if path is not None:
                 return SearchResult(path)
-        result = self.search(start, rows, options.search_step, options.seed, goals, improving=True)
+        result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
             raise _not_connected(job, result, options)
         return result
@@ -171,85 +169,60 @@ class _Finder:
         return replace(self, job=job).search(start, [end], step, seed).path
 
     def _limited(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
-        checks = self.job.checks
-        limit, checks.state_limit = checks.state_limit, min(checks.state_limit, checks.states + states)
-        try:
-            return self.search(start, goals, self.options.search_step, self.options.seed).path
-        finally:
-            checks.state_limit = limit
+        budget = Budget(min(states, self.job.checks.states_left))
+        return self._searched(start, goals, self.options.search_step, self.options.seed, budget).path
 
     def search(
+        self, start: Array, goals: Sequence[Array], step: float, seed: int, growing: GoalSet | None = None
+    ) -> SearchResult:
+        """Search with all states that are left; for a set of goals that may grow, improve the path if asked for."""
+        improves = growing is not None and _improves(self.options, self.planner.info)
+        improvement = _improvement(self.options, self.job) if improves else 0
+        budget = Budget(self.job.checks.states_left, improvement)
+        return self._searched(start, goals, step, seed, budget, growing)
+
+    def _searched(
         self,
         start: Array,
         goals: Sequence[Array],
         step: float,
         seed: int,
+        budget: Budget,
         growing: GoalSet | None = None,
-        improving: bool = False,
     ) -> SearchResult:
         """Search from a configuration to any of others; their ends are met exactly."""
-        improvement = _improvement(self.options, self.job) if improving and _native(self.options, self.planner) else 0
-        more = growing.more if growing is not None and growing.may_grow else None
-        problem = SearchProblem(self.job.subspace, start, goals, step, improvement, more)
-        result = self._searched(problem, seed)
+        if budget.exhausted:
+            return SearchResult(None)
+        problem = SearchProblem(
+            subspace=self.job.subspace,
+            checks=self.job.checks,
+            local_planner=self.job.mover(step),
+            start=start,
+            goals=goals,
+            step=step,
+            seed=seed,
+            parameters=self.parameters,
+            shorten=self.options.simplify and self.options.tighten,
+            more_goals=growing.more if growing is not None and growing.may_grow else None,
+        )
+        result = self.planner.solve(problem, budget)
         if result.path is None:
             return result
         path = result.path.copy()
         found = list(goals) if growing is None else [goal.q for goal in growing.found]
         path[0] = start
         path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
-        return replace(result, path=without_repeats(path))
-
-    def _searched(self, problem: SearchProblem, seed: int) -> SearchResult:
-        """What the planner, or the one that it stands for, comes to."""
-        checks = self.job.checks
-        if checks.exhausted:
-            return SearchResult(None)
-        if self.planner.name == NATIVE:
-            return replace(native_search(problem, checks, self.parameters, seed, self._shorten), planner=NATIVE)
-        remark = ""
-        if self.planner.name == AUTOMATIC:
-            remark = why_not_native(checks)
-            if self.job.frames:
-                remark = f"planner {NATIVE} takes no constraints on frames"
-            if not remark:
-                result = self._natively(problem, seed)
-                if result.path is not None or checks.exhausted:
-                    return result
-                remark = f"planner {NATIVE} found no path that balls prove, with {checks.states} states checked"
-        planner = planner_info(RRT_CONNECT) if self.planner.name == AUTOMATIC else self.planner
-        parameters = planner.settings({}) if self.planner.name == AUTOMATIC else self.parameters
-        mover = self.job.mover(problem.step)
-        if isinstance(mover, ProjectedLocalPlanner):
-            result = ProjectedRrt(problem, mover, seed).run(problem.more_goals, ROUND)
-        else:
-            result = search(problem, checks, planner, parameters, seed)
-        return replace(result, planner=planner.name, remark=remark)
-
-    def _natively(self, problem: SearchProblem, seed: int) -> SearchResult:
-        """What the native planner comes to with a quarter of the states that are left."""
-        checks = self.job.checks
-        limit = checks.state_limit
-        checks.state_limit = checks.states + min(max((limit - checks.states) // 4, 1), NATIVE_STATES)
-        try:
-            parameters = planner_info(NATIVE).settings({})
-            return replace(native_search(problem, checks, parameters, seed, self._shorten), planner=NATIVE)
-        finally:
-            checks.state_limit = limit
-
-    @property
-    def _shorten(self) -> bool:
-        return self.options.simplify and self.options.tighten
+        return replace(result, path=without_repeats(path), planner=result.planner or self.planner.info.name)
 
 
-def _native(options: PlanningOptions, planner: PlannerInfo) -> bool:
+def _improves(options: PlanningOptions, planner: PlannerInfo) -> bool:
     """Whether the planner itself can go on improving towards the objective."""
     return planner.improves and options.objective is Objective.JOINT_LENGTH
 
 
 def _improvement(options: PlanningOptions, job: PlanningContext) -> int:
     if options.improvement_states == UNTIL_LIMIT:
-        return max(0, job.checks.state_limit - job.checks.states)
+        return job.checks.states_left
     return options.improvement_states
 
 
@@ -259,20 +232,19 @@ def _improved(job: PlanningContext, found: SearchResult, options: PlanningOption
     mover, watch, path = job.mover(options.search_step), job.watch, found.path
     cost = job.cost(options.objective)
     watch.best_cost = cost.of(path)
-    shortened = found.planner == NATIVE and options.simplify and options.tighten
     if (options.simplify or options.tighten) and len(path) > 2:
         with watch.stage("simplify"):
             # Of a path that balls prove they prove shorter ways, too, which takes a hundredth of the time.
             proven = job.checks.proven(path)
             if proven and options.simplify and options.tighten and isinstance(mover, StraightLocalPlanner):
-                if not shortened:
+                if not found.shortened:
                     path = natively_shortened(path, job.checks, job.subspace, options.seed)
                 path = natively_tightened(path, job.checks, job.subspace)
             else:
                 with job.checks.balls_alone(job.checks.state_limit if proven else 0):
-                    path = _simplified(path, mover, options, shortened)
+                    path = _simplified(path, mover, options, found.shortened)
             watch.best_cost = cost.of(path)
-    if options.improvement_states and not _native(options, planner):
+    if options.improvement_states and not _improves(options, planner):
         with watch.stage("improve"):
             path = improve(path, mover, cost, _improvement(options, job), options.seed)
     return path

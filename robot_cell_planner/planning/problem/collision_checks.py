@@ -48,7 +48,7 @@ class _Blocked(NamedTuple):
 class CountedChecks:
     """A collision checker that counts, and that stops its caller where it must.
 
-    Attributes: states, motions (checked so far), blocked (motions found in collision), state_limit (for `exhausted`),
+    Attributes: states, motions (checked so far), blocked (motions found in collision), state_limit,
     balls_until (number of states up to which a motion counts as blocked that balls do not prove free, without a look
     at samples).
     """
@@ -72,8 +72,9 @@ class CountedChecks:
         self._last_blocked = _Blocked(checker.default, checker.default, 0.0)
 
     @property
-    def exhausted(self) -> bool:
-        return self.states >= self.state_limit
+    def states_left(self) -> int:
+        """States up to the limit; nothing stops at it but those who ask."""
+        return max(0, self.state_limit - self.states)
 
     @cached_property
     def certifier(self) -> MotionCertifier | None:

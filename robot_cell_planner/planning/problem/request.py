@@ -16,7 +16,7 @@ from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
 from .constraints import MAX_CONSTRAINTS, PathConstraint
 from .objective import Objective
-from .planners import AUTOMATIC
+from .planner_info import AUTOMATIC
 
 STAGE = "request"
 MAX_GOALS = 1000
@@ -31,7 +31,7 @@ Target: TypeAlias = FrameTarget | PointAxisTarget
 class PlanningOptions:
     """How a path is searched. What shapes it is counted in states, so that it repeats; the clock only aborts.
 
-    planner: a name of `planners.PLANNERS`. planner_parameters: by name, as text; those not named have their defaults.
+    planner: a name of `registry.PLANNERS`. planner_parameters: by name, as text; those not named have their defaults.
     seed: of everything random. state_limit: states to check in the search at most. time_limit [s]: the request is
     broken off after this; 0: never. objective: what to make small. improvement_states: states to check on improving
     after the first path; -1: until `state_limit`. simplify: leave out waypoints that are not needed. tighten: cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -13,17 +13,15 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ...collision.certification.certifier import COARSE, MotionCertifier
-from ...errors import NotSupportedError
 from ...trajectory.limits import Array
 from ..path.simplification import PULLS, SWEEPS
 from ..problem.collision_checks import CountedChecks
-from ..problem.planners import NATIVE
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
 from ._kernels import shortcut_kernels
 from .free_space_connectors import FreeSpaceConnectors
+from .planner import SearchResult
 from .sampling_regions import rooms
-from .search import SearchProblem, SearchResult
 
 SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
 TRIES, FRUITLESS, SHORTCUT_GAIN = 100, 10, 0.01  # of cutting corners
@@ -122,12 +120,13 @@ class CertifiedRrtConnect:
             if not (trees.counts[0] and trees.counts[1]) and not further:
                 break
         if found != kernels.FOUND:
-            return SearchResult(None, int(trees.counts[0]), int(trees.counts[1]), trees.nearest_approach())
+            sizes = (int(trees.counts[0]), int(trees.counts[1]))
+            return SearchResult(None, self.states, *sizes, trees.nearest_approach())
         before, path, after = trees.path()
         if options.shorten:
             path = self._shorter(path, options.seed)
         rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
-        return SearchResult(rows, int(trees.counts[0]), int(trees.counts[1]))
+        return SearchResult(rows, self.states, int(trees.counts[0]), int(trees.counts[1]))
 
     def shortened(self, path: Array, seed: int) -> Array:
         """A path (n, dof), all of which balls prove free, without waypoints that it does not need and with corners cut,
@@ -257,44 +256,6 @@ def _weights(certifier: MotionCertifier) -> Array:
         speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
     weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), FARTHEST))
     return np.asarray(weights / np.exp(np.log(weights).mean()))
-
-
-def why_not_native(checks: CountedChecks) -> str:
-    """Why the native planner cannot serve a request; "" if it can."""
-    if checks.checker.engine != "coal":
-        return f"planner {NATIVE} proves motions by distances, which need engine coal"
-    if not checks.certify:
-        return f"planner {NATIVE} proves motions, which was not asked for"
-    if checks.certifier is None:
-        return f"planner {NATIVE} needs balls around all that moves, and there is a shape that they cannot cover"
-    return ""
-
-
-def native_search(
-    problem: SearchProblem, checks: CountedChecks, parameters: Mapping[str, float], seed: int, shorten: bool = True
-) -> SearchResult:
-    """Look for a path until one is found or the limit on states checked is reached; all of it is proven free.
-
-    parameters: "longest" motion that is added to a tree at once.
-
-    Raises:
-        NotSupportedError: see `why_not_native`.
-        CancelledError, TimedOutError: see `ProgressMonitor`.
-    """
-    reason = why_not_native(checks)
-    if reason or checks.certifier is None:
-        raise NotSupportedError(reason, stage="search", subjects=(checks.checker.engine,))
-    planner = CertifiedRrtConnect(checks.certifier, problem.subspace)
-    before = checks.states
-    options = CertifiedSearchOptions(parameters["longest"], seed % 2**62, max(checks.state_limit - before, 1), shorten)
-
-    def check(states: int) -> None:
-        checks.states = before + states
-        checks.watch.check(checks.states)
-
-    result = planner.solve(problem.start, problem.goals, options, check, problem.more_goals)
-    checks.states = before + planner.states
-    return result
 
 
 def natively_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -> Array:

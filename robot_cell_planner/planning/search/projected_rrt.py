@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from ...trajectory.limits import Array
 from ..problem.local_planner import ProjectedLocalPlanner
-from .search import SearchProblem, SearchResult
+from .planner import ROUND, Budget, SearchProblem, SearchResult
 
 FIRST_ROOM = 1024
 # Samples in a row without a step that ends a search: nothing near can move.
@@ -54,26 +54,38 @@ class _Tree:
 
 
 class ProjectedRrt:
-    """A search on constraints on frames. problem: its `subspace` and `constraints` are those of the mover."""
+    """One search on constraints on frames. local_planner: that of the problem, which projects."""
 
-    def __init__(self, problem: SearchProblem, mover: ProjectedLocalPlanner, seed: int) -> None:
+    def __init__(self, problem: SearchProblem, local_planner: ProjectedLocalPlanner, budget: Budget) -> None:
         self._problem = problem
-        self._mover = mover
-        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._mover = local_planner
+        self._checks = problem.checks
+        self._first_state = problem.checks.states
+        self._budget = budget
+        self._random = np.random.Generator(np.random.PCG64(problem.seed))
         self._start = _Tree([problem.start])
         self._goal = _Tree(problem.goals)
 
-    def run(self, more_goals: Callable[[], Sequence[Array]] | None, round_states: int) -> SearchResult:
-        """Grow both trees until they meet or the limit on states is reached.
+    @property
+    def _states(self) -> int:
+        """Checked in this search."""
+        return self._checks.states - self._first_state
+
+    @property
+    def _exhausted(self) -> bool:
+        return self._states >= self._budget.states
+
+    def run(self) -> SearchResult:
+        """Grow both trees until they meet or the states of the budget are checked.
 
         Raises:
             CancelledError, TimedOutError: see `ProgressMonitor`.
         """
-        checks, space = self._mover.checks, self._problem.subspace
-        next_round = checks.states + round_states
+        checks, space, more_goals = self._checks, self._problem.subspace, self._problem.more_goals
+        next_round = checks.states + ROUND
         growing, other = self._start, self._goal
         fruitless = 0
-        while not checks.exhausted and fruitless < FRUITLESS_SAMPLES:
+        while not self._exhausted and fruitless < FRUITLESS_SAMPLES:
             checks.watch.check(checks.states)
             aim = space.to_full(self._random.uniform(space.lower, space.upper))
             before = len(growing)
@@ -83,14 +95,14 @@ class ProjectedRrt:
             if meets:
                 path = self._path(growing, reached, other, met)
                 if path is not None:
-                    return SearchResult(path)
+                    return SearchResult(path, self._states)
             growing, other = other, growing
             if more_goals is not None and checks.states >= next_round:
-                next_round = checks.states + round_states
+                next_round = checks.states + ROUND
                 for goal in more_goals():
                     self._goal.add(goal, -1)
         nearest = float(np.min(cKDTree(self._goal.rows).query(self._start.rows)[0]))
-        return SearchResult(None, len(self._start), len(self._goal), nearest)
+        return SearchResult(None, self._states, len(self._start), len(self._goal), nearest)
 
     def _grow(self, tree: _Tree, aim: Array) -> tuple[int, bool]:
         """Go from the nearest configuration of a tree towards another as far as it goes; the last one reached, and
@@ -105,7 +117,7 @@ class ProjectedRrt:
                 free = float(mover.constraints.excess(np.stack((q, 0.5 * (q + aim)))).max()) <= 1.0
                 return here, free and mover.checks.motion_free(q, aim, step)
             moved = mover.step_towards(q, aim)
-            if moved is None or not mover.checks.motion_free(q, moved, step) or mover.checks.exhausted:
+            if moved is None or not mover.checks.motion_free(q, moved, step) or self._exhausted:
                 return here, False
             here = tree.add(moved, here)
 

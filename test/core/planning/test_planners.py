@@ -1,16 +1,24 @@
-"""Every planner of the library: it solves an easy problem, repeats, and keeps its limits and its cancel."""
+"""Every planner of the library: it solves an easy problem, repeats, and keeps its limits and its cancel. A planner is
+one class and one line in the registry."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from planning_cells import is_free, wall_with_gap
 
-from robot_cell_planner.errors import CancelledError, NotConnectedError
+from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError, UnknownNameError
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
-from robot_cell_planner.planning.problem.planners import PLANNERS
+from robot_cell_planner.planning.problem.planner_info import PlannerInfo
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.search import registry
+from robot_cell_planner.planning.search.in_turn import InTurn, Turn
+from robot_cell_planner.planning.search.planner import Budget, SearchResult
+from robot_cell_planner.planning.search.registry import PLANNERS
 
-OMPL = sorted(name for name, planner in PLANNERS.items() if planner.library == "ompl")
+OMPL = sorted(name for name, planner in PLANNERS.items() if planner.info.library == "ompl")
+DOCUMENTATION = Path(__file__).parents[3] / "docs/planning.md"
 # Two goals: some planners of OMPL have trouble with more than one.
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
 
@@ -58,7 +66,7 @@ def test_a_cancellation_is_heard(planner):
     assert len(asked) == 201
 
 
-@pytest.mark.parametrize("planner", [name for name in OMPL if PLANNERS[name].improves])
+@pytest.mark.parametrize("planner", [name for name in OMPL if PLANNERS[name].info.improves])
 def test_more_states_make_no_longer_paths(planner):
     plain = {"simplify": False, "tighten": False}
     first = plan(planner, **plain)
@@ -76,7 +84,111 @@ def test_parameters_reach_the_planner():
 
 @pytest.mark.parametrize("planner", OMPL)
 def test_every_parameter_can_be_set(planner):
-    for parameter in PLANNERS[planner].parameters:
+    for parameter in PLANNERS[planner].info.parameters:
         other = not parameter.default if parameter.type == "bool" else parameter.default
-        settings = PLANNERS[planner].settings({parameter.name: str(other).lower()})
+        settings = PLANNERS[planner].info.settings({parameter.name: str(other).lower()})
         assert settings[parameter.setter] == other
+
+
+@pytest.fixture
+def add(monkeypatch):
+    """Adds a planner to the registry, as a line there does."""
+
+    def added(planner):
+        monkeypatch.setattr(registry, "PLANNERS", {**registry.PLANNERS, planner.info.name: planner})
+
+    return added
+
+
+@pytest.fixture
+def one_stop(add):
+    """The planner that the documentation adds."""
+    section = DOCUMENTATION.read_text().partition("## Add a planner")[2]
+    names = {}
+    exec(section.partition("```python\n")[2].partition("```")[0], names)
+    add(names["OneStop"]())
+
+
+class TestAnAddedPlanner:
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_it_plans(self, one_stop, seed):
+        first, second = plan("OneStop", seed=seed), plan("OneStop", seed=seed)
+        assert first.planner == "OneStop"
+        assert len(first.path) > 2
+        assert all(is_free(q) for q in densify(first.path, 0.001)[0])
+        assert first.path.tobytes() == second.path.tobytes()
+
+    def test_its_parameters_are_known(self, one_stop):
+        with pytest.raises(UnknownNameError, match="tries"):
+            plan("OneStop", planner_parameters={"trie": "5"})
+        with pytest.raises(NotConnectedError) as caught:
+            plan("OneStop", gap=0.11, planner_parameters={"tries": "1"})
+        assert caught.value.partial.states_checked < 100
+
+    def test_it_keeps_the_limit_on_states(self, one_stop):
+        with pytest.raises(NotConnectedError) as caught:
+            plan("OneStop", gap=0.08, state_limit=2000)
+        assert 2000 <= caught.value.partial.states_checked <= 2500
+
+    def test_it_is_unknown_before(self):
+        with pytest.raises(UnknownNameError, match="OneStop"):
+            plan("OneStop")
+
+
+class Recording:
+    """Uses some states without finding a path, and notes what it was given."""
+
+    def __init__(self, name, uses):
+        self.info = PlannerInfo(name, "test", "Finds nothing.")
+        self.uses = uses
+        self.budgets = []
+
+    def solve(self, problem, budget):
+        self.budgets.append(budget)
+        if self.uses is None:
+            raise NotSupportedError(f"{self.info.name} cannot")
+        problem.checks.states += self.uses
+        return SearchResult(None, self.uses)
+
+
+class TestPlannersInTurn:
+    def in_turn(self, add, *turns):
+        add(InTurn(PlannerInfo("Turns", "test", "Several."), turns))
+
+    def test_each_gets_its_part_of_what_is_left(self, add):
+        first, second = Recording("First", 600), Recording("Second", 100)
+        self.in_turn(add, Turn(first, 0.5), Turn(second, 0.5, 50), Turn(PLANNERS["RRTConnect"]))
+        found = plan("Turns", state_limit=20_000)
+        before = 20_000 - 2 * first.budgets[0].states  # checked before the search, one more where that is odd
+        assert 0 <= before < 100
+        assert second.budgets == [Budget(50)]
+        assert found.planner == "RRTConnect"
+        assert found.warnings == ("planner Second found no path with 100 states checked",)
+
+    def test_one_that_cannot_is_passed_over(self, add):
+        self.in_turn(add, Turn(Recording("First", None)), Turn(PLANNERS["RRTConnect"]))
+        found = plan("Turns")
+        assert found.warnings == ("First cannot",)
+        assert found.path.tobytes() == plan("RRTConnect").path.tobytes()
+
+    def test_if_none_can_the_last_reason_is_the_error(self, add):
+        self.in_turn(add, Turn(Recording("First", None)), Turn(Recording("Second", None)))
+        with pytest.raises(NotSupportedError, match="Second cannot"):
+            plan("Turns")
+
+    def test_it_ends_where_the_states_are_used(self, add):
+        last = Recording("Last", 0)
+        self.in_turn(add, Turn(Recording("First", 5000)), Turn(last))
+        with pytest.raises(NotConnectedError):
+            plan("Turns", state_limit=5000)
+        assert not last.budgets
+
+
+def test_a_budget_is_a_value():
+    whole = Budget(101, improvement=7)
+    assert whole.part(0.25) == Budget(25, 7)
+    assert whole.part(0.25, max_states=10) == Budget(10, 7)
+    assert Budget(2).part(0.25) == Budget(1)
+    assert whole.without(100) == Budget(1, 7)
+    assert not whole.without(100).exhausted
+    assert whole.without(101).exhausted

@@ -12,16 +12,17 @@ from planning_cells import wall_with_gap
 
 from robot_cell_planner.errors import NotConnectedError
 from robot_cell_planner.planning.joint_space.planner import plan_motion
-from robot_cell_planner.planning.problem.planners import PLANNERS, Drive
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.subspace import Subspace
-from robot_cell_planner.planning.search import ompl_planner as ompl_search
+from robot_cell_planner.planning.search import ompl_search
+from robot_cell_planner.planning.search.ompl_search import Drive
 from robot_cell_planner.planning.search.ompl_space import SearchSpace
+from robot_cell_planner.planning.search.registry import PLANNERS
 from robot_cell_planner.planning.search.sampling_regions import SIZES, rooms
 
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
 ENDS = np.array(((-0.8, 0.0), (0.8, 0.0), (0.8, 0.5)))
-OMPL = sorted(name for name, planner in PLANNERS.items() if planner.library == "ompl")
+OMPL = sorted(name for name, planner in PLANNERS.items() if planner.info.library == "ompl")
 
 
 def turns(size, widest):

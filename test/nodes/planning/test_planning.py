@@ -51,8 +51,8 @@ from robot_cell_planner.nodes.client.client import from_configuration, goal_of, 
 from robot_cell_planner.nodes.conversions.basic import path_to_message
 from robot_cell_planner.planning.path.processing import PathRequest, PathTool, process_path
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
-from robot_cell_planner.planning.problem.planners import PLANNERS
 from robot_cell_planner.planning.problem.request import PlanningOptions as CoreOptions
+from robot_cell_planner.planning.search.registry import PLANNERS
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables
@@ -101,7 +101,7 @@ def test_all_planners_are_listed_with_types_and_ranges(client):
     for planner in reply.planners:
         assert planner.description
         for parameter in planner.parameters:
-            core = next(p for p in PLANNERS[planner.name].parameters if p.name == parameter.name)
+            core = next(p for p in PLANNERS[planner.name].info.parameters if p.name == parameter.name)
             assert core.parse(parameter.default_value) == core.default
             assert parameter.type in ("bool", "int", "float")
             assert parameter.range

@@ -1,4 +1,4 @@
-"""Search for a path by OMPL, with our collision checks behind it, in a way that repeats.
+"""Search for a path by OMPL, with the collision checks of this package, in a way that repeats.
 
 OMPL's random generators take their seeds from one sequence for the whole process. Setting its seed right before all of
 a search is built restarts that sequence, so equal requests get equal paths whatever ran before; a lock keeps searches
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,11 @@ from scipy.spatial import cKDTree
 from ...errors import InvalidRequestError
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
-from ..problem.planners import Drive, PlannerInfo
+from ..problem.planner_info import PlannerInfo
 from .ompl_space import SearchSpace
+from .planner import ROUND, Budget, SearchProblem, SearchResult
 from .roadmap import components, shortest_way
 from .sampling_regions import rooms
-from .search import ROUND, SearchProblem, SearchResult
 
 _LOCK = threading.Lock()
 # OMPL takes seeds of 32 bits but zero.
@@ -40,22 +42,36 @@ BALL_STATES = 30_000
 ou.setLogLevel(ou.LOG_NONE)
 
 
+class Drive(str, Enum):
+    """How a planner of OMPL is driven so that it ends where it shall and repeats.
+
+    TREE: it ends at its first path, and goes on with the same trees if it is called again. ANYTIME: it goes on
+    improving until it is told to end. BATCH: it ends by itself with the samples that it was given. ROADMAP: a graph
+    that is grown by counted states and searched by us.
+    """
+
+    TREE = "tree"
+    ANYTIME = "anytime"
+    BATCH = "batch"
+    ROADMAP = "roadmap"
+
+
 class _End:
     """When a search ends: at a number of states, or so many after its first path."""
 
-    def __init__(self, checks: CountedChecks, improvement: int) -> None:
+    def __init__(self, checks: CountedChecks, budget: Budget) -> None:
         self._checks: CountedChecks | None = checks
-        self._improvement = improvement
-        self._limit = checks.state_limit
+        self._improvement = budget.improvement
+        self._limit = checks.states + budget.states
         self._at = self._limit
         self._found = False
         self.best_cost: Callable[[], float] | None = None
         self.condition = ob.plannerNonTerminatingCondition()
 
-    def after(self, states: int) -> Any:
-        """A condition that ends the search after so many states from now on."""
+    def after(self, states: int | None = None) -> Any:
+        """A condition that ends the search after so many states from now on; None: where the budget is used."""
         assert self._checks is not None
-        self._at = min(self._limit, self._checks.states + states)
+        self._at = self._limit if states is None else min(self._limit, self._checks.states + states)
         self.condition = ob.plannerNonTerminatingCondition()
         return self.condition
 
@@ -119,40 +135,44 @@ class _Motions(ob.MotionValidator):  # type: ignore[misc]
         return self.coordinates.within_limits(goal) and checks.motion_free(start, goal, self.step)
 
 
-def search(
-    problem: SearchProblem, checks: CountedChecks, planner: PlannerInfo, parameters: Mapping[str, Any], seed: int
-) -> SearchResult:
-    """Look for a path until one is found (and improved, if asked for) or the limit on states checked is reached. Start
-    and goals must be free.
+@dataclass(frozen=True)
+class OmplPlanner:
+    """A planner of OMPL; `info.name` is the name of its class there, the setters of parameters are its methods."""
 
-    parameters: by the setter of OMPL's planner.
+    info: PlannerInfo
+    drive: Drive = Drive.TREE
 
-    Raises:
-        CancelledError, TimedOutError: see `ProgressMonitor`.
-        InvalidRequestError: OMPL refuses the parameters.
-    """
-    with _LOCK:
-        ou.RNG.setSeed(1 + seed % (_SEEDS - 1))
-        end = _End(checks, problem.improvement)
-        space = SearchSpace(problem.subspace)
-        states, motions = _States(space, end), _Motions(space, problem.step, end)
-        space.information.setStateValidityChecker(states)
-        space.information.setMotionValidator(motions)
-        space.information.setup()
-        try:
-            with checks.balls_alone(_states_of_balls(problem, checks, planner)):
-                return _Search(problem, checks, planner, parameters, space, end).run()
-        finally:
-            end.release()
+    def solve(self, problem: SearchProblem, budget: Budget) -> SearchResult:
+        """See `Planner`.
 
+        Raises:
+            CancelledError, TimedOutError: see `ProgressMonitor`.
+            InvalidRequestError: OMPL refuses the parameters.
+        """
+        checks = problem.checks
+        with _LOCK:
+            ou.RNG.setSeed(1 + problem.seed % (_SEEDS - 1))
+            before = checks.states
+            end = _End(checks, budget)
+            space = SearchSpace(problem.subspace)
+            states, motions = _States(space, end), _Motions(space, problem.step, end)
+            space.information.setStateValidityChecker(states)
+            space.information.setMotionValidator(motions)
+            space.information.setup()
+            try:
+                with checks.balls_alone(self._states_of_balls(problem, before + budget.states)):
+                    result = _Search(problem, budget, before + budget.states, self, space, end).run()
+            finally:
+                end.release()
+        return replace(result, states=checks.states - before)
 
-def _states_of_balls(problem: SearchProblem, checks: CountedChecks, planner: PlannerInfo) -> int:
-    """States for which balls alone are to decide about motions, which is fast, before exact checks do where balls
-    cannot tell. The trees of most planners go on growing then; what others once found blocked would stay so."""
-    ends = (problem.start, *problem.goals[:1])
-    if planner.drive is not Drive.TREE or not all(checks.proven(np.stack((q, q))) for q in ends):
-        return 0
-    return min(BALL_STATES, (checks.state_limit - checks.states) // 4)
+    def _states_of_balls(self, problem: SearchProblem, limit: int) -> int:
+        """States for which balls alone are to decide about motions, which is fast, before exact checks do where balls
+        cannot tell. The trees of most planners go on growing then; what others once found blocked would stay so."""
+        checks, ends = problem.checks, (problem.start, *problem.goals[:1])
+        if self.drive is not Drive.TREE or not all(checks.proven(np.stack((q, q))) for q in ends):
+            return 0
+        return min(BALL_STATES, (limit - checks.states) // 4)
 
 
 class _Search:
@@ -161,16 +181,19 @@ class _Search:
     def __init__(
         self,
         problem: SearchProblem,
-        checks: CountedChecks,
-        planner: PlannerInfo,
-        parameters: Mapping[str, Any],
+        budget: Budget,
+        limit: int,
+        planner: OmplPlanner,
         space: SearchSpace,
         end: _End,
     ) -> None:
+        """limit: the states that the checks have counted when the budget is used."""
         self.problem = problem
-        self.checks = checks
+        self.checks = problem.checks
+        self.improvement = budget.improvement
+        self.limit = limit
         self.planner = planner
-        self.parameters = parameters
+        self.info = planner.info
         self.space = space
         self.end = end
         self.definition = ob.ProblemDefinition(space.information)
@@ -188,15 +211,15 @@ class _Search:
         return self._in_batches(goals) if self.planner.drive is Drive.BATCH else self._in_rounds(goals)
 
     def _solver(self, **changed: Any) -> Any:
-        solver = getattr(og, self.planner.name)(self.space.information)
+        solver = getattr(og, self.info.name)(self.space.information)
         try:
-            for setter, value in {**self.parameters, **changed}.items():
+            for setter, value in {**self.problem.parameters, **changed}.items():
                 getattr(solver, setter)(value)
             solver.setProblemDefinition(self.definition)
             solver.setup()
         except RuntimeError as error:
-            names = tuple(parameter.name for parameter in self.planner.parameters)
-            text = f"planner {self.planner.name} refuses its parameters: {error}"
+            names = tuple(parameter.name for parameter in self.info.parameters)
+            text = f"planner {self.info.name} refuses its parameters: {error}"
             raise InvalidRequestError(text, stage="search", subjects=names) from error
         return solver
 
@@ -209,13 +232,13 @@ class _Search:
             self.end.best_cost = lambda: _number(solver.bestCost())
         more = self.problem.more_goals
         ends = [self.problem.start, *self.problem.goals]
-        while not self.checks.exhausted:
+        while self.checks.states < self.limit:
             before = self.checks.states
             if roomy:
                 boxes = rooms(self.problem.subspace, np.array(ends))
                 self.space.bound(*boxes[number % len(boxes)])
                 number += 1
-            solver.solve(self.end.after(ROUND if roomy or more is not None else self.checks.state_limit))
+            solver.solve(self.end.after(ROUND if roomy or more is not None else None))
             if self.definition.hasExactSolution():
                 return self._found(solver)
             added = list(more()) if more is not None else []
@@ -230,13 +253,13 @@ class _Search:
 
     def _in_batches(self, goals: Any) -> SearchResult:
         """Give the planner twice the samples each time that it ends without a path."""
-        samples = self.parameters["setNumSamples"]
+        samples = self.problem.parameters["setNumSamples"]
         while True:
             solver = self._solver(setNumSamples=samples)
-            solver.solve(self.end.after(self.checks.state_limit))
+            solver.solve(self.end.after())
             if self.definition.hasExactSolution():
                 return self._found(solver)
-            if self.checks.exhausted:
+            if self.checks.states >= self.limit:
                 return self._missed(solver)
             for goal in self.problem.more_goals() if self.problem.more_goals is not None else ():
                 goals.addState(self.space.state(goal))
@@ -253,15 +276,15 @@ class _Search:
             self.definition.addStartState(self.space.state(goal))
         self.definition.setGoalState(self.space.state(self.problem.goals[0]))
         solver = self._solver()
-        self.end.after(self.checks.state_limit)
+        self.end.after()
         solver.solve(ob.plannerAlwaysTerminatingCondition())
         best: Array | None = None
-        last = self.checks.state_limit
+        last = self.limit
         while True:
             way = self._way(solver)
             if way is not None:
                 if best is None:
-                    last = min(last, self.checks.states + self.problem.improvement)
+                    last = min(last, self.checks.states + self.improvement)
                 best = way
             if self.checks.states >= last:
                 break
@@ -294,7 +317,7 @@ class _Search:
         nearest = float("nan")
         if len(mine) and len(others):
             nearest = float(np.min(cKDTree(others).query(mine)[0]))
-        return SearchResult(None, len(mine), len(others), nearest)
+        return SearchResult(None, start_tree_size=len(mine), goal_tree_size=len(others), nearest_approach=nearest)
 
     def _graph(self, solver: Any) -> tuple[Array, list[tuple[int, int]], int]:
         """Configurations (n, dof) of what a planner grew, the motions between them, and the index of the start."""
