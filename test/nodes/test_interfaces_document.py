@@ -1,0 +1,118 @@
+"""The tables of docs/interfaces.md name what the running nodes offer, with types and quality of service."""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pytest
+from rclpy.action import get_action_server_names_and_types_by_node
+from rclpy.node import NodeNameNonExistentError
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from running import DEMO, ROOT
+
+DOCUMENT = ROOT / "docs" / "interfaces.md"
+SECTIONS = {
+    "Scene node": "scene_node",
+    "Kinematics node": "kinematics_node",
+    "Collision node": "collision_node",
+    "Planning node": "planning_node",
+    "Execution node": "execution_node",
+    "Simulated robot": "simulated_robot_node",
+}
+GIVEN = {
+    "scene_node": {"cell_file": DEMO},
+    "execution_node": {"gripper_joint": "finger_joint"},
+    "simulated_robot_node": {"cell_file": DEMO, "publish_clock": True},
+}
+FOLDERS = {"service": "srv", "action": "action"}
+OF_RCLPY = ("/rosout", "/parameter_events")
+OF_SCENE_MONITOR = ("/scene/snapshot", "/scene/updates")  # every node but the scene's follows the scene
+PATIENCE = 60.0  # [s] until a node's parts are known to others
+
+
+@dataclass(frozen=True)
+class Interface:
+    """kind: "service", "action", "topic, in" or "topic, out". qos: reliability and durability of a topic."""
+
+    name: str
+    kind: str
+    type: str
+    qos: str = ""
+
+
+def documented(text):
+    """The interfaces in the tables, by node."""
+    found = {}
+    for part in text.split("\n## ")[1:]:
+        title = part.splitlines()[0]
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines() if line.startswith("|")]
+        if title in SECTIONS:
+            header, _, *rows = rows
+            found[SECTIONS[title]] = {of_row(dict(zip(header, row, strict=True))) for row in rows}
+    return found
+
+
+def of_row(row):
+    kind, name = row["Kind"], row["Name"].strip("`")
+    package, _, short = row["Type"].rpartition("/")
+    full = f"{package or 'robot_cell_planner'}/{FOLDERS.get(kind, 'msg')}/{short}"
+    absolute = name if name.startswith("/") else f"/{name}"
+    return Interface(absolute, kind, full, qos_of_text(row["Quality of service"]) if kind.startswith("topic") else "")
+
+
+def qos_of_text(text):
+    """Reliability and durability; the depth of others' queues is not known in DDS."""
+    words = "reliable, transient local" if text == "latched" else text
+    reliability = "best effort" if words.startswith("best effort") else "reliable"
+    assert words.startswith(reliability), text
+    return f"{reliability}, {'transient local' if 'transient local' in words else 'volatile'}"
+
+
+def qos_of_profile(profile):
+    reliability = {ReliabilityPolicy.RELIABLE: "reliable", ReliabilityPolicy.BEST_EFFORT: "best effort"}
+    durability = {DurabilityPolicy.TRANSIENT_LOCAL: "transient local", DurabilityPolicy.VOLATILE: "volatile"}
+    return f"{reliability[profile.reliability]}, {durability[profile.durability]}"
+
+
+def is_own(name, kinds):
+    standard = any(kind.startswith(("rcl_interfaces/", "type_description_interfaces/")) for kind in kinds)
+    return not standard and "/_action/" not in name and name not in OF_RCLPY
+
+
+def offered(watcher, node):
+    """The interfaces that a running node has, as others see it."""
+    services = watcher.get_service_names_and_types_by_node(node, "/")
+    actions = get_action_server_names_and_types_by_node(watcher, node, "/")
+    published = watcher.get_publisher_names_and_types_by_node(node, "/")
+    heard = watcher.get_subscriber_names_and_types_by_node(node, "/")
+    found = {Interface(name, "service", *kinds) for name, kinds in services if is_own(name, kinds)}
+    found |= {Interface(name, "action", *kinds) for name, kinds in actions}
+    for kind, topics, infos_of in (
+        ("topic, out", published, watcher.get_publishers_info_by_topic),
+        ("topic, in", heard, watcher.get_subscriptions_info_by_topic),
+    ):
+        for name, kinds in topics:
+            if not is_own(name, kinds) or (kind == "topic, in" and name in (*OF_SCENE_MONITOR, "/clock")):
+                continue
+            infos = [info for info in infos_of(name) if info.node_name == node]
+            found |= {Interface(name, kind, *kinds, qos_of_profile(info.qos_profile)) for info in infos}
+    return found
+
+
+@pytest.fixture(scope="module")
+def nodes(start_node, client):
+    return {name: start_node(name, **GIVEN.get(name, {})) for name in SECTIONS.values()}
+
+
+@pytest.mark.parametrize("node", SECTIONS.values())
+def test_the_table_of_a_node_is_what_it_offers(nodes, client, node):
+    expected = documented(DOCUMENT.read_text(encoding="utf-8"))[node]
+    deadline = time.monotonic() + PATIENCE
+    found = set()
+    while found != expected and time.monotonic() < deadline and nodes[node].process.poll() is None:
+        time.sleep(0.2)
+        with suppress(NodeNameNonExistentError):  # it has not appeared yet
+            found = offered(client.node, node)
+    assert nodes[node].process.poll() is None, nodes[node].output
+    assert expected - found == set(), "documented, but not offered"
+    assert found - expected == set(), "offered, but not documented"
