@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builtin_interfaces.msg import Duration
+from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, Twist, TwistStamped, Vector3
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
@@ -85,9 +86,9 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
             srv.CertifyMotion.Request(trajectory=trajectory),
         ],
         "planning/validate_trajectory": [srv.ValidateTrajectory.Request(trajectory=trajectory)],
-        "planning/look_ahead": [srv.ValidateTrajectory.Request(trajectory=trajectory)],
+        "planning/look_ahead": [srv.LookAhead.Request(trajectory=trajectory)],
         "planning/check_path": [srv.CheckPath.Request(path=path)],
-        "planning/measure_path": [srv.CheckPath.Request(path=path)],
+        "planning/measure_path": [srv.MeasurePath.Request(path=path)],
         "planning/time_parameterize": [srv.TimeParameterize.Request(path=path)],
         "planning/plan_motion": [action.PlanMotion.Goal(request=motion)],
         "planning/plan_multistep": [action.PlanMultistep.Goal(steps=[msg.MotionStep(goal=goal)])],
@@ -100,7 +101,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
             for enabled, source, checked in ((True, 0, False), (True, 1, False), (True, 2, True), (False, 0, False))
         ],
         "servo/twist": [TwistStamped(twist=Twist(linear=Vector3(x=0.05)))],
-        "servo/joint_velocities": [msg.JointVelocities(joint_names=joints[:1], velocities=[0.1])],
+        "servo/joint_velocities": [JointJog(joint_names=joints[:1], velocities=[0.1])],
         "servo/target": [_reached(cell)],
         "joint_states": [JointState(name=joints[:2], position=start[:2])],
     }

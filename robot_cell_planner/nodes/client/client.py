@@ -20,6 +20,7 @@ from typing import Any
 import rclpy
 from builtin_interfaces.msg import Time
 from control_msgs.action import GripperCommand
+from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
@@ -33,7 +34,6 @@ from robot_cell_planner.msg import (
     CartesianWaypoint,
     ExecutionOptions,
     GoalSpec,
-    JointVelocities,
     MotionPlan,
     MotionRequest,
     PlanningOptions,
@@ -231,7 +231,7 @@ class CellClient:
         """Attach a body where it is; touch: links that it may touch from now on. Returns the revision."""
         return self.apply(
             SceneChange(
-                operation=SceneChange.GRIP,
+                operation=SceneChange.ATTACH_IN_PLACE,
                 name=name,
                 attach_to=carrier,
                 touch_links=list(touch),
@@ -325,8 +325,8 @@ class CellClient:
 
     def send_joint_velocities(self, velocities: Mapping[str, float]) -> None:
         """Command velocities [per s] of joints by name; those left out stand still."""
-        message = JointVelocities(joint_names=list(velocities), velocities=list(velocities.values()))
-        self._publish(JointVelocities, "servo/joint_velocities", message)
+        message = JointJog(joint_names=list(velocities), velocities=list(velocities.values()))
+        self._publish(JointJog, "servo/joint_velocities", message)
 
     def send_target(self, pose: Pose, frame: str = "") -> None:
         """Command a pose to be tracked, seen from a frame ("": the world)."""

@@ -43,7 +43,7 @@ class SceneMonitor(MonitoredScene):
         self._client = node.create_client(GetCell, "scene/get_cell", callback_group=node.concurrent)
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
-        revision, stamp = message.state.revision, time_from_message(message.stamp)
+        revision, stamp = message.state.revision, time_from_message(message.header.stamp)
         if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
             return
         try:
@@ -60,7 +60,7 @@ class SceneMonitor(MonitoredScene):
             self._on_update(update)
 
     def _on_update(self, message: SceneUpdate) -> None:
-        stamp = time_from_message(message.stamp)
+        stamp = time_from_message(message.header.stamp)
         if self._scene is None:
             self._early.append(message)
             return

@@ -31,7 +31,7 @@ FIELDS_OF = {
     O.REMOVE: ("name",),
     O.MOVE: ("name", "pose", "relative_to"),
     O.ATTACH: ("name", "attach_to", "pose", "relative_to", "touch_links", "touch_bodies"),
-    O.GRIP: ("name", "attach_to", "touch_links", "touch_bodies"),
+    O.ATTACH_IN_PLACE: ("name", "attach_to", "touch_links", "touch_bodies"),
     O.DETACH: ("name", "touch_links", "touch_bodies"),
     O.HIDE: ("name",),
     O.SHOW: ("name",),
@@ -41,7 +41,7 @@ FIELDS_OF = {
     O.SET_COLLISION: ("models",),
     O.SET_STATE: ("states",),
 }
-NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.GRIP, O.DETACH, O.HIDE, O.SHOW, O.SET_TOUCH)
+NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.ATTACH_IN_PLACE, O.DETACH, O.HIDE, O.SHOW, O.SET_TOUCH)
 
 
 def changes_from_message(
@@ -179,7 +179,7 @@ _READERS: dict[int, _Reader] = {
     O.REMOVE: lambda message, models, field: [Remove(message.name)],
     O.MOVE: _move,
     O.ATTACH: _attach,
-    O.GRIP: _grip,
+    O.ATTACH_IN_PLACE: _grip,
     O.DETACH: lambda message, models, field: [Detach(message.name, **_touch(message, field))],
     O.HIDE: lambda message, models, field: [SetHidden(message.name, True)],
     O.SHOW: lambda message, models, field: [SetHidden(message.name, False)],

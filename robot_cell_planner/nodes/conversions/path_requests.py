@@ -75,14 +75,29 @@ def path_request_from_message(message: Any, tool: PathTool, default: PlanningOpt
     )
 
 
-def path_check_from_message(message: Any, default: PlanningOptions, most: int, measure: bool) -> PathCheck:
+def path_check_from_message(message: Any, default: PlanningOptions, most: int) -> PathCheck:
     """The request of a CheckPath service.
 
     Raises:
         InvalidRequestError, LimitExceededError: a malformed path or constraint.
     """
     names, rows = _path(message.path, "path", most)
-    options = PlanningOptions(
+    constraints = constraints_from_message(message.constraints, "constraints")
+    return PathCheck(names, rows, constraints, _check_options(message, default), message.find_all)
+
+
+def path_measurement_from_message(message: Any, default: PlanningOptions, most: int) -> PathCheck:
+    """The request of a MeasurePath service.
+
+    Raises:
+        InvalidRequestError, LimitExceededError: a malformed path.
+    """
+    names, rows = _path(message.path, "path", most)
+    return PathCheck(names, rows, (), _check_options(message, default), measure=True)
+
+
+def _check_options(message: Any, default: PlanningOptions) -> PlanningOptions:
+    return PlanningOptions(
         state_limit=default.state_limit,
         time_limit=default.time_limit,
         extra_margin=message.extra_margin,
@@ -91,11 +106,9 @@ def path_check_from_message(message: Any, default: PlanningOptions, most: int, m
         engine=default.engine,
         start_limit_tolerance=default.start_limit_tolerance,
     )
-    constraints = constraints_from_message(message.constraints, "constraints")
-    return PathCheck(names, rows, constraints, options, message.find_all, measure)
 
 
-def fill_findings(response: Any, found: PathCheckResult, used: msg.StateUsed) -> None:
+def fill_path_check(response: Any, found: PathCheckResult, used: msg.StateUsed) -> None:
     """What a CheckPath service answers."""
     response.faults = [error_to_message(fault) for fault in found.faults]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]

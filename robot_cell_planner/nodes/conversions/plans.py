@@ -222,7 +222,6 @@ def planner_to_message(planner: PlannerInfo) -> msg.PlannerInfo:
         description=planner.description,
         improves=planner.improves,
         constraints=planner.constraints,
-        several_goals=True,
         restriction=planner.restriction,
         parameters=parameters,
     )

@@ -14,6 +14,7 @@ import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.signals import uninstall_signal_handlers
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
@@ -269,7 +270,7 @@ class ExecutionNode(CellNode):
         idle = ExecutionStatus.SERVOING if self._servo is not None and self._servo.active else ExecutionStatus.IDLE
         state = idle if motion is None else STATES[motion.phase]
         message = ExecutionStatus(
-            stamp=time_to_message(self.get_clock().now().nanoseconds),
+            header=Header(stamp=time_to_message(self.get_clock().now().nanoseconds)),
             state=ExecutionStatus.BLOCKED if blocked else state,
             owner=self._moving.owner or self._gripping.owner,
             speed_scale=self._runner.override if motion is None else motion.scale,

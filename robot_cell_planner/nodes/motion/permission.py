@@ -26,10 +26,13 @@ class MotionPermission:
         self._modes = tuple(modes)
         self._on_change = on_change
         self._lock = threading.Lock()
-        self._emergency = False
+        self._stopped = self._stopped_before = False  # by live messages, and by latched ones
         self._mode = ""
         self._told: str | None = None
+        # A volatile subscription matches every publisher, and gets nothing that was published before it; a transient
+        # local one gets the latched messages of publishers that keep some.
         self._stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH))
+        self._latched_stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH, latched=True))
         self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH))
         self._revoked = 0
         self._last_reason: StoppedError | None = None
@@ -64,7 +67,7 @@ class MotionPermission:
             self._on_change(reason)
 
     def _reason(self) -> StoppedError | None:
-        if self._emergency:
+        if self._stopped or self._stopped_before:
             return StoppedError("the emergency stop is pressed", stage="emergency stop")
         if self._modes and self._mode not in self._modes:
             mode = f"the robot's mode is {self._mode!r}" if self._mode else "the robot's mode is not known"
@@ -73,8 +76,13 @@ class MotionPermission:
 
     def _look(self) -> None:
         """Read what has come."""
+        for stop in self._latched_stops.take():
+            self._stopped_before = bool(stop.data)
+            self._note()
         for stop in self._stops.take():
-            self._emergency = bool(stop.data)
+            self._stopped = bool(stop.data)
+            # A release counts for all; a latched one that comes late does not release a stop that is newer.
+            self._stopped_before = self._stopped_before and self._stopped
             self._note()
         for mode in self._robot_modes.take():
             self._mode = mode.data

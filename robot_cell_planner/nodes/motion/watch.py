@@ -15,7 +15,7 @@ import numpy as np
 from rclpy.task import Future
 
 from robot_cell_planner.msg import StateRef
-from robot_cell_planner.srv import ValidateTrajectory, WaitForState
+from robot_cell_planner.srv import LookAhead, WaitForState
 
 from ...errors import RobotCellError, ServiceUnavailableError, StaleStateError, StoppedError, Value
 from ...trajectory.trajectory import Trajectory
@@ -62,7 +62,7 @@ class MotionWatch:
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
-        self._ahead = node.create_client(ValidateTrajectory, LOOK_AHEAD, callback_group=node.concurrent)
+        self._ahead = node.create_client(LookAhead, LOOK_AHEAD, callback_group=node.concurrent)
         self._scene = node.create_client(WaitForState, SCENE, callback_group=node.concurrent)
 
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
@@ -136,7 +136,7 @@ class MotionWatch:
             configuration=watched.state.configuration,
             changes=watched.state.changes,
         )
-        request = ValidateTrajectory.Request(state=state, trajectory=trajectory_to_message(rest))
+        request = LookAhead.Request(state=state, trajectory=trajectory_to_message(rest))
         reply = await self._answer(self._ahead, request, over, "the planning node", LOOK_AHEAD)
         error = error_from_message(reply.error)
         if error is not None:

@@ -11,7 +11,7 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, msg, srv
 
-from ...errors import NotSupportedError, RobotCellError
+from ...errors import RobotCellError
 from ...model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...planning.path.look_ahead import LookAheadRequest
 from ...planning.problem.planner_info import AUTOMATIC
@@ -124,7 +124,7 @@ class PlanningNode(CellNode):
         self.serve_action(action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, self._cancel)
         self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
-        self.serve(srv.ValidateTrajectory, "planning/look_ahead", self._look_ahead)
+        self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
         most = self.parameters["most_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
@@ -262,7 +262,7 @@ class PlanningNode(CellNode):
         self._markers.show(state.scene, plan)
 
     async def _validate_trajectory(self, request: Any, response: Any) -> None:
-        trajectory, scene = await self._asked_about(request, response, "validation")
+        trajectory, scene = await self._requested(request, response)
         task = tasks.ValidationRequest(
             trajectory=trajectory,
             start=scene.state.configuration,
@@ -278,16 +278,14 @@ class PlanningNode(CellNode):
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
     async def _look_ahead(self, request: Any, response: Any) -> None:
-        trajectory, scene = await self._asked_about(request, response, "the look-ahead")
+        trajectory, scene = await self._requested(request, response)
         task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
         limit = self.parameters["time_limit"]
         report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._checks)
         response.report = report_to_message(report)
 
-    async def _asked_about(self, request: Any, response: Any, what: str) -> tuple[Trajectory, Scene]:
+    async def _requested(self, request: Any, response: Any) -> tuple[Trajectory, Scene]:
         """The trajectory of a request and the scene that it means, whose state the response names."""
-        if request.limits or request.tool_speed or request.extra_margin:
-            raise NotSupportedError(f"limits, tool_speed and extra_margin are not offered for {what}")
         trajectory = trajectory_from_message(request.trajectory, "trajectory")
         state = await self._replica.resolve(request.state)
         response.state = state.used

@@ -20,13 +20,14 @@ from ..common.node import CellNode
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.basic import error_to_message
 from ..conversions.path_requests import (
-    fill_findings,
+    fill_path_check,
     path_check_from_message,
+    path_measurement_from_message,
     path_request_from_message,
     path_result,
     plan_from_message,
 )
-from ..conversions.plans import certificate_to_message
+from ..conversions.plans import certificate_to_message, record_to_message
 from ..conversions.timing import fill_timed_path, path_timing_from_message
 
 # Task, scene, request, time limit [s] -> the task's result.
@@ -60,7 +61,7 @@ class PathServices:
         node.serve(srv.ProcessPath, "planning/reverse_path", self._processor(PathTool.REVERSE))
         node.serve(srv.ProcessPath, "planning/concatenate_paths", self._processor(PathTool.CONCATENATE))
         node.serve(srv.CheckPath, "planning/check_path", self._check_path)
-        node.serve(srv.CheckPath, "planning/measure_path", self._measure_path)
+        node.serve(srv.MeasurePath, "planning/measure_path", self._measure_path)
         node.serve(srv.VerifyPlan, "planning/verify_plan", self._verify_plan)
         node.serve(srv.TimeParameterize, "planning/time_parameterize", self._time_parameterize)
 
@@ -74,16 +75,16 @@ class PathServices:
         return process
 
     async def _check_path(self, request: Any, response: Any) -> None:
-        await self._found(request, response, measure=False)
+        check = path_check_from_message(request, self._options(), self._most)
+        state = await self._replica.resolve(request.state)
+        found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
+        fill_path_check(response, found, state.used)
 
     async def _measure_path(self, request: Any, response: Any) -> None:
-        await self._found(request, response, measure=True)
-
-    async def _found(self, request: Any, response: Any, measure: bool) -> None:
-        wanted = path_check_from_message(request, self._options(), self._most, measure)
+        check = path_measurement_from_message(request, self._options(), self._most)
         state = await self._replica.resolve(request.state)
-        found = await self._work(tasks.CHECK_PATH, state.scene, wanted, wanted.options.time_limit)
-        fill_findings(response, found, state.used)
+        found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
+        response.record = record_to_message(found.record, state.used)
 
     async def _time_parameterize(self, request: Any, response: Any) -> None:
         wanted = path_timing_from_message(request, self._options(), self._timing(), self._most)

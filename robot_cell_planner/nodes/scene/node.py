@@ -132,7 +132,7 @@ class SceneNode(CellNode):
 
     def _update(self, change: AcceptedChange) -> SceneUpdate:
         update = update_to_message(change.difference, change.previous, change.revision, change.digest)
-        update.stamp = self.get_clock().now().to_msg()
+        update.header.stamp = self.get_clock().now().to_msg()
         return update
 
     def _note_unknown_names(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from rclpy.clock import Clock, ClockType
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from visualization_msgs.msg import MarkerArray
 
 from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
@@ -80,7 +80,7 @@ class ScenePublisher:
         """Cell and state, whole."""
         cell = self._owned.scene.cell
         return SceneSnapshot(
-            stamp=self._node.get_clock().now().to_msg(),
+            header=Header(stamp=self._node.get_clock().now().to_msg()),
             cell_revision=self._owned.cell_revision,
             cell_digest=cell.digest(),
             cell=self._cells.message(cell),

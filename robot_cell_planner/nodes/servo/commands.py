@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from numpy.typing import NDArray
 
-from robot_cell_planner.msg import JointVelocities, ServoOptions
+from robot_cell_planner.msg import ServoOptions
 
 from ...errors import InvalidRequestError, StaleStateError, UnknownNameError, Value
 from ...kinematics.chain import Chain
@@ -27,7 +28,7 @@ DEPTH = 20  # commands kept between two looks
 MAX_COMMAND = 1e6  # [m, m/s or rad/s] in a command
 SOURCES = {
     ServoOptions.TWIST: (TwistStamped, "servo/twist"),
-    ServoOptions.JOINT_VELOCITY: (JointVelocities, "servo/joint_velocities"),
+    ServoOptions.JOINT_VELOCITY: (JointJog, "servo/joint_velocities"),
     ServoOptions.TRACK_TARGET: (PoseStamped, "servo/target"),
 }
 
@@ -117,15 +118,20 @@ def _check_size(numbers: Array, field: str) -> None:
         raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, most, MAX_COMMAND),))
 
 
-def joint_velocities(message: JointVelocities, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:
+def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:
     """Velocities (dof,) of variables, zero for those left out; joints: what the robot calls them.
 
     Raises:
-        InvalidRequestError: names and numbers do not fit, a name comes twice, a number is not finite, or beyond
+        InvalidRequestError: displacements are given, names and numbers do not fit, a name comes twice, a number is not finite, or beyond
             MAX_COMMAND.
         UnknownNameError: a name that is none of either.
     """
     field = "servo/joint_velocities"
+    if message.displacements:
+        text = (
+            f"{field} has displacements, expected velocities alone: a motion to a position is the action execution/move"
+        )
+        raise InvalidRequestError(text, stage="servo", subjects=(field,))
     if not message.joint_names or len(message.velocities) != len(message.joint_names):
         text = f"{field} has {len(message.joint_names)} names and {len(message.velocities)} velocities"
         raise InvalidRequestError(text, stage="servo", subjects=(field,))

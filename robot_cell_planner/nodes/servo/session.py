@@ -128,7 +128,7 @@ class ServoSession:
         positions = self.channel.last.positions
         self._read(positions, now)
         status = ServoStatus(smallest_singular_value=0.0, scale=0.0, state=ServoStatus.NO_COMMAND)
-        status.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
+        status.header.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
         left = self._commanded_at + self._task.settings.timeout - now
         if self._is_silent:
             # Nobody knows where the robot is: it comes to rest until it is measured again.

@@ -141,7 +141,7 @@ def test_a_path_is_measured_and_its_collisions_are_placed(client, path):
     reply = client.call(srv.CheckPath, "planning/check_path", request)
     assert reply.faults
     assert 0.0 < reply.collisions[0].place < 1.0
-    measured = client.call(srv.CheckPath, "planning/measure_path", request)
+    measured = client.call(srv.MeasurePath, "planning/measure_path", srv.MeasurePath.Request(path=through))
     assert not measured.faults
     assert measured.record.path_length == pytest.approx(1.5)
     assert measured.record.clearance.distance < 0.0
@@ -162,7 +162,9 @@ def test_a_plan_is_verified_and_a_changed_one_refused(client, tmp_path):
 
 def test_steps_are_planned_as_one(client):
     above, down = pose_target("above_pick"), pose_target("pick")
-    grip = SceneChange(operation=SceneChange.GRIP, name="workpiece", attach_to="gripper", touch_bodies=["table"])
+    grip = SceneChange(
+        operation=SceneChange.ATTACH_IN_PLACE, name="workpiece", attach_to="gripper", touch_bodies=["table"]
+    )
     goal = action.PlanMultistep.Goal(
         steps=[
             MotionStep(name="reach", goal=goal_of(targets=[above])),

@@ -99,8 +99,12 @@ BAD_CHANGES = {
         InvalidRequestError,
         "quaternion",
     ),
-    "a cycle": (lambda: C(operation=C.GRIP, name="bin", attach_to="place"), FrameCycleError, "loop"),
-    "unknown carrier": (lambda: C(operation=C.GRIP, name="bin", attach_to="toolO"), UnknownNameError, "tool0"),
+    "a cycle": (lambda: C(operation=C.ATTACH_IN_PLACE, name="bin", attach_to="place"), FrameCycleError, "loop"),
+    "unknown carrier": (
+        lambda: C(operation=C.ATTACH_IN_PLACE, name="bin", attach_to="toolO"),
+        UnknownNameError,
+        "tool0",
+    ),
     "not attached": (lambda: C(operation=C.DETACH, name="bin"), InvalidRequestError, "not attached"),
     "joint twice": (
         lambda: C(

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from control_msgs.msg import JointJog
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
 from running import DEMO
 
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.msg import JointVelocities
 from robot_cell_planner.nodes.servo.commands import FrameReader, joint_velocities
 
 CELL, STATE = load_cell(DEMO)
@@ -33,7 +33,7 @@ def target(value):
 
 
 def velocities(value):
-    return JointVelocities(joint_names=[JOINTS[2]], velocities=[value])
+    return JointJog(joint_names=[JOINTS[2]], velocities=[value])
 
 
 @pytest.mark.parametrize("value", BEYOND)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from action_goals import EXECUTE, Sent
 from builtin_interfaces.msg import Duration
+from control_msgs.msg import JointJog
 from fake_robot import FakeRobot, swing
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from running import DEMO
@@ -30,7 +31,6 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.msg import (
     ExecutionOptions,
     ExecutionStatus,
-    JointVelocities,
     SceneChange,
     ServoOptions,
     ServoStatus,
@@ -138,7 +138,7 @@ def at_home(nodes, robot, client, statuses, executions):
     robot.taken()
     statuses.messages.clear()
     executions.messages.clear()
-    for kind, topic in ((TwistStamped, "twist"), (JointVelocities, "joint_velocities"), (PoseStamped, "target")):
+    for kind, topic in ((TwistStamped, "twist"), (JointJog, "joint_velocities"), (PoseStamped, "target")):
         if f"servo/{topic}" not in client._clients:
             client._clients[f"servo/{topic}"] = client._made(
                 lambda kind=kind, topic=topic: client.node.create_publisher(kind, f"servo/{topic}", reliable(10))
