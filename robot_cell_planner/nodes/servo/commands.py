@@ -122,8 +122,8 @@ def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tupl
     """Velocities (dof,) of variables, zero for those left out; joints: what the robot calls them.
 
     Raises:
-        InvalidRequestError: displacements are given, names and numbers do not fit, a name comes twice, a number is not finite, or beyond
-            MAX_COMMAND.
+        InvalidRequestError: displacements are given, names and numbers do not fit, a name comes twice, a number is not
+            finite, or beyond MAX_COMMAND.
         UnknownNameError: a name that is none of either.
     """
     field = "servo/joint_velocities"
