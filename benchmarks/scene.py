@@ -56,7 +56,7 @@ def grip(step: int) -> SceneChange:
     """The workpiece is gripped and let go in turns."""
     if step % 2:
         return SceneChange(operation=SceneChange.DETACH, name="workpiece")
-    return SceneChange(operation=SceneChange.GRIP, name="workpiece", attach_to="gripper")
+    return SceneChange(operation=SceneChange.ATTACH_IN_PLACE, name="workpiece", attach_to="gripper")
 
 
 def joints(step: int) -> SceneChange:

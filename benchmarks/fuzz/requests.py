@@ -44,7 +44,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
         change(operation=change.REMOVE, name="workpiece"),
         change(operation=change.MOVE, name="workpiece"),
         change(operation=change.ATTACH, name="workpiece", attach_to="gripper/tcp"),
-        change(operation=change.GRIP, name="workpiece", attach_to="gripper/tcp"),
+        change(operation=change.ATTACH_IN_PLACE, name="workpiece", attach_to="gripper/tcp"),
         change(operation=change.HIDE, name="bin"),
         change(operation=change.SET_TOUCH, name="workpiece", touch_links=["gripper/left_finger"]),
         change(

@@ -12,7 +12,7 @@ PUBLIC = {
     "tf2_msgs/msg/TF2Error": {"RIHS01_db2485e7d6a0ec75bf087e058ee45df682acc3a621ca7780503d10aac141809a"},
     "tf2_msgs/srv/FrameGraph": {"RIHS01_0d1fbc6222c018ba5f33822904a2fdd4063705289956d3fdde07cd8c50fe8067"},
     "tf2_msgs/action/LookupTransform": {"RIHS01_0b8adf6bc0b5958879e3265b41a457e03558fe523890a81252c70eba97a82c5d"},
-    "control_msgs/msg/JointJog": {"RIHS01_5e0e73f7be2b7fad059c1f89e39cc8ac0b412afc334579625b79eec8acfdcd2d"},
+    "control_msgs/msg/JointJog": {"RIHS01_ba249455a20f70168a1acb7bf43b776b72ff1f7eb5fc4cfea443f749e963c6e7"},
     "control_msgs/msg/JointTolerance": {"RIHS01_c254f9cece0f3b733017b6990fd46d1326e25242d6b8844398c97d9a88e7d648"},
     "control_msgs/msg/JointComponentTolerance": {
         "RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4"

@@ -142,7 +142,6 @@ def test_a_path_is_measured_and_its_collisions_are_placed(client, path):
     assert reply.faults
     assert 0.0 < reply.collisions[0].place < 1.0
     measured = client.call(srv.MeasurePath, "planning/measure_path", srv.MeasurePath.Request(path=through))
-    assert not measured.faults
     assert measured.record.path_length == pytest.approx(1.5)
     assert measured.record.clearance.distance < 0.0
 
