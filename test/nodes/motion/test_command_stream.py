@@ -107,3 +107,21 @@ def test_the_emergency_stop_is_seen_while_the_node_is_busy(domain):
     assert permission.reason is None
     node.destroy_node()
     rclpy.shutdown(context=context)
+
+
+def reaches(condition):
+    """Whether a condition becomes true."""
+    moment = threading.Event()
+    return any(condition() or moment.wait(0.01) for _ in range(3_000))
+
+
+def test_a_stop_that_was_pressed_before_the_node_started_counts(node):
+    """It comes from a publisher that keeps its last message; any publisher may release it."""
+    button = node.create_publisher(Bool, "emergency_stop", reliable(10, latched=True))
+    button.publish(Bool(data=True))
+    permission = MotionPermission(node, (), lambda _: None)
+    assert reaches(lambda: permission.reason is not None)
+    panel = node.create_publisher(Bool, "emergency_stop", reliable(10))
+    assert reaches(lambda: panel.get_subscription_count() > 0)
+    panel.publish(Bool(data=False))
+    assert reaches(lambda: permission.reason is None)
