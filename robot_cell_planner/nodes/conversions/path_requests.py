@@ -29,6 +29,7 @@ from .plans import (
     plan_failure_to_message,
     plan_to_message,
     planning_options_from_message,
+    proven_from_message,
     record_to_message,
     suggestions_from_message,
 )
@@ -202,6 +203,7 @@ def plan_from_message(message: msg.MotionPlan, field: str, most: int) -> Plan:
         escape_waypoints=message.escape_waypoints,
         clearance=_clearance(record.clearance, f"{field}.record.clearance", names),
         trajectory=trajectory,
+        proven=proven_from_message(record.certificate),
         warnings=tuple(record.warnings),
         revision=record.state.revision,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -109,7 +110,8 @@ def _claim_violations(plan: Plan, record: Plan) -> list[RobotCellError]:
             values = (Value("clearance", claimed, real, "m"),)
             text = "the path comes closer to something than is said"
             violations.append(PathInvalidError(text, stage="verify plan", values=values))
-    if plan.proven > record.proven + LENGTH_TOLERANCE:
+    # Where nothing can be proven (not a number), every claim is too much.
+    if not (math.isnan(plan.proven) or plan.proven <= record.proven + LENGTH_TOLERANCE):
         values = (Value("proven", plan.proven, record.proven),)
         text = "less of the path is proven free than is said"
         violations.append(PathInvalidError(text, stage="verify plan", values=values))

@@ -162,6 +162,14 @@ def test_states_along_a_motion_get_the_answers_of_each_alone():
                 assert free_along(checks, states).tolist() == checks.batch_free(states).tolist()
 
 
+def test_a_claim_where_nothing_can_be_proven_does_not_hold():
+    cell, state = spinner()
+    plan = plan_to(cell, state, {"endless": 1.0, "wide": 1.0})
+    assert not verify_plan(cell, state, plan).violations
+    found = verify_plan(cell, state, replace(plan, proven=0.5))
+    assert [error.message for error in found.violations] == ["less of the path is proven free than is said"]
+
+
 def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.095})

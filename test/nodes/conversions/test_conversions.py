@@ -1,5 +1,6 @@
 """What is sent arrives as it was: models, states and differences through messages and their bytes, to the last bit."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from robot_cell_planner.io.robot_description.loading import load_robot, load_too
 from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse
+from robot_cell_planner.msg import JointPath, MotionCertificate, MotionPlan, PlanRecord, SceneChange
 from robot_cell_planner.msg import RobotCell as CellMessage
-from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.conversions import basic
 from robot_cell_planner.nodes.conversions.changes import changes_from_message, update_from_message, update_to_message
 from robot_cell_planner.nodes.conversions.models import ModelReader, cell_to_message
+from robot_cell_planner.nodes.conversions.path_requests import plan_from_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
@@ -206,3 +208,12 @@ def test_changes_in_other_units(shapes, inertial, pose, state):
     for scale in (0.0, -1.0, float("nan")):
         with pytest.raises(InvalidRequestError, match="native_scale"):
             operations(SceneChange(operation=SceneChange.REMOVE, name="tool", native_scale=scale))
+
+
+@pytest.mark.parametrize("proven", [0.25, 1.0, math.nan])
+def test_a_plan_claims_on_the_wire_what_it_claimed(proven):
+    verdict = MotionCertificate.NONE if math.isnan(proven) else MotionCertificate.UNDECIDED
+    record = PlanRecord(certificate=MotionCertificate(verdict=verdict, proven=0.0 if math.isnan(proven) else proven))
+    path = JointPath(joint_names=["a"], positions=[0.0, 1.0])
+    plan = plan_from_message(MotionPlan(path=path, record=record), "plan", 100)
+    assert plan.proven == pytest.approx(proven, nan_ok=True)
