@@ -76,6 +76,7 @@ class MonitoredScene:
         self._scene: Scene | None = None
         self._measured: JointStateMonitor | None = None
         self._heard_since = math.inf  # the first scene came [s]
+        self._followed_by_scene: frozenset[str] = frozenset()  # joints that the scene node has measured
         self._waiting: list[Future] = []
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
@@ -205,17 +206,33 @@ class MonitoredScene:
         until = time.monotonic() + timeout
         while not self._knows_joints(given):
             if time.monotonic() >= until:
-                text = f"{JOINT_STATES} has a publisher, but told of no joint of the robots within {timeout:g} s"
-                raise StaleStateError(text, subjects=(JOINT_STATES,))
+                raise self._unmeasured(given, timeout)
             await delay(self._node, FIRST_JOINTS_LOOK)
 
     def _knows_joints(self, given: Container[str]) -> bool:
         """Whether joints were measured, are given, or are measured by nobody."""
-        needed = [name for name in self.scene.cell.variables if name not in given]
-        if not needed or any(name in self.measured.values for name in needed):
+        needed, measured = self._needed(given), self.measured.values
+        followed = needed & self._followed_by_scene
+        if followed or not needed:
+            return followed <= measured.keys()
+        if needed & measured.keys():
             return True
         heard_for = time.monotonic() - self._heard_since
         return heard_for >= PUBLISHERS_FOUND and not self._node.count_publishers(JOINT_STATES)
+
+    def _needed(self, given: Container[str]) -> set[str]:
+        """Joints of the robots that are not given."""
+        return {name for name in self.scene.cell.variables if name not in given}
+
+    def _unmeasured(self, given: Container[str], timeout: float) -> StaleStateError:
+        """Joints were not measured within a timeout [s]."""
+        missing = sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys())
+        if missing:
+            text = f"the scene node knows from {JOINT_STATES} where {', '.join(missing[:6])} are, but this node does not"
+            text = f"{text} after {timeout:g} s: start what publishes them, or name their values in the request"
+            return StaleStateError(text, subjects=missing)
+        text = f"{JOINT_STATES} has a publisher, but reported no joint of the robots within {timeout:g} s"
+        return StaleStateError(text, subjects=(JOINT_STATES,))
 
     def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
         return joints or tuple(self.scene.cell.variables)

@@ -44,6 +44,10 @@ class SceneMonitor(MonitoredScene):
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
         revision, stamp = message.state.revision, time_from_message(message.header.stamp)
+        self._followed_by_scene = frozenset(message.state.measured.joint_names)
+        if self._has(message):
+            self._snapshot_stamp = max(stamp, self._snapshot_stamp)
+            return
         if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
             return
         try:
@@ -58,6 +62,13 @@ class SceneMonitor(MonitoredScene):
         early, self._early = list(self._early), deque(maxlen=UPDATES_KEPT)
         for update in early:
             self._on_update(update)
+
+    def _has(self, message: SceneSnapshot) -> bool:
+        """Whether the scene is that of a snapshot already, which says of other joints that they are measured."""
+        if self._scene is None or self.revision != message.state.revision:
+            return False
+        digests = self._scene.cell.digest(), self._scene.state.digest()
+        return digests == (message.cell_digest, message.state.digest)
 
     def _on_update(self, message: SceneUpdate) -> None:
         stamp = time_from_message(message.header.stamp)

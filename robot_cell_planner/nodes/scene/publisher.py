@@ -40,6 +40,7 @@ class ScenePublisher:
         self._markers = SceneMarkers(node.parameters["frame_prefix"])
         self._untold: deque[SceneUpdate] = deque()
         self._snapshot_revision = 0
+        self._snapshot_measured = 0  # joints
         self._scene_is_new = False
         self._joints_are_new = False
         self._tf_is_old = False
@@ -100,6 +101,7 @@ class ScenePublisher:
 
     def _publish_snapshot(self) -> None:
         self._snapshot_revision = self._owned.revision
+        self._snapshot_measured = len(self._view.measured.values)
         self._snapshots.publish(self.snapshot())
 
     def _publish_descriptions(self) -> None:
@@ -131,7 +133,9 @@ class ScenePublisher:
 
     def _publish_views(self) -> None:
         """What people look at, and late joiners start from."""
-        if self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
+        # Who joins late is to know which joints are measured, and waits for them.
+        measures_more = len(self._view.measured.values) > self._snapshot_measured
+        if measures_more or self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
             self._publish_snapshot()
         if self._scene_is_new:
             scene = self._owned.scene

@@ -53,3 +53,15 @@ def test_the_first_joints_are_waited_for(client, publisher):
     finally:
         waits.set()
         thread.join()
+
+
+def test_a_node_waits_for_joints_that_the_scene_node_has_measured(client, publisher, start_node):
+    """Whether or not it has found their publisher yet: here there is none any more."""
+    message = JointState(name=list(JOINTS), position=[float(value) for value in JOINTS.values()])
+    while not client.ask(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene.state.measured.joint_names:
+        publisher.publish(message)
+    client.node.destroy_publisher(publisher)
+    start_node("kinematics_node")
+    request = srv.ForwardKinematics.Request(state=StateRef(timeout=duration_to_message(2.0)))
+    with pytest.raises(StaleStateError, match="the scene node knows from joint_states where .*elbow_joint.* after 2 s"):
+        client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
