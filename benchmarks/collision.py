@@ -94,8 +94,8 @@ class BareCoal:
         self.model = self.checker._engine._model
         self.data = self.model.createData()
         geometry = pin.GeometryModel()
-        for index, solid in enumerate(table.solids):
-            placement = pin.SE3(table.joint_T_solid[index])
+        for index, solid in enumerate(table.geometries):
+            placement = pin.SE3(table.joint_T_geometry[index])
             item = pin.GeometryObject(str(index), int(table.joints[index]), placement, coal_geometry(solid))
             geometry.addGeometryObject(item)
         pairs = [*table.moving_pairs.tolist(), *table.rigid_pairs.tolist()]
@@ -135,11 +135,11 @@ class BareBullet:
         self.client = pybullet.connect(pybullet.DIRECT)
         self.count = table.moving_count
         bodies = []
-        for index, solid in enumerate(table.solids):
+        for index, solid in enumerate(table.geometries):
             shape = pybullet.createCollisionShape(physicsClientId=self.client, **shape_arguments(solid))
             mass = 1.0 if index < self.count else 0.0
             bodies.append(pybullet.createMultiBody(mass, shape, physicsClientId=self.client))
-            self._put(bodies[-1], table.joint_T_solid[index])
+            self._put(bodies[-1], table.joint_T_geometry[index])
         self.bodies = bodies
         wanted = {tuple(sorted(pair)) for pair in table.moving_pairs.tolist()}
         for block in table.blocks:

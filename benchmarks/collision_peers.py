@@ -17,7 +17,7 @@ import trimesh
 from lxml import etree
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.geometry.collision_geometry import ConvexGeometry, Solid
+from robot_cell_planner.collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry
 from robot_cell_planner.model.geometry import Box, Cylinder, Sphere
 from robot_cell_planner.model.pose import Pose
 
@@ -35,19 +35,19 @@ class PeerCell:
         self._model = checker._engine._model
         self._q = checker._base
         self.joints = checker.variables
-        self._arm = {index for index, owner in enumerate(self._table.owners) if self._on_arm(int(owner))}
+        self._arm = {index for index, obj in enumerate(self._table.object_indices) if self._on_arm(int(obj))}
         self.disabled = self._disabled_pairs(checker)
         self.urdf, self.srdf = self._write_urdf(), self._write_srdf()
 
-    def _on_arm(self, owner: int) -> bool:
-        found = self._table.book.owners[owner]
+    def _on_arm(self, obj: int) -> bool:
+        found = self._table.allowed_pairs.objects[obj]
         return found.moves or found.kind.value == "link"
 
     def name_of(self, solid: int) -> str:
         return self._table.name_of(solid).replace("/", "_")
 
     def _disabled_pairs(self, checker: CollisionChecker) -> list[tuple[str, str]]:
-        checked = {(p.first, p.second) for p in checker.rule_book.checked()}
+        checked = {(p.first, p.second) for p in checker.allowed_pairs.checked()}
         names = sorted({self._table.name_of(solid) for solid in self._arm})
         pairs = [(a, b) for a, b in combinations(names, 2) if (a, b) not in checked and (b, a) not in checked]
         return [(a.replace("/", "_"), b.replace("/", "_")) for a, b in pairs]
@@ -58,14 +58,14 @@ class PeerCell:
         for index in range(1, self._model.njoints):
             self._add_joint(robot, index)
         for name in sorted({self.name_of(solid) for solid in self._arm}):
-            solids = [solid for solid in sorted(self._arm) if self.name_of(solid) == name]
+            geometries = [solid for solid in sorted(self._arm) if self.name_of(solid) == name]
             link = etree.SubElement(robot, "link", name=name)
-            for solid in solids:
+            for solid in geometries:
                 self._add_collision(
-                    link, self._table.solids[solid], self._table.joint_T_solid[solid], f"{name}_{solid}"
+                    link, self._table.geometries[solid], self._table.joint_T_geometry[solid], f"{name}_{solid}"
                 )
             joint = etree.SubElement(robot, "joint", name=f"fix_{name}", type="fixed")
-            etree.SubElement(joint, "parent", link=f"part{self._table.joints[solids[0]]}")
+            etree.SubElement(joint, "parent", link=f"part{self._table.joints[geometries[0]]}")
             etree.SubElement(joint, "child", link=name)
         return self._write("arm.urdf", robot)
 
@@ -85,7 +85,7 @@ class PeerCell:
             etree.SubElement(joint, "axis", xyz=AXES[self._model.joints[index].shortname()])
             etree.SubElement(joint, "limit", lower="-6.3", upper="6.3", effort="100", velocity="3")
 
-    def _add_collision(self, link: Any, solid: Solid, pose: Any, name: str) -> None:
+    def _add_collision(self, link: Any, solid: CollisionGeometry, pose: Any, name: str) -> None:
         collision = etree.SubElement(link, "collision")
         _add_origin(collision, pose)
         geometry = etree.SubElement(collision, "geometry")
@@ -113,20 +113,20 @@ class PeerCell:
         path.write_bytes(etree.tostring(root, pretty_print=True))
         return path
 
-    def obstacles(self) -> list[tuple[str, Solid, Pose]]:
+    def obstacles(self) -> list[tuple[str, CollisionGeometry, Pose]]:
         """Solids that stand around, each with a name and its pose in the world."""
         table = self._table
-        indices = [index for index in range(len(table.solids)) if index not in self._arm]
-        return [(f"thing{i}", table.solids[i], Pose.from_matrix(table.joint_T_solid[i])) for i in indices]
+        indices = [index for index in range(len(table.geometries)) if index not in self._arm]
+        return [(f"thing{i}", table.geometries[i], Pose.from_matrix(table.joint_T_geometry[i])) for i in indices]
 
-    def obstacle_urdf(self, name: str, solid: Solid) -> Path:
+    def obstacle_urdf(self, name: str, solid: CollisionGeometry) -> Path:
         robot = etree.Element("robot", name=name)
         link = etree.SubElement(robot, "link", name="body")
         self._add_collision(link, solid, Pose().matrix, name)
         return self._write(f"{name}.urdf", robot)
 
 
-def as_mesh(solid: Solid) -> trimesh.Trimesh:
+def as_mesh(solid: CollisionGeometry) -> trimesh.Trimesh:
     """A solid of the benchmark as triangles."""
     if isinstance(solid, Box):
         return trimesh.creation.box(solid.size)

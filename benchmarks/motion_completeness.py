@@ -25,14 +25,14 @@ def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floa
     """Whether a motion keeps `room` [m] from what stands and `other` between what moves, beyond the margins of the
     cell, by steps that cannot skip anything, but within 1/1000 rad."""
     checker, (start, end) = certifier.checker, motion
-    owners = checker.rule_book.by_name
+    objects = checker.allowed_pairs.by_name
     way = np.abs(end - start)
     speed, finest = float(way @ bounds), FINE / float(way.max())
     place = 0.0
     while True:
         spare = FAR - max(room, other)
         for found in checker.clearances(start + place * (end - start), 12, max_distance=FAR):
-            both = all(owners[name].index in certifier.scene.model.number for name in (found.first, found.second))
+            both = all(objects[name].index in certifier.scene.model.number for name in (found.first, found.second))
             spare = min(spare, found.slack - (other if both else room))
         if spare < 0.0:
             return False

@@ -18,10 +18,10 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from robot_cell_planner.collision.certification._kernels.schedule import FREE, certify_straight, look_at_boxes
+from robot_cell_planner.collision.certification._kernels.schedule import FREE, certify_straight, check_boxes
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.sphere_model.report import cover_cell
+from robot_cell_planner.collision.sphere_model.report import prepare_sphere_models
 
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness
@@ -37,7 +37,7 @@ def covers(results: Results) -> None:
     """Balls of each arm, and the time to read them from disk or make them."""
     for name in ROBOTS:
         cell, state = cell_with(name, "held", SEED)
-        report = cover_cell(cell)
+        report = prepare_sphere_models(cell)
         results.add(f"cover.{name}.spheres", report.spheres)
         results.add(f"cover.{name}.seconds_s", report.seconds)
         checker = CollisionChecker(cell, state, group="")
@@ -64,7 +64,7 @@ def edges(results: Results) -> None:
             middles = start + (np.arange(32)[:, None] + 0.5) / 32.0 * (end - start)
             nothing, facts = np.zeros_like(middles), np.zeros(3)
             began = thread_time()
-            clear = look_at_boxes(scene.address, work.address, middles, nothing, facts).max() == 0.0
+            clear = check_boxes(scene.address, work.address, middles, nothing, facts).max() == 0.0
             middle = thread_time()
             free = certify_straight(scene.address, work.address, start, end, COARSE, facts) == FREE
             ended = thread_time()

@@ -246,8 +246,8 @@ def described(file: CellFile, cell: RobotCell, state: RobotCellState) -> Descrip
     """The cell as the auditor reads it from the file. The convex pieces of decomposed meshes, which no file has, are
     those of the library: documentation says that such a mesh counts as its pieces."""
     found = read_cell(file.path)
-    for owner in CollisionChecker(cell, state).rule_book.owners:
-        for shape in owner.shapes:
+    for obj in CollisionChecker(cell, state).allowed_pairs.objects:
+        for shape in obj.shapes:
             mesh = shape.geometry
             if isinstance(mesh, Mesh) and mesh.use is MeshUse.DECOMPOSITION:
                 found.pieces[mesh.path, tuple(mesh.scale)] = [piece.vertices for piece in convex_pieces(mesh)]

@@ -80,7 +80,7 @@ def _compare_models(record: Record, generator: Generator, model: AuditModel) -> 
     pairs: a misreading of either is seen so before it hides anything."""
     checker = generator.checker
     ours = {(frozenset((pair.first, pair.second)), round(pair.margin, 9)) for pair in model.pairs}
-    theirs = {(frozenset((pair.first, pair.second)), round(pair.margin, 9)) for pair in checker.rule_book.checked()}
+    theirs = {(frozenset((pair.first, pair.second)), round(pair.margin, 9)) for pair in checker.allowed_pairs.checked()}
     for pair, margin in sorted(ours ^ theirs, key=str):
         whose = "auditor" if (pair, margin) in ours else "library"
         record.violation("pairs.different", generator.file.name, pair=sorted(pair), margin=margin, checked_by=whose)

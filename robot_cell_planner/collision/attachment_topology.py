@@ -36,22 +36,22 @@ class AttachmentTopology:
             found = model.frame(frame)
             return Placement(found.joint, found.placement.homogeneous)
 
-        self.book = AllowedPairs(cell, state, options)
-        self.table = GeometryModel(self.book, placement_of)
-        self.engine = _engine(engine, model, self.table)
-        asked = {owner.name for owner in self.book.owners if any(_is_decomposed(s.geometry) for s in owner.shapes)}
+        self.allowed_pairs = AllowedPairs(cell, state, options)
+        self.geometry_model = GeometryModel(self.allowed_pairs, placement_of)
+        self.engine = _engine(engine, model, self.geometry_model)
+        asked = {obj.name for obj in self.allowed_pairs.objects if any(_is_decomposed(s.geometry) for s in obj.shapes)}
         self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
 
 
-def _engine(name: str, model: CellModel, table: GeometryModel) -> CollisionEngine:
+def _engine(name: str, model: CellModel, geometry_model: GeometryModel) -> CollisionEngine:
     pin_model = model.mechanisms.pin_model
     if name == "coal":
-        return CoalEngine(pin_model, table)
+        return CoalEngine(pin_model, geometry_model)
     if name == "bullet":
         # Import lazily: PyBullet is slow to import, and most processes do not use it.
         from .engines.bullet_engine import BulletEngine
 
-        return BulletEngine(pin_model, table)
+        return BulletEngine(pin_model, geometry_model)
     raise UnknownNameError(unknown_name(f"collision engine {name!r}", name, ENGINES), subjects=(name,))
 
 
@@ -59,7 +59,7 @@ def _is_decomposed(geometry: Any) -> bool:
     return isinstance(geometry, Mesh | Triangles) and geometry.use is MeshUse.DECOMPOSITION
 
 
-def arrangement(
+def topology_of(
     cell: RobotCell, state: RobotCellState, engine: str, options: CollisionOptions
 ) -> tuple[CellModel, AttachmentTopology]:
     """Return the kinematic model of a state and the cached collision data of its attachment topology.

@@ -15,7 +15,7 @@ from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE
-from .attachment_topology import arrangement
+from .attachment_topology import topology_of
 from .clearance import closest_of, closest_pairs
 from .contact_results import colliding_pairs
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
@@ -40,7 +40,7 @@ class CollisionChecker:
         variables: names of the joint variables of each q (dof,) [rad or m], in this order; all other joints keep the
             values of the state.
         engine: name of the collision engine.
-        rule_book: allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
+        allowed_pairs: allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
         decomposed: names of the objects that are checked as a convex decomposition.
     """
 
@@ -80,11 +80,11 @@ class CollisionChecker:
         self.options = options
         if len(set(self.variables)) != len(self.variables):
             raise InvalidRequestError("a joint is listed twice", stage="collision", subjects=self.variables)
-        model, self._arrangement = arrangement(cell, state, engine, options)
-        self.rule_book = self._arrangement.book
-        self.decomposed = self._arrangement.decomposed
-        self._engine = self._arrangement.engine
-        self._table = self._arrangement.table
+        model, self._topology = topology_of(cell, state, engine, options)
+        self.allowed_pairs = self._topology.allowed_pairs
+        self.decomposed = self._topology.decomposed
+        self._engine = self._topology.engine
+        self._geometry_model = self._topology.geometry_model
         self._thread = threading.get_ident()
         indices = model.indices(self.variables)
         self._shape = (len(self.variables),)
@@ -151,7 +151,7 @@ class CollisionChecker:
 
     def first_pair(self, q: Floats) -> CollisionPair | None:
         """Return the first colliding pair at q (dof,), ordered by step and then by names; None if nothing collides."""
-        found = colliding_pairs(self._table, self._engine, self._expand(q), 1)
+        found = colliding_pairs(self._geometry_model, self._engine, self._expand(q), 1)
         return found[0] if found else None
 
     def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
@@ -163,17 +163,17 @@ class CollisionChecker:
             verbose: also list all checked pairs and all skipped pairs with the reason (the first 100,000 of each).
         """
         full = self._expand(self.default if q is None else q)
-        found = colliding_pairs(self._table, self._engine, full, max_pairs)
-        checked = self.rule_book.checked() if verbose else []
-        skipped = tuple(islice(self.rule_book.skipped(), MAX_SKIPPED)) if verbose else ()
+        found = colliding_pairs(self._geometry_model, self._engine, full, max_pairs)
+        checked = self.allowed_pairs.checked() if verbose else []
+        skipped = tuple(islice(self.allowed_pairs.skipped(), MAX_SKIPPED)) if verbose else ()
         return CollisionReport(
             found,
-            self.rule_book.pair_count,
+            self.allowed_pairs.pair_count,
             self.engine,
             self.decomposed,
             tuple(checked[:MAX_SKIPPED]),
             skipped,
-            self.rule_book.skipped_count,
+            self.allowed_pairs.skipped_count,
         )
 
     def check(self, q: Floats | None = None) -> None:
@@ -204,7 +204,7 @@ class CollisionChecker:
         found: tuple[int, Clearance] | None = None
         for first in range(0, len(configurations), STATES_AT_ONCE):
             part = self._expand_batch(configurations[first : first + STATES_AT_ONCE])
-            nearer = closest_of(self._table, self._engine, part, max_distance)
+            nearer = closest_of(self._geometry_model, self._engine, part, max_distance)
             if nearer is not None and (found is None or nearer[1].distance < found[1].distance):
                 found = first + nearer[0], nearer[1]
                 max_distance = nearer[1].distance
@@ -234,7 +234,7 @@ class CollisionChecker:
         if count < 1:
             raise InvalidRequestError(f"count is {count}, expected at least 1", stage="collision")
         full = self._expand(self.default if q is None else q)
-        return closest_pairs(self._table, self._engine, full, count, tuple(names), max_distance)
+        return closest_pairs(self._geometry_model, self._engine, full, count, tuple(names), max_distance)
 
     def _expand(self, q: Floats) -> Floats:
         """Validate q (dof,) and expand it to the configuration (nq,) of the kinematic model."""
@@ -266,22 +266,22 @@ class CollisionChecker:
             raise InvalidRequestError(f"a configuration is {_out_of_bounds(self.variables, q)}", stage="collision")
         return q
 
-    def near_solids(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
+    def near_geometries(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
         """Return pairs of collision geometries whose bounding boxes come within their margin plus `reach` [m] at q
         (dof,).
 
         The engine keeps the placements of q. Each entry has the indices of both collision objects in
-        `AllowedPairs.owners`, the indices of both geometries, and the margin [m].
+        `AllowedPairs.objects`, the indices of both geometries, and the margin [m].
         """
-        near = self._table.candidates(self._engine.place(self._expand(q)), reach)
-        owners = self._table.owners
+        near = self._geometry_model.candidates(self._engine.place(self._expand(q)), reach)
+        objects = self._geometry_model.object_indices
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
-        return [((int(owners[i]), int(owners[j])), i, j, margin) for i, j, margin in pairs]
+        return [((int(objects[i]), int(objects[j])), i, j, margin) for i, j, margin in pairs]
 
-    def distance_of_solids(self, first: int, second: int) -> float:
-        """Return the distance [m] of two collision geometries at the placements of the last `near_solids` call.
+    def geometry_distance(self, first: int, second: int) -> float:
+        """Return the distance [m] of two collision geometries at the placements of the last `near_geometries` call.
 
-        The indices are those that `near_solids` returned. Penetration is negative.
+        The indices are those that `near_geometries` returned. Penetration is negative.
         """
         return self._engine.distance(first, second).distance
 

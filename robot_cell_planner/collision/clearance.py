@@ -21,7 +21,7 @@ SAME = 1e-9  # [m]
 
 
 def closest_pairs(
-    table: GeometryModel,
+    geometry_model: GeometryModel,
     engine: CollisionEngine,
     q: Floats,
     count: int,
@@ -29,19 +29,25 @@ def closest_pairs(
     max_distance: float,
 ) -> tuple[Clearance, ...]:
     """Return the closest pairs at q (nq,), closest first: at most `count`, none beyond `max_distance` [m]."""
-    chosen = _owners_named(table.book, names)
+    chosen = _objects_named(geometry_model.allowed_pairs, names)
     poses = engine.place(q)
     reach = FIRST_REACH
     while True:
         limit = min(reach, max_distance)
-        found = _within(table, engine, _among(table, table.candidates(poses, max(limit, 0.0)), chosen), count, limit)
+        found = _within(
+            geometry_model,
+            engine,
+            _among(geometry_model, geometry_model.candidates(poses, max(limit, 0.0)), chosen),
+            count,
+            limit,
+        )
         if len(found) == count or limit == max_distance:
             return found
         reach = reach * GROWTH if reach < LAST_REACH else math.inf
 
 
 def closest_of(
-    table: GeometryModel, engine: CollisionEngine, configurations: Floats, max_distance: float
+    geometry_model: GeometryModel, engine: CollisionEngine, configurations: Floats, max_distance: float
 ) -> tuple[int, Clearance] | None:
     """Return the index of the configuration (n, nq) with the smallest distance, and that distance.
 
@@ -50,36 +56,36 @@ def closest_of(
     """
     if max_distance > FIRST_REACH:
         # The distance of the first configuration bounds the search in the others.
-        first = closest_pairs(table, engine, configurations[0], 1, (), max_distance)
+        first = closest_pairs(geometry_model, engine, configurations[0], 1, (), max_distance)
         if first:
             max_distance = min(max_distance, first[0].distance + SAME)
     poses = engine.poses(configurations)
     reach = FIRST_REACH
     while True:
         limit = min(reach, max_distance)
-        found = _closest_within(table, engine, poses, limit)
+        found = _closest_within(geometry_model, engine, poses, limit)
         if found is not None:
             index, i, j, margin = found
             engine.place(configurations[index])
-            owners = int(table.owners[i]), int(table.owners[j])
-            return index, _clearance(table, owners, margin, engine.distance(i, j))
+            objects = int(geometry_model.object_indices[i]), int(geometry_model.object_indices[j])
+            return index, _clearance(geometry_model, objects, margin, engine.distance(i, j))
         if limit == max_distance:
             return None
         reach = reach * GROWTH if reach < LAST_REACH else math.inf
 
 
 def _closest_within(
-    table: GeometryModel, engine: CollisionEngine, poses: Floats, limit: float
+    geometry_model: GeometryModel, engine: CollisionEngine, poses: Floats, limit: float
 ) -> tuple[int, int, int, float] | None:
     """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).
 
     The result has the index of the placements, the indices of both geometries in the order of their collision objects,
     and the margin [m].
     """
-    states, near = table.candidates_along(poses, max(limit, 0.0))
+    states, near = geometry_model.candidates_along(poses, max(limit, 0.0))
     order = np.argsort(near.gaps, kind="stable")
     first, second = near.first[order], near.second[order]
-    swapped = table.owners[first] > table.owners[second]
+    swapped = geometry_model.object_indices[first] > geometry_model.object_indices[second]
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     columns = [column.tolist() for column in (near.gaps[order], states[order], first, second)]
     met: list[tuple[float, int, int]] = []
@@ -101,28 +107,30 @@ def _closest_within(
     return state, int(first[place]), int(second[place]), float(near.margins[order[place]])
 
 
-def _owners_named(book: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:
+def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:
     """Return the indices of collision objects named directly or by their robot or tool; empty for no names."""
-    owners: set[int] = set()
+    objects: set[int] = set()
     for name in names:
-        matching = [owner.index for owner in book.owners if name in (owner.name, owner.unit)]
+        matching = [obj.index for obj in allowed_pairs.objects if name in (obj.name, obj.model)]
         if not matching:
-            known = [owner.name for owner in book.owners] + [owner.unit for owner in book.owners]
-            raise UnknownNameError(unknown_name(f"thing with shapes {name!r}", name, known), subjects=(name,))
-        owners.update(matching)
-    return frozenset(owners)
+            known = [obj.name for obj in allowed_pairs.objects] + [obj.model for obj in allowed_pairs.objects]
+            raise UnknownNameError(unknown_name(f"collision object {name!r}", name, known), subjects=(name,))
+        objects.update(matching)
+    return frozenset(objects)
 
 
-def _among(table: GeometryModel, near: Candidates, chosen: frozenset[int]) -> Candidates:
+def _among(geometry_model: GeometryModel, near: Candidates, chosen: frozenset[int]) -> Candidates:
     if not chosen:
         return near
-    owners = np.array(sorted(chosen))
-    keep = np.isin(table.owners[near.first], owners) | np.isin(table.owners[near.second], owners)
+    objects = np.array(sorted(chosen))
+    keep = np.isin(geometry_model.object_indices[near.first], objects) | np.isin(
+        geometry_model.object_indices[near.second], objects
+    )
     return near.chosen(keep)
 
 
 def _within(
-    table: GeometryModel, engine: CollisionEngine, near: Candidates, count: int, limit: float
+    geometry_model: GeometryModel, engine: CollisionEngine, near: Candidates, count: int, limit: float
 ) -> tuple[Clearance, ...]:
     """Return the closest pairs within the limit, from candidates that cover the same limit."""
     best: dict[tuple[int, int], tuple[float, DistanceResult]] = {}
@@ -132,21 +140,23 @@ def _within(
         if near.gaps[place] > max(bound, 0.0):
             break
         i, j = int(near.first[place]), int(near.second[place])
-        if table.owners[i] > table.owners[j]:
+        if geometry_model.object_indices[i] > geometry_model.object_indices[j]:
             i, j = j, i
         witness = engine.distance(i, j)
-        key = (int(table.owners[i]), int(table.owners[j]))
+        key = (int(geometry_model.object_indices[i]), int(geometry_model.object_indices[j]))
         if witness.distance <= limit and (key not in best or witness.distance < best[key][1].distance):
             best[key] = (float(near.margins[place]), witness)
             if len(best) >= count:
                 bound = min(limit, sorted(found.distance for _, found in best.values())[count - 1])
     closest = sorted(best.items(), key=lambda item: (item[1][1].distance, item[0]))[:count]
-    return tuple(_clearance(table, key, margin, witness) for key, (margin, witness) in closest)
+    return tuple(_clearance(geometry_model, key, margin, witness) for key, (margin, witness) in closest)
 
 
-def _clearance(table: GeometryModel, key: tuple[int, int], margin: float, witness: DistanceResult) -> Clearance:
-    pair = table.checked_pair(key, margin)
-    first, second = table.book.by_name[pair.first], table.book.by_name[pair.second]
+def _clearance(
+    geometry_model: GeometryModel, key: tuple[int, int], margin: float, witness: DistanceResult
+) -> Clearance:
+    pair = geometry_model.checked_pair(key, margin)
+    first, second = geometry_model.allowed_pairs.by_name[pair.first], geometry_model.allowed_pairs.by_name[pair.second]
     return Clearance(
         witness.distance,
         margin,

@@ -10,23 +10,25 @@ from .report import CollisionPair, Contact
 ROUNDING = 2e-6  # [m], upper bound on the difference of two solvers for the same pair
 
 
-def colliding_pairs(table: GeometryModel, engine: CollisionEngine, q: Floats, most: int) -> tuple[CollisionPair, ...]:
+def colliding_pairs(
+    geometry_model: GeometryModel, engine: CollisionEngine, q: Floats, most: int
+) -> tuple[CollisionPair, ...]:
     """Return the colliding pairs at q (nq,), by step and then by names; most: maximum number, 0 for all.
 
     The result is non-empty if and only if `engine.collides(q)`. Exactly at the threshold the boolean check and the
     distance computation may differ in their last digits; then the boolean check decides.
     """
-    near = table.near(engine.place(q))
-    found = pairs_among(table, engine, near, most, ROUNDING)
+    near = geometry_model.near(engine.place(q))
+    found = pairs_among(geometry_model, engine, near, most, ROUNDING)
     if not found or max(pair.distance - pair.margin for pair in found) <= -TOUCHING - ROUNDING:
         return found
     if not engine.collides(q):
         return ()
-    return pairs_among(table, engine, near, most) or found
+    return pairs_among(geometry_model, engine, near, most) or found
 
 
 def pairs_among(
-    table: GeometryModel, engine: CollisionEngine, near: list[GeometryPair], most: int, rounding: float = 0.0
+    geometry_model: GeometryModel, engine: CollisionEngine, near: list[GeometryPair], most: int, rounding: float = 0.0
 ) -> tuple[CollisionPair, ...]:
     """Return the colliding pairs among candidate geometry pairs, at the last placements of the engine.
 
@@ -39,7 +41,7 @@ def pairs_among(
         if pair is not current:
             if hits:
                 assert current is not None
-                found.append(_collision_pair(table, current, hits))
+                found.append(_collision_pair(geometry_model, current, hits))
                 hits = []
                 if len(found) == most:
                     return tuple(found)
@@ -48,14 +50,14 @@ def pairs_among(
         if hit is not None:
             hits.append(hit)
     if current is not None and hits:
-        found.append(_collision_pair(table, current, hits))
+        found.append(_collision_pair(geometry_model, current, hits))
     return tuple(found)
 
 
-def _collision_pair(table: GeometryModel, pair: CheckedPair, hits: list[DistanceResult]) -> CollisionPair:
+def _collision_pair(geometry_model: GeometryModel, pair: CheckedPair, hits: list[DistanceResult]) -> CollisionPair:
     if len(hits) > 1:
         hits.sort(key=lambda hit: hit.distance)
-    by_name = table.book.by_name
+    by_name = geometry_model.allowed_pairs.by_name
     return CollisionPair(
         pair.step,
         pair.first,

@@ -21,7 +21,7 @@ from ..model.cell import RobotCell
 from ..model.frames import FrameTree
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from .attachment_topology import arrangement
+from .attachment_topology import topology_of
 from .contact_results import pairs_among
 from .engines.base import Floats
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, AllowedPairs, CheckedPair, CollisionOptions, SkippedPair, Step
@@ -35,7 +35,7 @@ MAX_LISTED = 100_000
 class TargetChecker:
     """Check the tools and attached bodies of a planning group against the stationary objects of a cell.
 
-    Joints of tools keep the values of the state. `rule_book`: allowed pairs of the check.
+    Joints of tools keep the values of the state. `allowed_pairs`: allowed pairs of the check.
     """
 
     @public
@@ -57,25 +57,25 @@ class TargetChecker:
         steps = tuple(step for step in STEPS if step in options.steps)
         options = CollisionOptions(options.extra_margin, steps)
         self._cell, self._state, self._group = cell, state, group
-        model, self._arrangement = arrangement(cell, state, engine, options)
-        table, book = self._arrangement.table, self._arrangement.book
-        self.rule_book: AllowedPairs = book
+        model, self._topology = topology_of(cell, state, engine, options)
+        geometry_model, allowed_pairs = self._topology.geometry_model, self._topology.allowed_pairs
+        self.allowed_pairs: AllowedPairs = allowed_pairs
         tip = cell.tip_link(group)
         self._tree = FrameTree(cell, state)
         self._tip = tip
-        self._owners = {i for i in book.moving if tip in self._tree.ancestors(book.owners[i].name)}
-        self._carried = np.isin(table.owners, sorted(self._owners))
+        self._owners = {i for i in allowed_pairs.moving if tip in self._tree.ancestors(allowed_pairs.objects[i].name)}
+        self._carried = np.isin(geometry_model.object_indices, sorted(self._owners))
         self._pairs = sum(
-            len(row.owners) * sum(1 for partner in row.partners if partner.owner in self._owners)
-            for row in book.static_rows
+            len(row.objects) * sum(1 for partner in row.partners if partner.moving in self._owners)
+            for row in allowed_pairs.static_rows
         )
         q = model.expand(model.configuration(state))
         data = model.mechanisms.pin_model.createData()
         pin.forwardKinematics(model.mechanisms.pin_model, data, q)
         at = model.frame(tip)
         self._world_T_tip: Floats = (data.oMi[at.joint] * at.placement).homogeneous
-        self._home = self._arrangement.engine.place(q)
-        self._tip_T_solids = np.linalg.inv(self._world_T_tip) @ self._home
+        self._home = self._topology.engine.place(q)
+        self._tip_T_geometries = np.linalg.inv(self._world_T_tip) @ self._home
 
     def report(self, world_T_tip: Pose, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
         """Report collisions with the tip link of the group at a pose in the world frame.
@@ -116,7 +116,7 @@ class TargetChecker:
         frame = target_frame(cell, state, self._group, target.mode, target.frame)
         if frame != self._tip and self._tip not in self._tree.ancestors(frame):
             raise TargetModeMismatchError(
-                f"frame {frame} is not carried by link {self._tip}, so that a target of it says nothing about the rest",
+                f"frame {frame} is not fixed to link {self._tip}, which its target does not determine",
                 subjects=(frame, self._tip),
             )
         world_T_frame = frame_matrix(cell, state, frame)
@@ -128,26 +128,26 @@ class TargetChecker:
             yield matrix @ turn.homogeneous @ frame_T_tip
 
     def _report(self, world_T_tip: Floats, max_pairs: int, verbose: bool) -> CollisionReport:
-        table, engine, book = self._arrangement.table, self._arrangement.engine, self.rule_book
-        moving = self._carried[: table.moving_count]
+        geometry_model, engine, allowed_pairs = self._topology.geometry_model, self._topology.engine, self.allowed_pairs
+        moving = self._carried[: geometry_model.moving_count]
         poses = self._home.copy()
-        poses[moving] = world_T_tip @ self._tip_T_solids[moving]
+        poses[moving] = world_T_tip @ self._tip_T_geometries[moving]
         engine.place_at(poses)
-        near = table.candidates(poses)
-        keep = self._carried[near.first] & (near.second >= table.moving_count)
-        found = pairs_among(table, engine, table.in_order(near.chosen(keep)), max_pairs)
-        total = len(book.owners) * (len(book.owners) - 1) // 2
+        near = geometry_model.candidates(poses)
+        keep = self._carried[near.first] & (near.second >= geometry_model.moving_count)
+        found = pairs_among(geometry_model, engine, geometry_model.in_order(near.chosen(keep)), max_pairs)
+        total = len(allowed_pairs.objects) * (len(allowed_pairs.objects) - 1) // 2
         return CollisionReport(
             found,
             self._pairs,
             engine.name,
-            self._arrangement.decomposed,
-            tuple(pair for pair in book.checked() if self._concerns(pair))[:MAX_LISTED] if verbose else (),
-            tuple(islice(filter(self._concerns, book.skipped()), MAX_LISTED)) if verbose else (),
+            self._topology.decomposed,
+            tuple(pair for pair in allowed_pairs.checked() if self._concerns(pair))[:MAX_LISTED] if verbose else (),
+            tuple(islice(filter(self._concerns, allowed_pairs.skipped()), MAX_LISTED)) if verbose else (),
             total - self._pairs,
         )
 
     def _concerns(self, pair: CheckedPair | SkippedPair) -> bool:
         """Return whether one object of a pair is attached to the tip link and the other is stationary."""
-        first, second = (self.rule_book.by_name[name] for name in (pair.first, pair.second))
+        first, second = (self.allowed_pairs.by_name[name] for name in (pair.first, pair.second))
         return any(one.index in self._owners and not other.moves for one, other in ((first, second), (second, first)))

@@ -226,20 +226,20 @@ class CellModel:
 
 
 _models: IdentityCache[CellModel] = IdentityCache(size=64)
-_by_arrangement: IdentityCache[CellModel] = IdentityCache(size=64)
+_by_attachments: IdentityCache[CellModel] = IdentityCache(size=64)
 
 
 def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
     """Return the model of a cell for the attachments of a state, from a cache. States that differ only in joint values
     share it."""
     objects = (cell, state.base_poses, state.tools, state.bodies)
-    return _models.get(objects, (), lambda: _model_of_arrangement(cell, state))
+    return _models.get(objects, (), lambda: _model_of_attachments(cell, state))
 
 
-def _model_of_arrangement(cell: RobotCell, state: RobotCellState) -> CellModel:
+def _model_of_attachments(cell: RobotCell, state: RobotCellState) -> CellModel:
     """As `cell_model`, for a state with different tool objects, which may differ only in joint values."""
     objects = (cell, state.base_poses, state.bodies)
-    return _by_arrangement.get(objects, attachments(state), lambda: CellModel(cell, state))
+    return _by_attachments.get(objects, attachments(state), lambda: CellModel(cell, state))
 
 
 def _read_only(values: list[float]) -> Array:

@@ -79,8 +79,8 @@ Pair = tuple[str, str]
 
 def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, ...]:
     checker = _checker(robot, ())
-    reasons = {(pair.first, pair.second): "Adjacent" for pair in checker.rule_book.skipped()}
-    counts = {(pair.first, pair.second): 0 for pair in checker.rule_book.checked()}
+    reasons = {(pair.first, pair.second): "Adjacent" for pair in checker.allowed_pairs.skipped()}
+    counts = {(pair.first, pair.second): 0 for pair in checker.allowed_pairs.checked()}
     most_misses = (1.0 - options.always) * options.samples
     settled: set[Pair] = set()
     done = 0

@@ -98,7 +98,7 @@ class Engine:
         body = int(
             pybullet.createMultiBody(
                 baseMass=0.0 if assembly.fixed else inertia.mass,
-                baseCollisionShapeIndex=collision_shape(self.client, first.solids),
+                baseCollisionShapeIndex=collision_shape(self.client, first.geometries),
                 basePosition=first.pose.position,
                 baseOrientation=normalised(first.pose.quaternion),
                 baseInertialFramePosition=inertia.frame.position,
@@ -122,7 +122,7 @@ class Engine:
         inertias = [part.mass_properties for part in parts]
         return {
             "linkMasses": [inertia.mass for inertia in inertias],
-            "linkCollisionShapeIndices": [collision_shape(self.client, part.solids) for part in parts],
+            "linkCollisionShapeIndices": [collision_shape(self.client, part.geometries) for part in parts],
             "linkVisualShapeIndices": [-1] * len(parts),
             "linkPositions": [part.pose.position for part in parts],
             "linkOrientations": [normalised(part.pose.quaternion) for part in parts],
@@ -151,7 +151,7 @@ class Engine:
             changes["localInertiaDiagonal"] = inertia.moments
         if address.link == BASE:
             changes |= {"linearDamping": 0.0, "angularDamping": 0.0, "maxJointVelocity": 1e4}
-        if is_surface(part.solids):
+        if is_surface(part.geometries):
             changes["collisionMargin"] = 0.0
         if part.joint is not None:
             changes["jointDamping"] = part.joint.damping

@@ -60,7 +60,7 @@ class Part:
         parent: Index of the parent part, -1 for the first part of a multibody.
         pose: Pose in the parent part with the joint at zero; of the first part, in the world.
         joint: Joint between parent and part, None if it is fixed.
-        solids: Collision geometries.
+        geometries: Collision geometries.
         pieces: Inertials, each at a pose in the part.
         shapes: Shapes of the owner, stored in the owner's first part.
     """
@@ -69,7 +69,7 @@ class Part:
     parent: int
     pose: Pose
     joint: JointModel | None = None
-    solids: SolidGroup = ()
+    geometries: SolidGroup = ()
     pieces: list[tuple[Pose, Inertial]] = field(default_factory=list)
     shapes: tuple[Shape, ...] = ()
 
@@ -152,9 +152,9 @@ class Multibodies:
         assembly.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
         for group in others:
             if assembly.still:
-                self.items.append(Multibody(name, True, True, [Part(name, -1, pose, solids=group)]))
+                self.items.append(Multibody(name, True, True, [Part(name, -1, pose, geometries=group)]))
             else:
-                assembly.parts.append(Part(name, 0, IDENTITY, solids=group))
+                assembly.parts.append(Part(name, 0, IDENTITY, geometries=group))
 
     def _add_part(
         self, carrier: Place, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
@@ -170,7 +170,7 @@ class Multibodies:
         parts.append(Part(name, parent, pose, last, first, _pieces(link.inertial), link.collisions))
         index = len(parts) - 1
         self.places[name] = Place(carrier.assembly, index)
-        parts.extend(Part(name, index, IDENTITY, solids=group) for group in others)
+        parts.extend(Part(name, index, IDENTITY, geometries=group) for group in others)
 
     def _add_fixed(self, carrier: Place, pose: Pose, name: str, link: Link | RigidBody) -> None:
         """Fix a link or body to an existing part."""

@@ -10,7 +10,7 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ..collision.geometry.collision_geometry import ConvexGeometry, Solid, Surface, solids
+from ..collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, collision_geometries
 from ..errors import GeometryError
 from ..io.mesh.decomposition import convex_pieces
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
@@ -26,7 +26,7 @@ Points = NDArray[np.float64]
 class PlacedGeometry(NamedTuple):
     """Collision geometry at a pose in its part."""
 
-    solid: Solid
+    solid: CollisionGeometry
     pose: Pose
 
 
@@ -50,15 +50,15 @@ def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
     return groups + [(entry,) for entry in placed if _is_points(entry.solid)] or [()]
 
 
-def _solids(shape: Shape, still: bool) -> Iterator[Solid]:
-    for solid in solids(shape.geometry):
+def _solids(shape: Shape, still: bool) -> Iterator[CollisionGeometry]:
+    for solid in collision_geometries(shape.geometry):
         if isinstance(solid, Surface) and not still:
             yield from map(ConvexGeometry, convex_pieces(solid.source))
         else:
             yield solid
 
 
-def _is_points(solid: Solid) -> bool:
+def _is_points(solid: CollisionGeometry) -> bool:
     return isinstance(solid, (ConvexGeometry, Surface, Cone))
 
 
@@ -96,7 +96,7 @@ def _array_arguments(group: SolidGroup) -> dict[str, Any]:
     }
 
 
-def _primitive(solid: Solid) -> tuple[int, float, float, list[float]]:
+def _primitive(solid: CollisionGeometry) -> tuple[int, float, float, list[float]]:
     """Return kind, radius, length and half extents; values that do not apply to the kind are 1."""
     if isinstance(solid, Box):
         return pybullet.GEOM_BOX, 1.0, 1.0, [0.5 * value for value in solid.size]

@@ -25,7 +25,7 @@ class ReferenceRules:
             self._frame(frame.name, frame.attached_to, False, (), frame.name, "frame")
         names = [link for robot in cell.robots.values() for link in robot.mechanism.links]
         names += [tool.frame_of(link) for tool in cell.tools.values() for link in tool.mechanism.links]
-        self.owners = [name for name in (*names, *cell.bodies) if self.shapes[name]]
+        self.objects = [name for name in (*names, *cell.bodies) if self.shapes[name]]
 
     def _mechanism(self, mechanism, unit, kind, name_of, below):
         root = mechanism.root
@@ -154,8 +154,8 @@ class ReferenceRules:
     def pairs(self):
         """(step, first, second) to margin of every pair that is checked."""
         found = {}
-        for i, a in enumerate(self.owners):
-            for b in self.owners[i + 1 :]:
+        for i, a in enumerate(self.objects):
+            for b in self.objects[i + 1 :]:
                 if not self.allowed(a, b):
                     found[self.step(a, b), a, b] = self.margin(a, b)
         return found

@@ -27,7 +27,7 @@ def check_pieces(curve: JointCurve) -> None:
     require_ascending(pieces)
     for low, high in pairwise(pieces.tolist()):
         half = 0.5 * (high - low)
-        if not np.isfinite(curve.spread(low + half, half)).all():
+        if not np.isfinite(curve.deviation_bound(low + half, half)).all():
             raise InvalidRequestError(f"the curve is not finite between {low:g} and {high:g}", stage=STAGE)
     for place in pieces[1:-1].tolist():
         require_no_jump(curve.at(math.nextafter(place, -math.inf)), curve.at(place), place)

@@ -21,9 +21,9 @@ from ..engines.base import TOUCHING, distance_error
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
 from ._kernels.arrays import HITS, Packed, work_space
-from ._kernels.schedule import FREE, MOST_OPEN, SPACING, certify_straight, look_at_boxes, open_stretches
+from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import STAGE, check_margin, check_numbers, check_pieces
-from .curves import JointCurve, StraightMotion, stretches
+from .curves import JointCurve, StraightMotion, intervals
 from .exact import ENOUGH, ExactCertifier
 from .joint_tree import LIMIT_SLACK
 from .scene import MotionScene
@@ -97,7 +97,7 @@ class MotionCertifier:
         self.scene = MotionScene(checker, protrusion)
         self.exact = ExactCertifier(checker)
         self.states = 0
-        self.open_place = 0.5  # fraction of the last motion at which the sphere test was inconclusive
+        self.undecided_fraction = 0.5  # fraction of the last motion at which the sphere test was inconclusive
         self._facts = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
@@ -116,11 +116,11 @@ class MotionCertifier:
         fixed = {frozenset(pair[:2]) for pair in self.scene.model.fixed_pairs}
         if not fixed:
             return 1.0
-        near = self.checker.near_solids(self.checker.default, 1.0)
+        near = self.checker.near_geometries(self.checker.default, 1.0)
         gaps = [1.0]
         for pair, i, j, margin in near:
             if frozenset(pair) in fixed:
-                distance = self.checker.distance_of_solids(i, j)
+                distance = self.checker.geometry_distance(i, j)
                 gaps.append(distance - margin - distance_error(distance))
         return min(gaps)
 
@@ -135,7 +135,7 @@ class MotionCertifier:
                 self._packed.popitem(last=False)
         return found
 
-    def balls_serve(self, margin: float = 0.0) -> bool:
+    def sphere_test_applies(self, margin: float = 0.0) -> bool:
         """Return whether the sphere test can prove anything at a margin [m].
 
         It cannot if a pair that no variable moves is closer than that.
@@ -152,8 +152,8 @@ class MotionCertifier:
         """
         start, end = self.checker.checked(start), self.checker.checked(end)
         check_margin(margin)
-        self.open_place = 0.5
-        if not self.balls_serve(margin) or not self.within_slides(start, end):
+        self.undecided_fraction = 0.5
+        if not self.sphere_test_applies(margin) or not self.within_prismatic_limits(start, end):
             return False
         scene, work = self.packed(margin)
         # Previous hits do not change the verdict, but they change the fraction that is reported as inconclusive.
@@ -163,7 +163,7 @@ class MotionCertifier:
         start, end = np.ascontiguousarray(start, dtype=np.float64), np.ascontiguousarray(end, dtype=np.float64)
         found = certify_straight(scene.address, work.address, start, end, COARSE, facts)
         self.states += int(facts[0])
-        self.open_place = float(facts[1])
+        self.undecided_fraction = float(facts[1])
         return bool(found == FREE)
 
     def certify(
@@ -185,12 +185,12 @@ class MotionCertifier:
         """
         check_numbers(margin, resolution)
         motion = StraightMotion(self.checker.checked(start).copy(), self.checker.checked(end).copy())
-        self._check_slides(motion.start, motion.end)
+        self._check_prismatic_limits(motion.start, motion.end)
         facts = np.zeros(3)
         left = np.array(((0.5, 0.5),))
-        if self.balls_serve(margin):
+        if self.sphere_test_applies(margin):
             scene, work = self.packed(margin)
-            left = open_stretches(scene.address, work.address, motion.start, motion.end, COARSE, facts)
+            left = undecided_intervals(scene.address, work.address, motion.start, motion.end, COARSE, facts)
         left, counts = _joined(left)
         return self._decided(motion, left, margin, resolution, int(facts[0]), enough * counts)
 
@@ -202,24 +202,24 @@ class MotionCertifier:
         """
         check_numbers(margin, resolution)
         check_pieces(curve)
-        middles, halves = stretches(curve, 0.5 * SPACING)
+        middles, halves = intervals(curve, 0.5 * SPACING)
         self.checker.require_configurations(np.array([curve.at(place) for place in middles.tolist()]))
-        self._check_slides_along(curve, middles, halves)
-        left, states = self._left_by_balls(curve, np.column_stack((middles, halves)), margin)
+        self._check_prismatic_limits_along(curve, middles, halves)
+        left, states = self._undecided_by_spheres(curve, np.column_stack((middles, halves)), margin)
         return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
 
-    def open_intervals(self, curve: JointCurve) -> Floats:
+    def undecided_intervals(self, curve: JointCurve) -> Floats:
         """Return the intervals (n, 2) of a curve that the sphere test does not prove free.
 
         Each row has the middle and half the length of an interval in the curve's parameter. Prismatic joints must be
         within their limits on the whole curve.
         """
-        left, states = self._left_by_balls(curve, np.column_stack(stretches(curve, 0.5 * SPACING)), 0.0)
+        left, states = self._undecided_by_spheres(curve, np.column_stack(intervals(curve, 0.5 * SPACING)), 0.0)
         self.states += states
         return _joined(left)[0]
 
-    def _left_by_balls(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
-        return self._open_boxes(curve, pending, margin) if self.balls_serve(margin) else (pending, 0)
+    def _undecided_by_spheres(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
+        return self._open_boxes(curve, pending, margin) if self.sphere_test_applies(margin) else (pending, 0)
 
     def _open_boxes(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
         """Return the intervals (n, 2) that the sphere test does not prove free, and the number of configurations
@@ -229,10 +229,10 @@ class MotionCertifier:
         left: list[Floats] = []
         for level in range(MAX_LEVELS):
             middles = np.array([curve.at(place) for place in pending[:, 0].tolist()])
-            spreads = np.array([curve.spread(*row) for row in pending.tolist()])
-            found = look_at_boxes(scene.address, work.address, middles, spreads, facts)
-            narrow = spreads.max(axis=1) <= COARSE
-            last = level == MAX_LEVELS - 1 or 2 * len(pending) > 8 * MOST_OPEN
+            deviations = np.array([curve.deviation_bound(*row) for row in pending.tolist()])
+            found = check_boxes(scene.address, work.address, middles, deviations, facts)
+            narrow = deviations.max(axis=1) <= COARSE
+            last = level == MAX_LEVELS - 1 or 2 * len(pending) > 8 * MAX_OPEN
             give_up = (found == 2.0) | ((found == 1.0) & (narrow | last))
             left.append(pending[give_up])
             again = pending[(found == 1.0) & ~give_up]
@@ -293,18 +293,18 @@ class MotionCertifier:
         )
 
     def _pair(self, first: int, second: int) -> CheckedPair:
-        book = self.checker.rule_book
-        found = book.pair(book.owners[first].name, book.owners[second].name)
+        allowed_pairs = self.checker.allowed_pairs
+        found = allowed_pairs.pair(allowed_pairs.objects[first].name, allowed_pairs.objects[second].name)
         assert isinstance(found, CheckedPair)
         return found
 
-    def within_slides(self, start: Floats, end: Floats) -> bool:
+    def within_prismatic_limits(self, start: Floats, end: Floats) -> bool:
         """Return whether both configurations (dof,) keep all prismatic joints within their limits; nothing is proven
         beyond."""
-        beyond = self.scene.model.slide_beyond
+        beyond = self.scene.model.prismatic_excess
         return beyond(start) is None and beyond(end) is None
 
-    def _check_slides_along(self, curve: JointCurve, middles: Floats, halves: Floats) -> None:
+    def _check_prismatic_limits_along(self, curve: JointCurve, middles: Floats, halves: Floats) -> None:
         """Check that a curve keeps prismatic joints within their limits, bisecting intervals until the bounds decide.
 
         Raises:
@@ -314,32 +314,32 @@ class MotionCertifier:
         pending = list(zip(middles.tolist(), halves.tolist(), strict=True))
         while pending:
             middle, half = pending.pop()
-            q, spread = curve.at(middle), curve.spread(middle, half)
-            if model.slide_beyond(q - spread) is None and model.slide_beyond(q + spread) is None:
+            q, deviation = curve.at(middle), curve.deviation_bound(middle, half)
+            if model.prismatic_excess(q - deviation) is None and model.prismatic_excess(q + deviation) is None:
                 continue
-            self._check_slides(q, q)
+            self._check_prismatic_limits(q, q)
             # The remaining intervals are within the slack by which the bounds are wider than the limits.
-            if float(spread.max()) > LIMIT_SLACK:
+            if float(deviation.max()) > LIMIT_SLACK:
                 pending.extend((middle + side * 0.5 * half, 0.5 * half) for side in (-1.0, 1.0))
 
-    def _check_slides(self, start: Floats, end: Floats) -> None:
+    def _check_prismatic_limits(self, start: Floats, end: Floats) -> None:
         for q in (start, end):
-            beyond = self.scene.model.slide_beyond(q)
+            beyond = self.scene.model.prismatic_excess(q)
             if beyond is not None:
                 text = f"a motion takes joint {beyond.name} beyond its limits"
                 raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
 
 
-def _joined(stretches: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def _joined(intervals: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Merge adjacent intervals (n, 2) of middles and half lengths; also return how many were merged into each.
 
     An exact distance usually decides a larger interval than the sphere test, so merged intervals need fewer distances.
     """
-    if not len(stretches):
-        return stretches, np.zeros(0, dtype=np.intp)
-    begins, ends = stretches[:, 0] - stretches[:, 1], stretches[:, 0] + stretches[:, 1]
+    if not len(intervals):
+        return intervals, np.zeros(0, dtype=np.intp)
+    begins, ends = intervals[:, 0] - intervals[:, 1], intervals[:, 0] + intervals[:, 1]
     firsts = np.concatenate(([0], np.flatnonzero(begins[1:] > ends[:-1] + 1e-12) + 1))
-    counts = np.diff(np.append(firsts, len(stretches)))
+    counts = np.diff(np.append(firsts, len(intervals)))
     begins, ends = begins[firsts], ends[firsts + counts - 1]
     return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins))), counts
 
@@ -355,11 +355,11 @@ def certifier_of(checker: CollisionChecker) -> MotionCertifier:
     model = cell_model(checker.cell, checker.state)
     # Only the values of the fixed joints matter.
     held = np.delete(model.configuration(checker.state), model.indices(checker.variables))
-    key = (id(checker.rule_book), checker.variables, held.tobytes())
+    key = (id(checker.allowed_pairs), checker.variables, held.tobytes())
     found = kept.get(key)
     if found is None:
         # The entry keeps a reference to the allowed pairs, so that their id stays valid.
-        found = kept[key] = (checker.rule_book, MotionCertifier(checker))
+        found = kept[key] = (checker.allowed_pairs, MotionCertifier(checker))
         if len(kept) > KEPT:
             kept.popitem(last=False)
     kept.move_to_end(key)

@@ -19,7 +19,7 @@ MORE = 1.0 + 1e-9  # factor against rounding errors
 class JointCurve(Protocol):
     """A curve q(t) of (dof,) values.
 
-    pieces: (m + 1,) ascending parameters; `spread` is only evaluated within one piece.
+    pieces: (m + 1,) ascending parameters; `deviation_bound` is only evaluated within one piece.
     """
 
     @property
@@ -29,7 +29,7 @@ class JointCurve(Protocol):
         """Return the configuration (dof,) at a parameter."""
         ...
 
-    def spread(self, middle: float, half: float) -> Floats:
+    def deviation_bound(self, middle: float, half: float) -> Floats:
         """Return an upper bound (dof,) on |q(t) - q(middle)| for all t within `half` of `middle` in the same piece."""
         ...
 
@@ -51,7 +51,7 @@ class StraightMotion:
             return self.start if parameter == 0.0 else self.end
         return np.asarray(self.start + parameter * (self.end - self.start))
 
-    def spread(self, middle: float, half: float) -> Floats:
+    def deviation_bound(self, middle: float, half: float) -> Floats:
         return np.asarray(np.abs(self.end - self.start) * (half * MORE))
 
 
@@ -83,7 +83,7 @@ class PolynomialMotion:
         piece = self._piece(parameter)
         return np.asarray(self._around(piece, parameter)[0])
 
-    def spread(self, middle: float, half: float) -> Floats:
+    def deviation_bound(self, middle: float, half: float) -> Floats:
         # q(middle + h) - q(middle) is the sum of the Taylor terms at the middle, each of which grows with |h|.
         terms = self._around(self._piece(middle), middle)[1:]
         powers = half ** np.arange(1, len(terms) + 1, dtype=np.float64)
@@ -103,7 +103,7 @@ class PolynomialMotion:
         return np.asarray(found)
 
 
-def stretches(curve: JointCurve, widest: float) -> tuple[Floats, Floats]:
+def intervals(curve: JointCurve, widest: float) -> tuple[Floats, Floats]:
     """Return the middles (n,) and half lengths (n,) of equal intervals of each piece.
 
     The number of intervals is such that the first estimate of the deviation is at most `widest` [rad or m] in each.
@@ -112,8 +112,8 @@ def stretches(curve: JointCurve, widest: float) -> tuple[Floats, Floats]:
     halves: list[Floats] = []
     for low, high in pairwise(curve.pieces.tolist()):
         half = 0.5 * (high - low)
-        spread = float(curve.spread(0.5 * (low + high), half).max(initial=0.0))
-        count = min(max(1, math.ceil(spread / widest)), 100_000)
+        deviation = float(curve.deviation_bound(0.5 * (low + high), half).max(initial=0.0))
+        count = min(max(1, math.ceil(deviation / widest)), 100_000)
         middles.append(low + (np.arange(count) + 0.5) * (2.0 * half / count))
         halves.append(np.full(count, half / count))
     return np.concatenate(middles), np.concatenate(halves)

@@ -87,46 +87,48 @@ class ExactCertifier:
         in_contact = 0
         while pending:
             middle, half, kept = pending.pop()
-            spread = curve.spread(middle, half)[self._joint_of] * self._gain
+            deviation = curve.deviation_bound(middle, half)[self._joint_of] * self._gain
             self.states += 1
-            left, worst = self._left(curve.at(middle), spread, margin, kept)
+            left, worst = self._left(curve.at(middle), deviation, margin, kept)
             if worst is not None:
                 pair, distance = worst
                 if distance < -TOUCHING:
                     return ContactResult(False, True, middle, *pair, distance)
                 in_contact += distance < TOUCHING
                 exhausted = self.states >= spent or in_contact > MAX_IN_CONTACT
-                if float(spread.max(initial=0.0)) <= resolution or exhausted:
+                if float(deviation.max(initial=0.0)) <= resolution or exhausted:
                     return ContactResult(False, False, middle, *pair, distance)
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return ContactResult(True)
 
     def _left(
-        self, q: Floats, spread: Floats, margin: float, kept: set[tuple[int, int]] | None
+        self, q: Floats, deviation: Floats, margin: float, kept: set[tuple[int, int]] | None
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
         """Return the pairs that remain undecided at q, and the closest of them with its distance minus margin [m]."""
-        found = self._open(q, spread, margin, kept)
+        found = self._open(q, deviation, margin, kept)
         worst = min(found, key=lambda entry: entry.distance, default=None)
         return {entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)
 
-    def open_pairs(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
-        """Return the pairs that may collide while no variable deviates from q (dof,) by more than `spread` (dof,).
+    def open_pairs(
+        self, q: Floats, deviation: Floats, margin: float, kept: Set[tuple[int, int]] | None
+    ) -> list[OpenPair]:
+        """Return the pairs that may collide while no variable deviates from q (dof,) by more than `deviation` (dof,).
 
         kept: pairs to evaluate; None: all. The call counts as one configuration.
         """
         self.states += 1
-        return self._open(q, spread[self._joint_of] * self._gain, margin, kept)
+        return self._open(q, deviation[self._joint_of] * self._gain, margin, kept)
 
-    def _open(self, q: Floats, spread: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
+    def _open(self, q: Floats, deviation: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
         # Two moving objects approach each other by at most the sum of both displacement bounds.
-        drifts = self._model.speed_bounds @ spread
-        reach = margin + 2.0 * float(drifts.max(initial=0.0))
+        displacements = self._model.speed_bounds @ deviation
+        reach = margin + 2.0 * float(displacements.max(initial=0.0))
         found: list[OpenPair] = []
-        for pair, first_solid, second_solid, pair_margin in self._checker.near_solids(q, reach):
+        for pair, first_geometry, second_geometry, pair_margin in self._checker.near_geometries(q, reach):
             if kept is not None and pair not in kept:
                 continue
-            distance = self._checker.distance_of_solids(first_solid, second_solid) - pair_margin - margin
-            drift = float(self._model.pair_bound(*pair) @ spread)
+            distance = self._checker.geometry_distance(first_geometry, second_geometry) - pair_margin - margin
+            drift = float(self._model.pair_bound(*pair) @ deviation)
             slack = distance_error(distance + pair_margin + margin) if self._errs else 0.0
             missing = drift + slack - TOUCHING - distance
             if distance >= drift + slack - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):

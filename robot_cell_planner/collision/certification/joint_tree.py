@@ -45,7 +45,7 @@ class TreeJoint:
 
 
 @dataclass(frozen=True)
-class Carried:
+class JointPlacement:
     """Parent of a fixed frame: index of the joint in the tree (-1: the world) and placement (4, 4) in its frame."""
 
     joint: int
@@ -60,7 +60,7 @@ class JointTree:
         self.joints: list[TreeJoint] = []
         place = {name: index for index, name in enumerate(variables)}
         # For each Pinocchio joint: the joint of the tree that it is fixed to, and its placement there.
-        self._at: list[Carried] = [Carried(-1, np.eye(4))]
+        self._at: list[JointPlacement] = [JointPlacement(-1, np.eye(4))]
         for index in range(1, self._model.njoints):
             drive = model.mechanisms.drives[index - 1]
             parent = self._at[self._model.parents[index]]
@@ -68,7 +68,7 @@ class JointTree:
             turns, axis = joint_motion(self._model, index)
             if drive.variable not in place:
                 moved = before @ motion_matrix(turns, axis, float(expanded[index - 1]))
-                self._at.append(Carried(parent.joint, moved))
+                self._at.append(JointPlacement(parent.joint, moved))
                 continue
             aligned = _aligned(axis)
             variable = model.mechanisms.variables[drive.variable]
@@ -77,12 +77,12 @@ class JointTree:
             self.joints.append(
                 TreeJoint(parent.joint, before @ aligned, turns, number, drive.multiplier, drive.offset, low, high)
             )
-            self._at.append(Carried(len(self.joints) - 1, aligned.T))
+            self._at.append(JointPlacement(len(self.joints) - 1, aligned.T))
 
-    def carrier(self, joint: int, placement: Floats) -> Carried:
+    def placement_of(self, joint: int, placement: Floats) -> JointPlacement:
         """Return the tree joint and placement of a frame at `placement` (4, 4) in a joint of Pinocchio."""
         at = self._at[joint]
-        return Carried(at.joint, at.placement @ placement)
+        return JointPlacement(at.joint, at.placement @ placement)
 
     def ancestors(self, joint: int) -> list[int]:
         """Return a joint and all its ancestors, outermost last; empty for the world."""

@@ -19,10 +19,10 @@ from ...kinematics.model import CellModel, cell_model
 from ...model.cache import IdentityCache
 from ...model.geometry import Capsule, Geometry, Shape, Sphere
 from ..checker import CollisionChecker
-from ..geometry.collision_geometry import ConvexGeometry, Surface, local_bounds, solids
+from ..geometry.collision_geometry import ConvexGeometry, Surface, collision_geometries, local_bounds
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.polytopes import polytope_around
-from .joint_tree import Carried, JointTree
+from .joint_tree import JointPlacement, JointTree
 
 Floats = NDArray[np.float64]
 MAX_CORNERS = 128  # of a collision geometry; those with more are replaced by the corners of their bounding box
@@ -33,7 +33,7 @@ class ScenePair:
     """A pair of moving objects that is checked at a margin [m].
 
     Attributes:
-        first, second: positions of the objects in `MotionModel.movers`.
+        first, second: positions of the objects in `MotionModel.moving_objects`.
         margin: minimum distance [m].
         first_joints: joints that move the first object only.
         second_joints: joints that move the second object only.
@@ -52,22 +52,23 @@ class MotionModel:
     The model needs no sphere approximation.
 
     Attributes:
-        carried: by index in `AllowedPairs.owners`, the joint that each object is fixed to.
-        movers: indices in `AllowedPairs.owners` of the objects that the variables move; `number` is the inverse.
+        placements: by index in `AllowedPairs.objects`, the joint that each object is fixed to.
+        moving_objects: indices in `AllowedPairs.objects` of the objects that the variables move; `number` is the
+            inverse.
         pairs: checked pairs of two moving objects.
-        obstacle_margins: margins [m] by obstacle, then by position of the moving object in `movers`.
+        obstacle_margins: margins [m] by obstacle, then by position of the moving object in `moving_objects`.
         fixed_pairs: (index, index, margin) of checked pairs without relative motion.
     """
 
     def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
-        self.book: AllowedPairs = checker.rule_book
+        self.allowed_pairs: AllowedPairs = checker.allowed_pairs
         self.variables = checker.variables
         self._model = model
         base = model.expand(model.configuration(checker.state))
         self.tree = JointTree(model, checker.variables, base)
-        self.carried = {owner.index: self._carrier(owner.name) for owner in self.book.owners if not owner.hidden}
-        self.movers = tuple(index for index in self.book.moving if self.carried[index].joint >= 0)
-        self.number = {owner: number for number, owner in enumerate(self.movers)}
+        self.placements = {obj.index: self._placement(obj.name) for obj in self.allowed_pairs.objects if not obj.hidden}
+        self.moving_objects = tuple(index for index in self.allowed_pairs.moving if self.placements[index].joint >= 0)
+        self.number = {obj: number for number, obj in enumerate(self.moving_objects)}
         self.pairs: list[ScenePair] = []
         self.fixed_pairs: list[tuple[int, int, float]] = []
         self.obstacle_margins: dict[int, dict[int, float]] = {}
@@ -75,28 +76,28 @@ class MotionModel:
         self._slides = [joint for joint in self.tree.joints if not joint.turns]
         self._pair_bounds: dict[tuple[int, int], Floats] = {}
 
-    def _carrier(self, frame: str) -> Carried:
+    def _placement(self, frame: str) -> JointPlacement:
         found = self._model.frame(frame)
-        return self.tree.carrier(found.joint, found.placement.homogeneous)
+        return self.tree.placement_of(found.joint, found.placement.homogeneous)
 
     def _sort_pairs(self) -> None:
-        for i, j, margin in self.book.moving_pairs:
+        for i, j, margin in self.allowed_pairs.moving_pairs:
             self._add_pair(i, j, margin)
-        for row in self.book.static_rows:
-            for owner in row.owners:
+        for row in self.allowed_pairs.static_rows:
+            for obj in row.objects:
                 for partner in row.partners:
-                    self._add_pair(owner, partner.owner, partner.margin)
+                    self._add_pair(obj, partner.moving, partner.margin)
 
     def _add_pair(self, i: int, j: int, margin: float) -> None:
         first, second = self.number.get(i), self.number.get(j)
         if first is None and second is None:
             self.fixed_pairs.append((i, j, margin))
         elif first is None or second is None:
-            obstacle, mover = (i, second) if first is None else (j, first)
-            assert mover is not None
-            self.obstacle_margins.setdefault(obstacle, {})[mover] = margin
+            obstacle, moving_object = (i, second) if first is None else (j, first)
+            assert moving_object is not None
+            self.obstacle_margins.setdefault(obstacle, {})[moving_object] = margin
         else:
-            one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
+            one, other = self.tree.between(self.placements[i].joint, self.placements[j].joint)
             if one or other:
                 self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
             else:
@@ -117,10 +118,10 @@ class MotionModel:
     @cached_property
     def speed_bounds(self) -> Floats:
         """Maximum displacement of any point of each moving object per unit of each joint, (m, j) [m per rad or m]."""
-        found = np.zeros((len(self.movers), len(self.tree.joints)))
-        for number, index in enumerate(self.movers):
-            at = self.carried[index]
-            corners = np.concatenate([_placed_corners(shape) for shape in self.book.owners[index].shapes])
+        found = np.zeros((len(self.moving_objects), len(self.tree.joints)))
+        for number, index in enumerate(self.moving_objects):
+            at = self.placements[index]
+            corners = np.concatenate([_placed_corners(shape) for shape in self.allowed_pairs.objects[index].shapes])
             points = corners[:, :3] @ at.placement[:3, :3].T + at.placement[:3, 3]
             reach, _ = self.tree.bounds(at.joint, points)
             for j in self.tree.ancestors(at.joint):
@@ -129,7 +130,7 @@ class MotionModel:
         found.setflags(write=False)
         return found
 
-    def slide_beyond(self, q: Floats) -> Value | None:
+    def prismatic_excess(self, q: Floats) -> Value | None:
         """Return the first prismatic joint that a configuration (dof,) moves beyond its limits, or None.
 
         No motion bound holds beyond the limits.
@@ -142,7 +143,7 @@ class MotionModel:
         return None
 
     def pair_bound(self, i: int, j: int) -> Floats:
-        """Return the maximum approach of two objects, by index in `AllowedPairs.owners`, per unit of each joint.
+        """Return the maximum approach of two objects, by index in `AllowedPairs.objects`, per unit of each joint.
 
         The array is (joints,) [m per rad or m].
         """
@@ -152,7 +153,7 @@ class MotionModel:
         return found
 
     def _find_pair_bound(self, i: int, j: int) -> Floats:
-        one, other = self.tree.between(self.carried[i].joint, self.carried[j].joint)
+        one, other = self.tree.between(self.placements[i].joint, self.placements[j].joint)
         found = np.zeros(len(self.tree.joints))
         if i in self.number:
             found[one] = self.speed_bounds[self.number[i]][one]
@@ -167,7 +168,8 @@ class MotionModel:
         On a motion, two objects approach each other by at most the sum over the variables of bound times displacement.
         """
         rows = [self.speed_bounds[m] for partners in self.obstacle_margins.values() for m in partners]
-        rows += [self.pair_bound(self.movers[pair.first], self.movers[pair.second]) for pair in self.pairs]
+        moving = self.moving_objects
+        rows += [self.pair_bound(moving[pair.first], moving[pair.second]) for pair in self.pairs]
         bounds = np.zeros(len(self.variables))
         if rows:
             gains = np.zeros((len(self.tree.joints), len(self.variables)))
@@ -187,7 +189,7 @@ def motion_model(checker: CollisionChecker) -> MotionModel:
     # Only the values of joints that the variables do not move matter.
     fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
     key = (checker.variables, fixed.tobytes())
-    return _models.get((model, checker.rule_book), key, lambda: MotionModel(model, checker))
+    return _models.get((model, checker.allowed_pairs), key, lambda: MotionModel(model, checker))
 
 
 def _placed_corners(shape: Shape) -> Floats:
@@ -200,16 +202,14 @@ def _placed_corners(shape: Shape) -> Floats:
 def _corners(geometry: Geometry) -> Floats:
     """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
     found: list[Floats] = []
-    for solid in solids(geometry):
-        if isinstance(solid, Sphere):
-            found.append(np.array([[0.0, 0.0, 0.0, solid.radius]]))
-        elif isinstance(solid, Capsule):
-            found.append(np.array([[0.0, 0.0, side * 0.5 * solid.length, solid.radius] for side in (-1.0, 1.0)]))
+    for part in collision_geometries(geometry):
+        if isinstance(part, Sphere):
+            found.append(np.array([[0.0, 0.0, 0.0, part.radius]]))
+        elif isinstance(part, Capsule):
+            found.append(np.array([[0.0, 0.0, side * 0.5 * part.length, part.radius] for side in (-1.0, 1.0)]))
         else:
-            points = (
-                solid.mesh.vertices if isinstance(solid, ConvexGeometry | Surface) else polytope_around(solid).corners
-            )
+            points = part.mesh.vertices if isinstance(part, ConvexGeometry | Surface) else polytope_around(part).corners
             if len(points) > MAX_CORNERS:
-                points = np.array(list(product(*np.array(local_bounds(solid)).T)))
+                points = np.array(list(product(*np.array(local_bounds(part)).T)))
             found.append(np.column_stack((points, np.zeros(len(points)))))
     return np.concatenate(found)

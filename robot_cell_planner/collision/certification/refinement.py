@@ -29,7 +29,7 @@ Pair = tuple[int, int]  # indices of two collision objects
 ENOUGH = 4_000  # maximum number of configurations for one motion
 NEGLIGIBLE = ABSOLUTE_ERROR["coal"]  # [m] beyond TOUCHING, resolution of the distance computation
 WIDEST = 0.05  # [m], maximum approach of objects from the middle of an initial interval to its ends
-MOST_INTERVALS = 500
+MAX_INTERVALS = 500
 AT_ONCE = 64  # configurations between two calls of `look`
 
 
@@ -76,7 +76,7 @@ class Polyline:
     def at(self, parameter: float) -> Floats:
         return _between(self.configurations, parameter)
 
-    def spread(self, middle: float, half: float) -> Floats:
+    def deviation_bound(self, middle: float, half: float) -> Floats:
         before, here, after = (_between(self.travelled, middle + side * half) for side in (-1.0, 0.0, 1.0))
         return np.asarray(np.maximum(here - before, after - here) * MORE)
 
@@ -143,7 +143,7 @@ class MotionRefiner:
         low, high = curve.pieces.tolist()
         if not self._bounded(curve, (low, high)):
             return Overlap(False, tuple(curve.at(0.5 * (low + high)).tolist()), float("inf"))
-        intervals = self._narrow(curve, low, high) if certifier is None else certifier.open_intervals(curve)
+        intervals = self._narrow(curve, low, high) if certifier is None else certifier.undecided_intervals(curve)
         spent, checked = self.states + enough, 0
         heap: list[_Interval] = []
         pending: list[tuple[float, float, Set[Pair] | None]]
@@ -154,7 +154,7 @@ class MotionRefiner:
                 if checked % AT_ONCE == 0:
                     look()
                 q = curve.at(middle)
-                found = self._open_pairs(q, curve.spread(middle, half), kept, ignored)
+                found = self._open_pairs(q, curve.deviation_bound(middle, half), kept, ignored)
                 deepest = min(found, key=lambda entry: entry.distance, default=None)
                 if deepest is not None and deepest.distance < -TOUCHING and self._collides(q, ignored):
                     return self._overlap(True, q, -deepest.distance, deepest.pair)
@@ -171,24 +171,27 @@ class MotionRefiner:
             pending = [(middle - half, half, pairs), (middle + half, half, pairs)]
 
     def _open_pairs(
-        self, q: Floats, spread: Floats, kept: Set[Pair] | None, ignored: Set[frozenset[str]]
+        self, q: Floats, deviation: Floats, kept: Set[Pair] | None, ignored: Set[frozenset[str]]
     ) -> list[OpenPair]:
-        found = self._exact.open_pairs(q, spread, 0.0, kept)
+        found = self._exact.open_pairs(q, deviation, 0.0, kept)
         return [entry for entry in found if self._names(entry.pair) not in ignored] if ignored else found
 
     def _narrow(self, curve: JointCurve, low: float, high: float) -> Floats:
         """Return equal intervals (n, 2), short enough that few pairs are near enough for a distance query."""
         half = 0.5 * (high - low)
-        approach = float(self._model.approach_bounds @ curve.spread(low + half, half))
-        count = min(max(1, math.ceil(approach / WIDEST)), MOST_INTERVALS)
+        approach = float(self._model.approach_bounds @ curve.deviation_bound(low + half, half))
+        count = min(max(1, math.ceil(approach / WIDEST)), MAX_INTERVALS)
         half /= count
         return np.column_stack((low + half * (2.0 * np.arange(count) + 1.0), np.full(count, half)))
 
     def _bounded(self, curve: JointCurve, ends: tuple[float, float]) -> bool:
         """Return whether the motion bounds hold between both ends of a curve."""
         middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0])
-        q, spread = curve.at(middle), curve.spread(middle, half)
-        beyond = (self._model.slide_beyond(at) for at in (curve.at(ends[0]), curve.at(ends[1]), q - spread, q + spread))
+        q, deviation = curve.at(middle), curve.deviation_bound(middle, half)
+        beyond = (
+            self._model.prismatic_excess(at)
+            for at in (curve.at(ends[0]), curve.at(ends[1]), q - deviation, q + deviation)
+        )
         return not (self._model.approach_bounds >= UNBOUNDED).any() and all(value is None for value in beyond)
 
     def _collides(self, q: Floats, ignored: Set[frozenset[str]]) -> bool:
@@ -198,9 +201,9 @@ class MotionRefiner:
         return any(frozenset((pair.first, pair.second)) not in ignored for pair in self._checker.report(q).pairs)
 
     def _names(self, pair: Pair) -> frozenset[str]:
-        owners = self._checker.rule_book.owners
-        return frozenset(owners[index].name for index in pair)
+        objects = self._checker.allowed_pairs.objects
+        return frozenset(objects[index].name for index in pair)
 
     def _overlap(self, collides: bool, q: Floats, depth: float, pair: Pair) -> Overlap:
-        first, second = (self._checker.rule_book.owners[index].name for index in pair)
+        first, second = (self._checker.allowed_pairs.objects[index].name for index in pair)
         return Overlap(collides, tuple(q.tolist()), depth, first, second)

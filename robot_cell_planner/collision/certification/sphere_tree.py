@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ._kernels.sphere_tree_kernels import ball_around
+from ._kernels.sphere_tree_kernels import bounding_sphere
 
 Floats = NDArray[np.float64]
 
@@ -25,23 +25,25 @@ class SphereTree:
     starts: tuple[int, ...]
 
 
-def ball_tree(balls: Floats) -> SphereTree:
+def sphere_tree(spheres: Floats) -> SphereTree:
     """Return the sphere tree of spheres (n, 4), with about sqrt(n) clusters."""
-    return _made(np.ascontiguousarray(balls, dtype=np.float64).tobytes())
+    return _made(np.ascontiguousarray(spheres, dtype=np.float64).tobytes())
 
 
 @lru_cache(maxsize=1024)
 def _made(content: bytes) -> SphereTree:
-    balls = np.frombuffer(content).reshape(-1, 4).copy()
-    groups = _clusters(balls, max(1, round(math.sqrt(len(balls)))))
-    leaves = np.concatenate([balls[group] for group in groups])
+    spheres = np.frombuffer(content).reshape(-1, 4).copy()
+    groups = _clusters(spheres, max(1, round(math.sqrt(len(spheres)))))
+    leaves = np.concatenate([spheres[group] for group in groups])
     starts = tuple(np.concatenate(([0], np.cumsum([len(group) for group in groups]))).tolist())
-    return SphereTree(ball_around(balls), np.array([ball_around(balls[group]) for group in groups]), leaves, starts)
+    return SphereTree(
+        bounding_sphere(spheres), np.array([bounding_sphere(spheres[group]) for group in groups]), leaves, starts
+    )
 
 
-def _clusters(balls: Floats, count: int) -> list[NDArray[np.intp]]:
+def _clusters(spheres: Floats, count: int) -> list[NDArray[np.intp]]:
     """Return the sphere indices of at most `count` clusters (Lloyd's algorithm from farthest points)."""
-    points = balls[:, :3]
+    points = spheres[:, :3]
     centres = [points[0]]
     for _ in range(1, count):
         distances = np.min([np.linalg.norm(points - centre, axis=1) for centre in centres], axis=0)

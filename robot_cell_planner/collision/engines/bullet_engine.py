@@ -32,59 +32,62 @@ class BulletEngine:
 
     name = "bullet"
 
-    def __init__(self, model: Any, table: GeometryModel) -> None:
+    def __init__(self, model: Any, geometry_model: GeometryModel) -> None:
         self._model = model
-        self._table = table
+        self._geometry_model = geometry_model
         self._poses = GeometryPlacements(
-            model, table.joints[: table.moving_count], table.joint_T_solid[: table.moving_count]
+            model,
+            geometry_model.joints[: geometry_model.moving_count],
+            geometry_model.joint_T_geometry[: geometry_model.moving_count],
         )
         self._client = pybullet.connect(pybullet.DIRECT)
         if self._client < 0:
             raise InternalError("PyBullet has no client left", stage="collision")
         weakref.finalize(self, pybullet.disconnect, self._client)
-        numbers = pose_numbers(table.joint_T_solid).tolist()
+        numbers = pose_numbers(geometry_model.joint_T_geometry).tolist()
         self._bodies: list[tuple[int, ...]] = [
-            (bullet_body(self._client, solid, where),) for solid, where in zip(table.solids, numbers, strict=True)
+            (bullet_body(self._client, geometry, where),)
+            for geometry, where in zip(geometry_model.geometries, numbers, strict=True)
         ]
-        self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
+        self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
         self._pieces: dict[int, tuple[int, ...]] = {}
         self._decompose_surfaces()
-        self.decomposed = tuple(sorted({table.name_of(solid) for solid in self._pieces}))
+        self.decomposed = tuple(sorted({geometry_model.name_of(geometry) for geometry in self._pieces}))
         self._always = self._rigid_pairs_collide()
 
     def _decompose_surfaces(self) -> None:
         """Decompose one surface, a moving one, of each pair of two surfaces into convex pieces."""
         if not any(self._is_surface):
             return
-        table = self._table
-        pairs = [*table.moving_pairs.tolist(), *table.rigid_pairs.tolist()]
-        for block in table.blocks:
-            static = [solid for solid in block.static.tolist() if self._is_surface[solid]]
+        geometry_model = self._geometry_model
+        pairs = [*geometry_model.moving_pairs.tolist(), *geometry_model.rigid_pairs.tolist()]
+        for block in geometry_model.blocks:
+            static = [geometry for geometry in block.static.tolist() if self._is_surface[geometry]]
             pairs.extend((moving, static[0]) for moving in block.moving.tolist() if static)
         for first, second in pairs:
             if self._is_surface[first] and self._is_surface[second] and first not in self._pieces:
-                surface = table.solids[first]
+                surface = geometry_model.geometries[first]
                 assert isinstance(surface, Surface)
                 pieces = convex_pieces(surface.source)
                 where = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
                 self._pieces[first] = tuple(bullet_body(self._client, ConvexGeometry(piece), where) for piece in pieces)
 
     def _rigid_pairs_collide(self) -> bool:
-        table = self._table
-        if not len(table.rigid_pairs):
+        geometry_model = self._geometry_model
+        if not len(geometry_model.rigid_pairs):
             return False
         self.place(pin.neutral(self._model))
-        pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
+        pairs = zip(geometry_model.rigid_pairs.tolist(), geometry_model.rigid_margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
 
-    def _put(self, solid: int, numbers: list[float]) -> None:
-        for body in (*self._bodies[solid], *self._pieces.get(solid, ())):
+    def _put(self, geometry: int, numbers: list[float]) -> None:
+        for body in (*self._bodies[geometry], *self._pieces.get(geometry, ())):
             pybullet.resetBasePositionAndOrientation(body, numbers[:3], numbers[3:], physicsClientId=self._client)
 
     def collides(self, q: Floats) -> bool:
         if self._always:
             return True
-        near = self._table.candidates(self.place(q))
+        near = self._geometry_model.candidates(self.place(q))
         # Check overlapping boxes first, since these pairs are likely to collide.
         order = np.argsort(near.gaps, kind="stable")
         pairs = zip(near.first[order].tolist(), near.second[order].tolist(), near.margins[order].tolist(), strict=True)
@@ -113,11 +116,11 @@ class BulletEngine:
 
     def _points(self, first: int, second: int, within: float) -> Sequence[Any]:
         """Return Bullet's closest points of two geometries that are at most `within` [m] apart."""
-        for solid in (first, second):
-            numbers = self._numbers[solid]
+        for geometry in (first, second):
+            numbers = self._numbers[geometry]
             if numbers is not None:
-                self._put(solid, numbers)
-                self._numbers[solid] = None
+                self._put(geometry, numbers)
+                self._numbers[geometry] = None
         firsts, seconds = self._bodies[first], self._bodies[second]
         if self._pieces and self._is_surface[first] and self._is_surface[second]:
             firsts, seconds = self._pieces.get(first, firsts), self._pieces.get(second, seconds)
@@ -138,7 +141,7 @@ class BulletEngine:
     def distance(self, first: int, second: int) -> DistanceResult:
         points = self._points(first, second, FAR)
         if not points:
-            names = tuple(self._table.name_of(solid) for solid in (first, second))
+            names = tuple(self._geometry_model.name_of(geometry) for geometry in (first, second))
             raise InternalError(f"Bullet has no distance of {' and '.join(names)}", stage="collision", subjects=names)
         return _witness(min(points, key=_distance))
 

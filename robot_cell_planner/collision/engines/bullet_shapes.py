@@ -11,14 +11,14 @@ import pybullet
 from ...errors import NotSupportedError
 from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
-from ..geometry.collision_geometry import Solid, Surface
+from ..geometry.collision_geometry import CollisionGeometry, Surface
 
 CONE_SIDES = 96  # sides of the pyramid that approximates a cone: at most 0.06 % of the radius inside it
 MAX_VERTICES = 131_072  # maximum number of vertices of a PyBullet shape
 MAX_INDICES = 524_288
 
 
-def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
+def bullet_body(client: int, geometry: CollisionGeometry, numbers: list[float]) -> int:
     """Create a Bullet body of a collision geometry, without margin, at a position and quaternion xyzw (7,).
 
     The body is created at its final pose, since ten thousand bodies created at one pose would all overlap. A body
@@ -27,7 +27,7 @@ def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
     """
-    shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(solid))
+    shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(geometry))
     body = pybullet.createMultiBody(
         0.0, shape, basePosition=numbers[:3], baseOrientation=numbers[3:], physicsClientId=client
     )
@@ -36,26 +36,26 @@ def bullet_body(client: int, solid: Solid, numbers: list[float]) -> int:
     return int(body)
 
 
-def shape_arguments(solid: Solid) -> dict[str, Any]:
+def shape_arguments(geometry: CollisionGeometry) -> dict[str, Any]:
     """Return the arguments of PyBullet's createCollisionShape for a collision geometry.
 
     Raises:
         NotSupportedError: the mesh is too large for PyBullet.
     """
-    if isinstance(solid, Box):
-        return {"shapeType": pybullet.GEOM_BOX, "halfExtents": [0.5 * size for size in solid.size]}
-    if isinstance(solid, Sphere):
-        return {"shapeType": pybullet.GEOM_SPHERE, "radius": solid.radius}
-    if isinstance(solid, Cylinder):
-        return {"shapeType": pybullet.GEOM_CYLINDER, "radius": solid.radius, "height": solid.length}
-    if isinstance(solid, Capsule):
-        return {"shapeType": pybullet.GEOM_CAPSULE, "radius": solid.radius, "height": solid.length}
-    if isinstance(solid, Cone):
-        return {"shapeType": pybullet.GEOM_MESH, "vertices": _cone_vertices(solid)}
-    _check_size(solid.mesh)
-    arguments = {"shapeType": pybullet.GEOM_MESH, "vertices": solid.mesh.vertices.tolist()}
-    if isinstance(solid, Surface):
-        arguments["indices"] = solid.mesh.faces.ravel().tolist()
+    if isinstance(geometry, Box):
+        return {"shapeType": pybullet.GEOM_BOX, "halfExtents": [0.5 * size for size in geometry.size]}
+    if isinstance(geometry, Sphere):
+        return {"shapeType": pybullet.GEOM_SPHERE, "radius": geometry.radius}
+    if isinstance(geometry, Cylinder):
+        return {"shapeType": pybullet.GEOM_CYLINDER, "radius": geometry.radius, "height": geometry.length}
+    if isinstance(geometry, Capsule):
+        return {"shapeType": pybullet.GEOM_CAPSULE, "radius": geometry.radius, "height": geometry.length}
+    if isinstance(geometry, Cone):
+        return {"shapeType": pybullet.GEOM_MESH, "vertices": _cone_vertices(geometry)}
+    _check_size(geometry.mesh)
+    arguments = {"shapeType": pybullet.GEOM_MESH, "vertices": geometry.mesh.vertices.tolist()}
+    if isinstance(geometry, Surface):
+        arguments["indices"] = geometry.mesh.faces.ravel().tolist()
         arguments["flags"] = pybullet.GEOM_FORCE_CONCAVE_TRIMESH
     return arguments
 

@@ -24,18 +24,20 @@ class CoalEngine:
     name = "coal"
     decomposed: tuple[str, ...] = ()
 
-    def __init__(self, model: Any, table: GeometryModel) -> None:
-        self._table = table
+    def __init__(self, model: Any, geometry_model: GeometryModel) -> None:
+        self._geometry_model = geometry_model
         self._model = model
         self._data = model.createData()
-        self._geometries = [coal_geometry(solid) for solid in table.solids]
-        self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
-        self._transforms: list[Any] = [coal_transform(pose) for pose in table.joint_T_solid]
-        self._trees = CoalTrees(model, self._data, table, self._geometries)
+        self._geometries = [coal_geometry(geometry) for geometry in geometry_model.geometries]
+        self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
+        self._transforms: list[Any] = [coal_transform(pose) for pose in geometry_model.joint_T_geometry]
+        self._trees = CoalTrees(model, self._data, geometry_model, self._geometries)
         self._poses = GeometryPlacements(
-            model, table.joints[: table.moving_count], table.joint_T_solid[: table.moving_count]
+            model,
+            geometry_model.joints[: geometry_model.moving_count],
+            geometry_model.joint_T_geometry[: geometry_model.moving_count],
         )
-        self._nowhere = [None] * table.moving_count
+        self._nowhere = [None] * geometry_model.moving_count
         self._checks: dict[tuple[int, int, float], tuple[Any, Any, bool]] = {}
         self._measures: dict[tuple[int, int], Any] = {}
         self._contacts = coal.CollisionResult()
@@ -48,17 +50,17 @@ class CoalEngine:
 
     def _rigid_pairs_collide(self) -> bool:
         """Return whether two geometries fixed to each other collide; then every configuration collides."""
-        table = self._table
-        if not len(table.rigid_pairs):
+        geometry_model = self._geometry_model
+        if not len(geometry_model.rigid_pairs):
             return False
         self.place(pin.neutral(self._model))
-        pairs = zip(table.rigid_pairs.tolist(), table.rigid_margins.tolist(), strict=True)
+        pairs = zip(geometry_model.rigid_pairs.tolist(), geometry_model.rigid_margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
 
     def collides(self, q: Floats) -> bool:
         if self._always:
             return True
-        if not self._table.moving_count:
+        if not self._geometry_model.moving_count:
             return False
         verdict = self._trees.first_hit(q)
         self._placed_at = q
@@ -70,7 +72,7 @@ class CoalEngine:
         Coal supports no negative margin for surfaces, so the contact depth has to distinguish a touch within the
         tolerance from a collision.
         """
-        near = self._table.candidates(self.place(q))
+        near = self._geometry_model.candidates(self.place(q))
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
 
@@ -79,7 +81,7 @@ class CoalEngine:
             # Use the same placements as `collides`, so that both results are identical to the last bit.
             self._trees.place(q)
             self._placed_at = q
-        self._transforms[: self._table.moving_count] = self._nowhere
+        self._transforms[: self._geometry_model.moving_count] = self._nowhere
         self._given = None
         return self._poses.at(q)
 
@@ -87,16 +89,20 @@ class CoalEngine:
         return self._poses.along(configurations)
 
     def place_at(self, poses: Floats) -> None:
-        self._transforms[: self._table.moving_count] = self._nowhere
+        self._transforms[: self._geometry_model.moving_count] = self._nowhere
         self._given = poses
 
-    def _transform(self, solid: int) -> Any:
-        found = self._transforms[solid]
+    def _transform(self, geometry: int) -> Any:
+        found = self._transforms[geometry]
         if found is None:
             # Transforms are converted on demand, since most geometries are not near another one.
             given = self._given
-            found = self._trees.moving.objects[solid].getTransform() if given is None else coal_transform(given[solid])
-            self._transforms[solid] = found
+            found = (
+                self._trees.moving.objects[geometry].getTransform()
+                if given is None
+                else coal_transform(given[geometry])
+            )
+            self._transforms[geometry] = found
         return found
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:

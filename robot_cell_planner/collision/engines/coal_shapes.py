@@ -10,33 +10,33 @@ import numpy as np
 
 from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
-from ..geometry.collision_geometry import Solid, Surface
+from ..geometry.collision_geometry import CollisionGeometry, Surface
 
 
-def coal_geometry(solid: Solid) -> Any:
+def coal_geometry(geometry: CollisionGeometry) -> Any:
     """Return a new coal geometry, so that its address identifies the collision geometry.
 
     Its local bounding box is computed.
     """
-    geometry = _build(solid).clone() if isinstance(solid, Surface) else _build(solid)
-    geometry.computeLocalAABB()
-    return geometry
+    shape = _build(geometry).clone() if isinstance(geometry, Surface) else _build(geometry)
+    shape.computeLocalAABB()
+    return shape
 
 
-def _build(solid: Solid) -> Any:
-    if isinstance(solid, Box):
-        return coal.Box(*solid.size)
-    if isinstance(solid, Sphere):
-        return coal.Sphere(solid.radius)
-    if isinstance(solid, Cylinder):
-        return coal.Cylinder(solid.radius, solid.length)
-    if isinstance(solid, Capsule):
-        return coal.Capsule(solid.radius, solid.length)
-    if isinstance(solid, Cone):
-        return coal.Cone(solid.radius, solid.length)
-    if isinstance(solid, Surface):
-        return _surface(solid)
-    return coal.Convex(*_convex_parts(solid.mesh))
+def _build(geometry: CollisionGeometry) -> Any:
+    if isinstance(geometry, Box):
+        return coal.Box(*geometry.size)
+    if isinstance(geometry, Sphere):
+        return coal.Sphere(geometry.radius)
+    if isinstance(geometry, Cylinder):
+        return coal.Cylinder(geometry.radius, geometry.length)
+    if isinstance(geometry, Capsule):
+        return coal.Capsule(geometry.radius, geometry.length)
+    if isinstance(geometry, Cone):
+        return coal.Cone(geometry.radius, geometry.length)
+    if isinstance(geometry, Surface):
+        return _surface(geometry)
+    return coal.Convex(*_convex_parts(geometry.mesh))
 
 
 @lru_cache(maxsize=1024)
@@ -49,8 +49,8 @@ def _convex_parts(mesh: MeshData) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=64)
-def _surface(solid: Surface) -> Any:
-    mesh = solid.mesh
+def _surface(geometry: Surface) -> Any:
+    mesh = geometry.mesh
     model = coal.BVHModelOBBRSS()
     model.beginModel(len(mesh.faces), len(mesh.vertices))
     model.addVertices(np.array(mesh.vertices))

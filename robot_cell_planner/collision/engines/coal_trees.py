@@ -64,17 +64,19 @@ class CoalTrees:
     geometries: coal geometry of each collision geometry. `moving`: set of all moving geometries.
     """
 
-    def __init__(self, model: Any, data: Any, table: GeometryModel, geometries: list[Any]) -> None:
+    def __init__(self, model: Any, data: Any, geometry_model: GeometryModel, geometries: list[Any]) -> None:
         self._model = model
         self._data = data
-        self._table = table
+        self._geometry_model = geometry_model
         self._geometries = geometries
-        self._is_surface = [isinstance(solid, Surface) for solid in table.solids]
+        self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
         self._objects = [
-            pin.GeometryObject(str(i), int(table.joints[i]), pin.SE3(table.joint_T_solid[i]), geometry)
+            pin.GeometryObject(
+                str(i), int(geometry_model.joints[i]), pin.SE3(geometry_model.joint_T_geometry[i]), geometry
+            )
             for i, geometry in enumerate(geometries)
         ]
-        self.moving = self._moving_set(range(table.moving_count), table.moving_margins)
+        self.moving = self._moving_set(range(geometry_model.moving_count), geometry_model.moving_margins)
         self._sets: list[MovingSet] = []
         self.plain: list[PlainTree] = []
         self._build_static()
@@ -105,31 +107,31 @@ class CoalTrees:
                 return Verdict.UNSURE if plain.unsure else Verdict.COLLIDES
         return Verdict.FREE
 
-    def _moving_set(self, solids: Sequence[int], margins: Floats | None = None) -> MovingSet:
+    def _moving_set(self, indices: Sequence[int], margins: Floats | None = None) -> MovingSet:
         """Return a set of moving geometries. margins: margins of the pairs among them, if these are checked."""
-        geometry = pin.GeometryModel()
-        for solid in solids:
-            geometry.addGeometryObject(self._objects[solid])
+        pin_geometry = pin.GeometryModel()
+        for index in indices:
+            pin_geometry.addGeometryObject(self._objects[index])
         inflating = {} if margins is None else self._widest_pairs(margins)
         for first, second in inflating:
-            geometry.addCollisionPair(pin.CollisionPair(first, second))
-        data = geometry.createData()
+            pin_geometry.addCollisionPair(pin.CollisionPair(first, second))
+        data = pin_geometry.createData()
         for request, margin in zip(data.collisionRequests, inflating.values(), strict=True):
             request.break_distance = 0.0
             request.security_margin = margin
-        pin.updateGeometryPlacements(self._model, self._data, geometry, data, pin.neutral(self._model))
-        manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(self._model, geometry, data)
-        for solid in solids:
+        pin.updateGeometryPlacements(self._model, self._data, pin_geometry, data, pin.neutral(self._model))
+        manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(self._model, pin_geometry, data)
+        for index in indices:
             # Pinocchio skips geometries whose bounding box has no volume, such as a flat sheet of triangles.
-            if self._geometries[solid].aabb_local.volume() <= 0.0:
-                self._geometries[solid].aabb_local.expand(1e-9)
+            if self._geometries[index].aabb_local.volume() <= 0.0:
+                self._geometries[index].aabb_local.expand(1e-9)
         manager.update()
-        return MovingSet(geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
+        return MovingSet(pin_geometry, data, manager, manager.getManager(), list(manager.getCollisionObjects()))
 
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
         """Return the pair with the largest margin of each geometry: Pinocchio inflates both boxes by half of it."""
         widest: dict[int, tuple[float, tuple[int, int]]] = {}
-        for (i, j), margin in zip(self._table.moving_pairs.tolist(), margins.tolist(), strict=True):
+        for (i, j), margin in zip(self._geometry_model.moving_pairs.tolist(), margins.tolist(), strict=True):
             for side in (i, j):
                 if margin > widest.get(side, (0.0, (0, 0)))[0]:
                     widest[side] = (margin, (i, j))
@@ -137,8 +139,8 @@ class CoalTrees:
 
     def _build_static(self) -> None:
         listed: dict[int, list[tuple[int, float]]] = {}
-        subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self._table.moving_count)): self.moving}
-        for block in self._table.blocks:
+        subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self._geometry_model.moving_count)): self.moving}
+        for block in self._geometry_model.blocks:
             for surface in (False, True):
                 static = [int(s) for s in block.static if self._is_surface[s] is surface]
                 groups = self._groups(block)
@@ -147,14 +149,14 @@ class CoalTrees:
                     self._add_plain(static, groups, surface, subsets)
                 else:
                     partners = list(zip(block.moving.tolist(), block.margins.tolist(), strict=True))
-                    listed.update((solid, partners) for solid in static)
+                    listed.update((geometry, partners) for geometry in static)
         self._build_listed(listed)
 
     def _groups(self, block: StaticBlock) -> dict[tuple[float, bool], tuple[int, ...]]:
         """Return the moving geometries of a block by margin, and by whether they are surfaces."""
         groups: dict[tuple[float, bool], list[int]] = {}
-        for solid, margin in zip(block.moving.tolist(), block.margins.tolist(), strict=True):
-            groups.setdefault((margin, self._is_surface[solid]), []).append(solid)
+        for geometry, margin in zip(block.moving.tolist(), block.margins.tolist(), strict=True):
+            groups.setdefault((margin, self._is_surface[geometry]), []).append(geometry)
         return {key: tuple(sorted(members)) for key, members in sorted(groups.items())}
 
     def _add_plain(
@@ -169,7 +171,8 @@ class CoalTrees:
                 subsets[members] = self._moving_set(members)
                 self._sets.append(subsets[members])
             objects = [
-                coal.CollisionObject(self._geometries[s], coal_transform(self._table.joint_T_solid[s])) for s in static
+                coal.CollisionObject(self._geometries[s], coal_transform(self._geometry_model.joint_T_geometry[s]))
+                for s in static
             ]
             callback = coal.CollisionCallBackDefault()
             with_surface = surface or moving_surface
@@ -180,27 +183,29 @@ class CoalTrees:
 
     def _build_listed(self, listed: dict[int, list[tuple[int, float]]]) -> None:
         """Build Pinocchio's geometry model of the moving and the listed geometries, with all pairs among them."""
-        geometry = pin.GeometryModel()
-        for solid in (*range(self._table.moving_count), *listed):
-            geometry.addGeometryObject(self._objects[solid])
-        pairs = [(i, j) for i, j in self._table.moving_pairs.tolist()]
-        margins = self._table.moving_margins.tolist()
+        pin_geometry = pin.GeometryModel()
+        for index in (*range(self._geometry_model.moving_count), *listed):
+            pin_geometry.addGeometryObject(self._objects[index])
+        pairs = [(i, j) for i, j in self._geometry_model.moving_pairs.tolist()]
+        margins = self._geometry_model.moving_margins.tolist()
         surfaces = [self._is_surface[i] or self._is_surface[j] for i, j in pairs]
-        for place, (solid, partners) in enumerate(listed.items(), start=self._table.moving_count):
+        for place, (geometry, partners) in enumerate(listed.items(), start=self._geometry_model.moving_count):
             pairs.extend((moving, place) for moving, _ in partners)
             margins.extend(margin for _, margin in partners)
-            surfaces.extend(self._is_surface[moving] or self._is_surface[solid] for moving, _ in partners)
+            surfaces.extend(self._is_surface[moving] or self._is_surface[geometry] for moving, _ in partners)
         for first, second in pairs:
-            geometry.addCollisionPair(pin.CollisionPair(first, second))
-        data = geometry.createData()
+            pin_geometry.addCollisionPair(pin.CollisionPair(first, second))
+        data = pin_geometry.createData()
         for request, margin, surface in zip(data.collisionRequests, margins, surfaces, strict=True):
             set_boolean_request(request, margin, surface)
-        self._listed, self._listed_data = geometry, data
+        self._listed, self._listed_data = pin_geometry, data
         self._unsure_pairs = [surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)]
-        self._callback = pin.CollisionCallBackDefault(geometry, data, True)
+        self._callback = pin.CollisionCallBackDefault(pin_geometry, data, True)
         self._listed_objects = [
-            pin.CollisionObject(self._geometries[solid], pin.SE3(self._table.joint_T_solid[solid]), place)
-            for place, solid in enumerate(listed, start=self._table.moving_count)
+            pin.CollisionObject(
+                self._geometries[geometry], pin.SE3(self._geometry_model.joint_T_geometry[geometry]), place
+            )
+            for place, geometry in enumerate(listed, start=self._geometry_model.moving_count)
         ]
         widest = [max(margin for _, margin in partners) for partners in listed.values()]
         self._listed_tree = _static_tree(self._listed_objects, widest) if listed else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...system.compiled import compiled
-from .collision_geometry import Solid, local_bounds
+from .collision_geometry import CollisionGeometry, local_bounds
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -70,19 +70,19 @@ class BoxSearch:
 
     def __init__(
         self,
-        solids: list[Solid],
+        geometries: list[CollisionGeometry],
         poses: Floats,
         moving_count: int,
         pairs: Indices,
         margins: Floats,
         blocks: list[StaticBlock],
     ) -> None:
-        bounds = [local_bounds(solid) for solid in solids]
+        bounds = [local_bounds(geometry) for geometry in geometries]
         lows = np.array([low for low, _ in bounds]).reshape(-1, 3)
         highs = np.array([high for _, high in bounds]).reshape(-1, 3)
         self._boxes = np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
         self._count = moving_count
-        self._bounds = np.empty((len(solids), 6))
+        self._bounds = np.empty((len(geometries), 6))
         self._poses = np.array(poses, dtype=np.float64).reshape(-1, 4, 4)
         place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
         self._pairs = np.ascontiguousarray(pairs)

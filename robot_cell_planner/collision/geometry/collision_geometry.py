@@ -33,11 +33,11 @@ class Surface:
     source: Mesh | Triangles
 
 
-Solid = Primitive | ConvexGeometry | Surface
+CollisionGeometry = Primitive | ConvexGeometry | Surface
 
 
 @lru_cache(maxsize=4096)
-def solids(geometry: Geometry) -> tuple[Solid, ...]:
+def collision_geometries(geometry: Geometry) -> tuple[CollisionGeometry, ...]:
     """Return the collision geometries of a shape geometry; several for a decomposed mesh.
 
     Raises:
@@ -69,17 +69,17 @@ def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
 
 
 @lru_cache(maxsize=4096)
-def local_bounds(solid: Solid) -> tuple[Corners, Corners]:
+def local_bounds(geometry: CollisionGeometry) -> tuple[Corners, Corners]:
     """Return the lower and upper corner (3,) of the bounding box of a geometry in its own frame [m]."""
-    if isinstance(solid, ConvexGeometry | Surface):
-        return solid.mesh.vertices.min(axis=0), solid.mesh.vertices.max(axis=0)
-    if isinstance(solid, Box):
-        half = 0.5 * np.array(solid.size)
-    elif isinstance(solid, Sphere):
-        half = np.full(3, solid.radius)
+    if isinstance(geometry, ConvexGeometry | Surface):
+        return geometry.mesh.vertices.min(axis=0), geometry.mesh.vertices.max(axis=0)
+    if isinstance(geometry, Box):
+        half = 0.5 * np.array(geometry.size)
+    elif isinstance(geometry, Sphere):
+        half = np.full(3, geometry.radius)
     else:
-        end = 0.5 * solid.length + (solid.radius if isinstance(solid, Capsule) else 0.0)
-        half = np.array((solid.radius, solid.radius, end))
+        end = 0.5 * geometry.length + (geometry.radius if isinstance(geometry, Capsule) else 0.0)
+        half = np.array((geometry.radius, geometry.radius, end))
     return -half, half
 
 
@@ -89,15 +89,15 @@ def prepare_geometry(cell: RobotCell) -> None:
     Raises:
         GeometryError: the first geometry that cannot be built; `subjects` names its link, tool link or body.
     """
-    owners = {body.name: body.collisions for body in cell.bodies.values()}
+    objects = {body.name: body.collisions for body in cell.bodies.values()}
     for robot in cell.robots.values():
-        owners.update((name, link.collisions) for name, link in robot.mechanism.links.items())
+        objects.update((name, link.collisions) for name, link in robot.mechanism.links.items())
     for tool in cell.tools.values():
-        owners.update((tool.frame_of(name), link.collisions) for name, link in tool.mechanism.links.items())
-    for name, shapes in owners.items():
+        objects.update((tool.frame_of(name), link.collisions) for name, link in tool.mechanism.links.items())
+    for name, shapes in objects.items():
         for shape in shapes:
             try:
-                solids(shape.geometry)
+                collision_geometries(shape.geometry)
             except GeometryError as error:
                 subjects = (name, *error.subjects)
                 raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import BoxSearch, Candidates, StaticBlock
-from .collision_geometry import Solid, solids
+from .collision_geometry import CollisionGeometry, collision_geometries
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -43,10 +43,10 @@ class GeometryModel:
     """Collision geometries by index, moving ones first.
 
     Attributes:
-        solids: collision geometries.
-        owners: index of the collision object of each geometry.
+        geometries: collision geometries.
+        object_indices: index of the collision object of each geometry.
         joints: joint of each geometry.
-        joint_T_solid: placement in the joint (n, 4, 4).
+        joint_T_geometry: placement in the joint (n, 4, 4).
         moving_pairs, moving_margins: pairs in relative motion (k, 2) and their margins (k,) [m].
         rigid_pairs, rigid_margins: pairs fixed to each other (r, 2) and their margins (r,) [m]; they collide in every
             configuration or in none.
@@ -54,56 +54,56 @@ class GeometryModel:
         listed: pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
     """
 
-    def __init__(self, book: AllowedPairs, placement_of: Callable[[str], Placement]) -> None:
-        self.book = book
-        self.solids: list[Solid] = []
-        self._owner_list: list[int] = []
+    def __init__(self, allowed_pairs: AllowedPairs, placement_of: Callable[[str], Placement]) -> None:
+        self.allowed_pairs = allowed_pairs
+        self.geometries: list[CollisionGeometry] = []
+        self._object_list: list[int] = []
         self._joint_list: list[int] = []
         self._placements: list[Matrix] = []
-        self._of_owner: dict[int, range] = {}
-        for index in book.moving:
+        self._geometries_of: dict[int, range] = {}
+        for index in allowed_pairs.moving:
             self._add(index, placement_of)
-        self.moving_count = len(self.solids)
-        rows = book.static_rows
-        for index in sorted(owner for row in rows for owner in row.owners):
+        self.moving_count = len(self.geometries)
+        rows = allowed_pairs.static_rows
+        for index in sorted(obj for row in rows for obj in row.objects):
             self._add(index, placement_of)
-        self.owners = np.array(self._owner_list, dtype=np.intp)
+        self.object_indices = np.array(self._object_list, dtype=np.intp)
         self.joints = np.array(self._joint_list, dtype=np.intp)
-        self.joint_T_solid = np.array(self._placements).reshape(-1, 4, 4)
+        self.joint_T_geometry = np.array(self._placements).reshape(-1, 4, 4)
         self._collect_moving_pairs()
-        self.blocks = tuple(self._block(row.owners, [(p.owner, p.margin) for p in row.partners]) for row in rows)
+        self.blocks = tuple(self._block(row.objects, [(p.moving, p.margin) for p in row.partners]) for row in rows)
         self.listed: list[GeometryPair] = []
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
-        owner = self.book.owners[index]
-        place = placement_of(owner.name)
-        start = len(self.solids)
-        for shape in owner.shapes:
+        obj = self.allowed_pairs.objects[index]
+        place = placement_of(obj.name)
+        start = len(self.geometries)
+        for shape in obj.shapes:
             frame_T_shape = shape.pose.matrix
-            for solid in solids(shape.geometry):
-                self.solids.append(solid)
-                self._owner_list.append(index)
+            for geometry in collision_geometries(shape.geometry):
+                self.geometries.append(geometry)
+                self._object_list.append(index)
                 self._joint_list.append(place.joint)
                 self._placements.append(place.joint_T_frame @ frame_T_shape)
-        self._of_owner[index] = range(start, len(self.solids))
+        self._geometries_of[index] = range(start, len(self.geometries))
 
     def _collect_moving_pairs(self) -> None:
         moving: list[tuple[int, int, float]] = []
         rigid: list[tuple[int, int, float]] = []
-        for i, j, margin in self.book.moving_pairs:
-            fixed = self.book.owners[i].rigid_frame == self.book.owners[j].rigid_frame
+        for i, j, margin in self.allowed_pairs.moving_pairs:
+            fixed = self.allowed_pairs.objects[i].rigid_frame == self.allowed_pairs.objects[j].rigid_frame
             pairs = rigid if fixed else moving
-            pairs.extend((a, b, margin) for a in self._of_owner[i] for b in self._of_owner[j])
+            pairs.extend((a, b, margin) for a in self._geometries_of[i] for b in self._geometries_of[j])
         self.moving_pairs, self.moving_margins = _columns(moving)
         self.rigid_pairs, self.rigid_margins = _columns(rigid)
 
-    def _block(self, owners: tuple[int, ...], partners: list[tuple[int, float]]) -> StaticBlock:
-        static = [solid for owner in owners for solid in self._of_owner[owner]]
-        moving = [(solid, margin) for owner, margin in partners for solid in self._of_owner[owner]]
+    def _block(self, objects: tuple[int, ...], partners: list[tuple[int, float]]) -> StaticBlock:
+        static = [geometry for obj in objects for geometry in self._geometries_of[obj]]
+        moving = [(geometry, margin) for obj, margin in partners for geometry in self._geometries_of[obj]]
         return StaticBlock(
             np.array(static, dtype=np.intp),
-            np.array([solid for solid, _ in moving], dtype=np.intp),
+            np.array([geometry for geometry, _ in moving], dtype=np.intp),
             np.array([margin for _, margin in moving]),
         )
 
@@ -134,25 +134,27 @@ class GeometryModel:
         entries = sorted((self.entry(i, j, margin), row) for (i, j), margin, row in numbered)
         self.listed = [entry for entry, _ in entries]
         order = np.array([row for _, row in entries], dtype=np.intp)
-        return BoxSearch(self.solids, self.joint_T_solid, self.moving_count, listed[order], distances[order], large)
+        return BoxSearch(
+            self.geometries, self.joint_T_geometry, self.moving_count, listed[order], distances[order], large
+        )
 
     def entry(self, first: int, second: int, margin: float) -> GeometryPair:
         """Return a geometry pair with the pair of its collision objects."""
-        one, other = self._owner_list[first], self._owner_list[second]
+        one, other = self._object_list[first], self._object_list[second]
         if one < other:
             return GeometryPair(self.checked_pair((one, other), margin), first, second)
         return GeometryPair(self.checked_pair((other, one), margin), second, first)
 
-    def checked_pair(self, owners: tuple[int, int], margin: float) -> CheckedPair:
+    def checked_pair(self, objects: tuple[int, int], margin: float) -> CheckedPair:
         """Return the pair of two collision objects, by index; pairs are cached."""
-        found = self._checked_pairs.get(owners)
+        found = self._checked_pairs.get(objects)
         if found is None:
-            found = self._checked_pairs[owners] = self.book.as_pair(*owners, margin)
+            found = self._checked_pairs[objects] = self.allowed_pairs.as_pair(*objects, margin)
         return found
 
-    def name_of(self, solid: int) -> str:
+    def name_of(self, geometry: int) -> str:
         """Return the name of the collision object of a geometry."""
-        return self.book.owners[int(self.owners[solid])].name
+        return self.allowed_pairs.objects[int(self.object_indices[geometry])].name
 
     def near(self, poses: Floats) -> list[GeometryPair]:
         """Return the pairs whose boxes come within their margin, by step and then by names.

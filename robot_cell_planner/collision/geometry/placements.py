@@ -23,22 +23,22 @@ MATRIX = 16
 class GeometryPlacements:
     """Forward kinematics of geometries fixed to the joints of a Pinocchio model with one degree of freedom per joint.
 
-    joints: joint of each geometry (m,). joint_T_solid: placements (m, 4, 4).
+    joints: joint of each geometry (m,). joint_T_geometry: placements (m, 4, 4).
     """
 
-    def __init__(self, model: Any, joints: Indices, joint_T_solid: Floats) -> None:
+    def __init__(self, model: Any, joints: Indices, joint_T_geometry: Floats) -> None:
         # Few arrays are passed, since every array argument adds to the duration of a call.
         self._joints = np.zeros((model.njoints, PLACEMENT + MATRIX))
         for index in range(1, model.njoints):
             turns, axis = joint_motion(model, index)
             placement = model.jointPlacements[index].homogeneous.ravel()
             self._joints[index] = (model.parents[index], turns, *axis, *placement)
-        columns = (joints.astype(np.float64), joint_T_solid.reshape(-1, MATRIX))
+        columns = (joints.astype(np.float64), joint_T_geometry.reshape(-1, MATRIX))
         self._solids: Floats = np.column_stack(columns)
 
     def at(self, q: Floats) -> Floats:
         """Return C contiguous poses (m, 4, 4) in the world frame at a C contiguous configuration (nq,)."""
-        return poses_of_solids(q, self._joints, self._solids)
+        return geometry_poses(q, self._joints, self._solids)
 
     def along(self, configurations: Floats) -> Floats:
         """Return poses (n, m, 4, 4) in the world frame at configurations (n, nq)."""
@@ -46,7 +46,7 @@ class GeometryPlacements:
 
 
 @compiled
-def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
+def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
     """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 21), of which the first is the world."""
     world = np.empty((joints.shape[0], 4, 4))
     world[0] = np.eye(4)
@@ -67,18 +67,18 @@ def poses_of_solids(q: Floats, joints: Floats, solids: Floats) -> Floats:
             motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
         multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
         multiply(before, motion.ravel(), world[j])
-    poses = np.empty((solids.shape[0], 4, 4))
-    for i in range(solids.shape[0]):
-        multiply(world[int(solids[i, JOINT])], solids[i, IN_JOINT:], poses[i])
+    poses = np.empty((collision_geometries.shape[0], 4, 4))
+    for i in range(collision_geometries.shape[0]):
+        multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
     return poses
 
 
 @compiled
-def poses_along(configurations: Floats, joints: Floats, solids: Floats) -> Floats:
-    """Return `poses_of_solids` for each of n configurations (n, nq)."""
-    poses = np.empty((configurations.shape[0], solids.shape[0], 4, 4))
+def poses_along(configurations: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
+    """Return `geometry_poses` for each of n configurations (n, nq)."""
+    poses = np.empty((configurations.shape[0], collision_geometries.shape[0], 4, 4))
     for k in range(configurations.shape[0]):
-        poses[k] = poses_of_solids(configurations[k], joints, solids)
+        poses[k] = geometry_poses(configurations[k], joints, collision_geometries)
     return poses
 
 

@@ -85,7 +85,7 @@ class SkippedPair(NamedTuple):
 class Partner(NamedTuple):
     """Index of a moving collision object that a stationary one is checked against, and the margin [m]."""
 
-    owner: int
+    moving: int
     margin: float
 
 
@@ -93,7 +93,7 @@ class Partner(NamedTuple):
 class StaticRow:
     """Stationary collision objects that are checked against the same moving objects at the same margins."""
 
-    owners: tuple[int, ...]
+    objects: tuple[int, ...]
     partners: tuple[Partner, ...]
 
 
@@ -126,13 +126,13 @@ class AllowedPairs:
 
     def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
-        table = ObjectTable(cell, state)
-        self.owners = table.owners
-        self.by_name = table.by_name
+        geometry_model = ObjectTable(cell, state)
+        self.objects = geometry_model.objects
+        self.by_name = geometry_model.by_name
         self._ignored = IgnoreGroups(cell)
         self._margins = Margins(cell)
-        self._groups = {owner.index: self._ignored.of(owner) for owner in self.owners}
-        self._touching = {owner.index: _touch_list(state, owner) for owner in self.owners}
+        self._groups = {obj.index: self._ignored.of(obj) for obj in self.objects}
+        self._touching = {obj.index: _touch_list(state, obj) for obj in self.objects}
         self._disabled = {
             robot.name: {frozenset((pair.first, pair.second)): pair.reason for pair in robot.disabled_pairs}
             for robot in cell.robots.values()
@@ -140,27 +140,27 @@ class AllowedPairs:
         self._without_srdf = {
             name for name, robot in cell.robots.items() if not robot.disabled_pairs and not robot.sources.srdf
         }
-        self.moving = tuple(owner.index for owner in self.owners if owner.moves and not owner.hidden)
-        self.static = tuple(owner.index for owner in self.owners if not owner.moves and not owner.hidden)
+        self.moving = tuple(obj.index for obj in self.objects if obj.moves and not obj.hidden)
+        self.static = tuple(obj.index for obj in self.objects if not obj.moves and not obj.hidden)
 
     def step(self, first: CollisionObject, second: CollisionObject) -> Step:
         """Return the step that a pair belongs to; the objects are in index order."""
-        if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.unit == second.unit:
+        if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.model == second.model:
             return Step.CC7
         return _STEPS[first.kind, second.kind]
 
     def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
         """Return why a pair is not checked; "" if it is checked."""
         if self.step(first, second) not in self._options.steps:
-            return "its step is not asked for"
+            return "its step is not requested"
         if first.hidden or second.hidden:
             return f"{(first if first.hidden else second).name} is hidden"
         if not first.moves and not second.moves:
             return "neither moves"
-        if first.kind is not ObjectKind.BODY and first.kind is second.kind and first.unit == second.unit:
+        if first.kind is not ObjectKind.BODY and first.kind is second.kind and first.model == second.model:
             reason = self._reason_within(first, second)
         else:
-            reason = _reason_carried(first, second) or self._reason_touching(first, second)
+            reason = _reason_attached(first, second) or self._reason_touching(first, second)
         if reason:
             return reason
         group = common_group(self._groups[first.index], self._groups[second.index])
@@ -168,11 +168,11 @@ class AllowedPairs:
 
     def _reason_within(self, first: CollisionObject, second: CollisionObject) -> str:
         """Return why two links of one robot or tool are not checked; "" if they are."""
-        disabled = self._disabled.get(first.unit, {}) if first.kind is ObjectKind.LINK else {}
+        disabled = self._disabled.get(first.model, {}) if first.kind is ObjectKind.LINK else {}
         pair = frozenset((first.name, second.name))
         if pair in disabled:
             return f"SRDF: {disabled[pair]}" if disabled[pair] else "SRDF"
-        if first.kind is ObjectKind.TOOL or first.unit in self._without_srdf:
+        if first.kind is ObjectKind.TOOL or first.model in self._without_srdf:
             if first.rigid_frame == second.rigid_frame:
                 return "fixed to each other"
             if first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame:
@@ -181,9 +181,9 @@ class AllowedPairs:
 
     def _reason_touching(self, first: CollisionObject, second: CollisionObject) -> str:
         for one, other in ((first, second), (second, first)):
-            for name in (other.name, other.unit):
+            for name in (other.name, other.model):
                 if name in self._touching[one.index]:
-                    return f"touch list of {one.unit}"
+                    return f"touch list of {one.model}"
         return ""
 
     def pair(self, first: str, second: str) -> CheckedPair | SkippedPair:
@@ -192,7 +192,7 @@ class AllowedPairs:
         Raises:
             KeyError: one of the names has no collision shape.
         """
-        one, other = sorted((self.by_name[first], self.by_name[second]), key=lambda owner: owner.index)
+        one, other = sorted((self.by_name[first], self.by_name[second]), key=lambda obj: obj.index)
         return self._verdict(one, other)
 
     def _verdict(self, one: CollisionObject, other: CollisionObject) -> CheckedPair | SkippedPair:
@@ -209,7 +209,7 @@ class AllowedPairs:
         pairs: list[tuple[int, int, float]] = []
         for place, i in enumerate(self.moving):
             for j in self.moving[place + 1 :]:
-                verdict = self._verdict(self.owners[i], self.owners[j])
+                verdict = self._verdict(self.objects[i], self.objects[j])
                 if isinstance(verdict, CheckedPair):
                     pairs.append((i, j, verdict.margin))
         return tuple(pairs)
@@ -225,33 +225,33 @@ class AllowedPairs:
         rows: dict[tuple[Partner, ...], list[int]] = {}
         mentioned = self._mentioned_names()
         for index in self.static:
-            owner = self.owners[index]
-            signature = self._signature(owner, mentioned)
+            obj = self.objects[index]
+            signature = self._signature(obj, mentioned)
             if signature not in partners_of:
-                partners_of[signature] = self._partners(owner)
+                partners_of[signature] = self._partners(obj)
             rows.setdefault(partners_of[signature], []).append(index)
-        return tuple(StaticRow(tuple(owners), partners) for partners, owners in rows.items() if partners)
+        return tuple(StaticRow(tuple(objects), partners) for partners, objects in rows.items() if partners)
 
     def _mentioned_names(self) -> set[str]:
         names = {name for index in self.moving for name in self._touching[index]}
         return names
 
-    def _signature(self, owner: CollisionObject, mentioned: set[str]) -> tuple[object, ...]:
+    def _signature(self, obj: CollisionObject, mentioned: set[str]) -> tuple[object, ...]:
         """Return all properties that the rules depend on; objects with equal signatures have equal rows."""
-        if owner.kind is not ObjectKind.BODY or owner.name in mentioned:
-            return (owner.name,)
+        if obj.kind is not ObjectKind.BODY or obj.name in mentioned:
+            return (obj.name,)
         return (
-            owner.held_by,
-            self._touching[owner.index],
-            self._groups[owner.index],
-            self._margins.of(owner),
-            self._margins.paired_names(owner),
+            obj.holding_tool,
+            self._touching[obj.index],
+            self._groups[obj.index],
+            self._margins.of(obj),
+            self._margins.paired_names(obj),
         )
 
-    def _partners(self, owner: CollisionObject) -> tuple[Partner, ...]:
+    def _partners(self, obj: CollisionObject) -> tuple[Partner, ...]:
         partners: list[Partner] = []
         for index in self.moving:
-            one, other = sorted((owner, self.owners[index]), key=lambda side: side.index)
+            one, other = sorted((obj, self.objects[index]), key=lambda side: side.index)
             verdict = self._verdict(one, other)
             if isinstance(verdict, CheckedPair):
                 partners.append(Partner(index, verdict.margin))
@@ -261,46 +261,46 @@ class AllowedPairs:
         """Return all checked pairs, by step and then by names."""
         pairs = list(self.moving_pairs)
         for row in self.static_rows:
-            pairs.extend((owner, partner.owner, partner.margin) for owner in row.owners for partner in row.partners)
+            pairs.extend((obj, partner.moving, partner.margin) for obj in row.objects for partner in row.partners)
         return sorted(self.as_pair(i, j, margin) for i, j, margin in pairs)
 
     @cached_property
     def pair_count(self) -> int:
         """Number of checked pairs."""
-        static = sum(len(row.owners) * len(row.partners) for row in self.static_rows)
+        static = sum(len(row.objects) * len(row.partners) for row in self.static_rows)
         return len(self.moving_pairs) + static
 
     @property
     def skipped_count(self) -> int:
         """Number of pairs that are not checked."""
-        return len(self.owners) * (len(self.owners) - 1) // 2 - self.pair_count
+        return len(self.objects) * (len(self.objects) - 1) // 2 - self.pair_count
 
     def as_pair(self, first: int, second: int, margin: float) -> CheckedPair:
         """Return a pair of collision objects, given by index, with its step."""
-        one, other = self.owners[min(first, second)], self.owners[max(first, second)]
+        one, other = self.objects[min(first, second)], self.objects[max(first, second)]
         return CheckedPair(self.step(one, other), one.name, other.name, margin)
 
     def skipped(self) -> Iterator[SkippedPair]:
         """Yield the pairs that are not checked, in index order; n objects have up to n (n - 1) / 2 of them."""
-        for i, one in enumerate(self.owners):
-            for other in self.owners[i + 1 :]:
+        for i, one in enumerate(self.objects):
+            for other in self.objects[i + 1 :]:
                 verdict = self._verdict(one, other)
                 if isinstance(verdict, SkippedPair):
                     yield verdict
 
 
-def _reason_carried(first: CollisionObject, second: CollisionObject) -> str:
+def _reason_attached(first: CollisionObject, second: CollisionObject) -> str:
     for one, other in ((first, second), (second, first)):
-        if other.held_by and one.kind is ObjectKind.TOOL and other.held_by == one.unit:
-            return f"{one.unit} holds {other.name}"
-        if other.carrier == one.name:
+        if other.holding_tool and one.kind is ObjectKind.TOOL and other.holding_tool == one.model:
+            return f"{one.model} holds {other.name}"
+        if other.parent_object == one.name:
             return f"{one.name} carries {other.name}"
     return ""
 
 
-def _touch_list(state: RobotCellState, owner: CollisionObject) -> tuple[str, ...]:
+def _touch_list(state: RobotCellState, obj: CollisionObject) -> tuple[str, ...]:
     """Return the names that a collision object may touch. Links of robots have no touch list of their own."""
-    if owner.kind is ObjectKind.LINK:
+    if obj.kind is ObjectKind.LINK:
         return ()
-    placed = state.tools[owner.unit] if owner.kind is ObjectKind.TOOL else state.bodies[owner.unit]
+    placed = state.tools[obj.model] if obj.kind is ObjectKind.TOOL else state.bodies[obj.model]
     return (*placed.touch_links, *placed.touch_bodies)

@@ -26,29 +26,29 @@ class CollisionObject:
     """A link, tool link or body with collision shapes.
 
     Attributes:
-        index: position in `ObjectTable.owners`.
+        index: position in `ObjectTable.objects`.
         name: frame in the cell: a robot link, "tool/link", or a body.
         kind: link, tool or body.
-        unit: name of the robot, tool or body that it is part of.
-        link: name within the unit.
+        model: name of the robot, tool or body that it is part of.
+        link: name within the model.
         shapes: collision shapes.
         rigid_frame: outermost frame that it is connected to without a movable joint; "world" if it never moves.
-        parent_rigid_frame: nearest such frame beyond the joint above that has shapes of the same unit, or "".
-        carrier: nearest object of another unit that it is fixed to, or "".
-        held_by: tool that holds the body, or "".
+        parent_rigid_frame: nearest such frame beyond the joint above that has shapes of the same model, or "".
+        parent_object: nearest object of another model that it is fixed to, or "".
+        holding_tool: tool that holds the body, or "".
         hidden: whether it is excluded from all checks.
     """
 
     index: int
     name: str
     kind: ObjectKind
-    unit: str
+    model: str
     link: str
     shapes: tuple[Shape, ...]
     rigid_frame: str
     parent_rigid_frame: str
-    carrier: str
-    held_by: str
+    parent_object: str
+    holding_tool: str
     hidden: bool
 
     @property
@@ -71,21 +71,21 @@ class ObjectTable:
         for name in self._parents:
             self._find_rigid_frame(name)
         self._shapes = _shapes_by_frame(cell)
-        self._units = _units_by_frame(cell)
-        owners: list[CollisionObject] = []
+        self._models = _models_by_frame(cell)
+        objects: list[CollisionObject] = []
         for robot in cell.robots.values():
             for link in robot.mechanism.links:
-                self._add(owners, link, ObjectKind.LINK, robot.name, link)
+                self._add(objects, link, ObjectKind.LINK, robot.name, link)
         for tool in cell.tools.values():
             hidden = state.tools[tool.name].hidden
             for link in tool.mechanism.links:
-                self._add(owners, tool.frame_of(link), ObjectKind.TOOL, tool.name, link, hidden)
+                self._add(objects, tool.frame_of(link), ObjectKind.TOOL, tool.name, link, hidden)
         for body in cell.bodies:
             placed = state.bodies[body]
-            held_by = self._holder(placed.attached_to) if placed.attached_to else ""
-            self._add(owners, body, ObjectKind.BODY, body, body, placed.hidden, held_by)
-        self.owners: tuple[CollisionObject, ...] = tuple(owners)
-        self.by_name: dict[str, CollisionObject] = {owner.name: owner for owner in owners}
+            holding_tool = self._holding_tool(placed.attached_to) if placed.attached_to else ""
+            self._add(objects, body, ObjectKind.BODY, body, body, placed.hidden, holding_tool)
+        self.objects: tuple[CollisionObject, ...] = tuple(objects)
+        self.by_name: dict[str, CollisionObject] = {obj.name: obj for obj in objects}
 
     def _find_rigid_frame(self, name: str) -> None:
         trail: list[str] = []
@@ -101,47 +101,46 @@ class ObjectTable:
 
     def _add(
         self,
-        owners: list[CollisionObject],
+        objects: list[CollisionObject],
         name: str,
         kind: ObjectKind,
-        unit: str,
+        model: str,
         link: str,
         hidden: bool = False,
-        held_by: str = "",
+        holding_tool: str = "",
     ) -> None:
         shapes = self._shapes.get(name, ())
         if shapes:
             rigid = self._rigid[name]
-            parent = "" if kind is ObjectKind.BODY else self._parent_rigid_frame(unit, rigid)
-            carrier = self._carrier(name, unit)
-            owners.append(
-                CollisionObject(len(owners), name, kind, unit, link, shapes, rigid, parent, carrier, held_by, hidden)
-            )
+            parent = "" if kind is ObjectKind.BODY else self._parent_rigid_frame(model, rigid)
+            parent_object = self._parent_object(name, model)
+            parents = (rigid, parent, parent_object, holding_tool)
+            objects.append(CollisionObject(len(objects), name, kind, model, link, shapes, *parents, hidden))
 
-    def _parent_rigid_frame(self, unit: str, rigid: str) -> str:
-        """Return the nearest rigid frame beyond the joint above that has shapes of the same unit, or ""."""
+    def _parent_rigid_frame(self, model: str, rigid: str) -> str:
+        """Return the nearest rigid frame beyond the joint above that has shapes of the same model, or ""."""
         frame = rigid
-        while frame != WORLD and self._units.get(frame) == unit:
+        while frame != WORLD and self._models.get(frame) == model:
             frame = self._parents[frame]
-            if self._rigid[frame] != rigid and self._units.get(frame) == unit and self._shapes.get(frame):
+            if self._rigid[frame] != rigid and self._models.get(frame) == model and self._shapes.get(frame):
                 return self._rigid[frame]
         return ""
 
-    def _carrier(self, name: str, unit: str) -> str:
+    def _parent_object(self, name: str, model: str) -> str:
         frame = name
         while frame != WORLD and frame not in self._jointed:
             frame = self._parents[frame]
-            if self._shapes.get(frame) and self._units[frame] != unit:
+            if self._shapes.get(frame) and self._models[frame] != model:
                 return frame
         return ""
 
-    def _holder(self, frame: str) -> str:
+    def _holding_tool(self, frame: str) -> str:
         """Return the tool that holds a body attached to `frame`, directly or through named frames, or ""."""
         while frame != WORLD and self._tree.kind(frame) is FrameKind.FRAME:
             frame = self._parents[frame]
         kind = self._tree.kind(frame)
         if kind in (FrameKind.TOOL, FrameKind.TOOL_LINK, FrameKind.TOOL_CENTRE_POINT):
-            return self._units[frame]
+            return self._models[frame]
         return ""
 
 
@@ -168,7 +167,7 @@ def _shapes_by_frame(cell: RobotCell) -> dict[str, tuple[Shape, ...]]:
     return shapes
 
 
-def _units_by_frame(cell: RobotCell) -> dict[str, str]:
+def _models_by_frame(cell: RobotCell) -> dict[str, str]:
     units = {body: body for body in cell.bodies}
     for robot in cell.robots.values():
         units.update(dict.fromkeys(robot.mechanism.links, robot.name))

@@ -54,9 +54,9 @@ class IgnoreGroups:
                     pending.append(name)
         return list(names)
 
-    def of(self, owner: CollisionObject) -> tuple[str, ...]:
+    def of(self, obj: CollisionObject) -> tuple[str, ...]:
         """Return the groups of a collision object, by its own name or that of its robot or tool."""
-        return tuple(sorted({g for name in (owner.name, owner.unit) for g in self._of_name.get(name, ())}))
+        return tuple(sorted({g for name in (obj.name, obj.model) for g in self._of_name.get(name, ())}))
 
 
 def common_group(first: Iterable[str], second: Iterable[str]) -> str:
@@ -73,16 +73,16 @@ class Margins:
         self._pairs = cell.collision.pair_margins
         self._paired_names = {name for pair in self._pairs for name in (pair.first, pair.second)}
 
-    def of(self, owner: CollisionObject) -> float:
+    def of(self, obj: CollisionObject) -> float:
         """Return the margin [m] of a collision object; 0 if none applies."""
-        for name in (owner.name, owner.unit, EVERYTHING):
+        for name in (obj.name, obj.model, EVERYTHING):
             if name in self._single:
                 return self._single[name]
         return 0.0
 
-    def paired_names(self, owner: CollisionObject) -> tuple[str, ...]:
+    def paired_names(self, obj: CollisionObject) -> tuple[str, ...]:
         """Return those names of a collision object that pair margins mention."""
-        return tuple(name for name in (owner.name, owner.unit) if name in self._paired_names)
+        return tuple(name for name in (obj.name, obj.model) if name in self._paired_names)
 
     def between(self, first: CollisionObject, second: CollisionObject) -> float:
         """Return the margin [m] of a pair: the pair margin if there is one, else the sum of both objects' margins.
@@ -103,9 +103,9 @@ def _nearness(pair: PairMargin, first: CollisionObject, second: CollisionObject)
     return max(straight, crossed)
 
 
-def _fit(name: str, owner: CollisionObject) -> int:
-    if name == owner.name:
+def _fit(name: str, obj: CollisionObject) -> int:
+    if name == obj.name:
         return 3
-    if name == owner.unit:
+    if name == obj.model:
         return 2
     return 1 if name == EVERYTHING else 0

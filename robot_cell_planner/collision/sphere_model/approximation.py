@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import GeometryError, Value
 from ...io.mesh.cache import read_cached, write_cached
 from ...model.geometry import Capsule, Sphere
-from ..geometry.collision_geometry import Solid
+from ..geometry.collision_geometry import CollisionGeometry
 from . import approximation_kernels as kernels
 from .polytopes import Polytope, polytope_around
 
@@ -24,7 +24,7 @@ PROTRUSION = 0.01  # [m]
 VERSION = 2  # version of the algorithm; part of the key of stored approximations
 KIND = "cover"
 SLACK = 1e-9  # [m], tolerance by which a sphere contains a part, far above rounding errors
-MAX_BALLS = 4_000
+MAX_SPHERES = 4_000
 PRUNING = 1_000_000  # maximum number of parts checked to find redundant spheres
 MAX_CANDIDATES = 6_000  # maximum number of interior grid points that are candidates for centres
 MAX_POINTS = 24_000  # maximum number of sample points for the selection of spheres
@@ -35,23 +35,23 @@ class SphereApproximation:
     """Spheres (n, 4) of centres and radii [m], in the frame of a geometry, that together contain it; read-only.
 
     Attributes:
-        balls: the spheres.
+        spheres: the spheres.
         protrusion: maximum distance by which a sphere exceeds the convex polytope around the geometry, or the surface
             [m].
         pieces: number of parts of the geometry in the proof, each of which lies within one sphere; 0 if proven by a
             formula.
     """
 
-    balls: Floats
+    spheres: Floats
     protrusion: float
     pieces: int
 
     def __post_init__(self) -> None:
-        self.balls.setflags(write=False)
+        self.spheres.setflags(write=False)
 
 
 @lru_cache(maxsize=4096)
-def cover(solid: Solid, protrusion: float = PROTRUSION) -> SphereApproximation:
+def approximate(geometry: CollisionGeometry, protrusion: float = PROTRUSION) -> SphereApproximation:
     """Return spheres that contain a geometry and exceed it by at most `protrusion` [m].
 
     A sphere around an interior point exceeds a convex polytope by its radius minus the depth of its centre, so deep
@@ -64,14 +64,14 @@ def cover(solid: Solid, protrusion: float = PROTRUSION) -> SphereApproximation:
     """
     if not 1e-4 <= protrusion <= 1.0:
         raise ValueError(f"protrusion is {protrusion} m, expected 0.0001 to 1")
-    if isinstance(solid, Sphere):
-        return SphereApproximation(np.array([[0.0, 0.0, 0.0, solid.radius]]), 0.0, 0)
-    if isinstance(solid, Capsule):
-        return _capsule_cover(solid, protrusion)
-    return _polytope_cover(polytope_around(solid), protrusion)
+    if isinstance(geometry, Sphere):
+        return SphereApproximation(np.array([[0.0, 0.0, 0.0, geometry.radius]]), 0.0, 0)
+    if isinstance(geometry, Capsule):
+        return _approximate_capsule(geometry, protrusion)
+    return _approximate_polytope(polytope_around(geometry), protrusion)
 
 
-def _capsule_cover(capsule: Capsule, protrusion: float) -> SphereApproximation:
+def _approximate_capsule(capsule: Capsule, protrusion: float) -> SphereApproximation:
     """Return spheres along the axis of a capsule, the outermost around its ends.
 
     The nearest sphere centre is at most sqrt(radius² + (spacing / 2)²) from any point of the capsule.
@@ -81,28 +81,28 @@ def _capsule_cover(capsule: Capsule, protrusion: float) -> SphereApproximation:
     half = 0.5 * capsule.length / (count - 1)
     radius = math.hypot(capsule.radius, half) + SLACK
     heights = np.linspace(-0.5 * capsule.length, 0.5 * capsule.length, count)
-    balls = np.column_stack((np.zeros((count, 2)), heights, np.full(count, radius)))
-    return SphereApproximation(balls, min(radius - capsule.radius, protrusion), 0)
+    spheres = np.column_stack((np.zeros((count, 2)), heights, np.full(count, radius)))
+    return SphereApproximation(spheres, min(radius - capsule.radius, protrusion), 0)
 
 
-def _polytope_cover(polytope: Polytope, protrusion: float) -> SphereApproximation:
+def _approximate_polytope(polytope: Polytope, protrusion: float) -> SphereApproximation:
     text = f"{VERSION} {protrusion!r} {SLACK!r}".encode()
     digest = hashlib.sha256(text + polytope.simplices.tobytes() + polytope.planes.tobytes()).hexdigest()
     cached = read_cached(digest, KIND)
-    if cached is not None and len(cached[0]) <= 2 * MAX_BALLS:
-        balls = _unpacked(cached[0])
-        pieces = prove(polytope, balls, protrusion)
+    if cached is not None and len(cached[0]) <= 2 * MAX_SPHERES:
+        spheres = _unpacked(cached[0])
+        pieces = prove(polytope, spheres, protrusion)
         if pieces is not None:
-            return SphereApproximation(balls, protrusion, pieces)
-    balls, pieces = made_anew(polytope, protrusion)
-    write_cached(digest, KIND, _packed(balls), np.empty((0, 3), dtype=np.int32))
-    return SphereApproximation(balls, protrusion, pieces)
+            return SphereApproximation(spheres, protrusion, pieces)
+    spheres, pieces = compute_spheres(polytope, protrusion)
+    write_cached(digest, KIND, _packed(spheres), np.empty((0, 3), dtype=np.int32))
+    return SphereApproximation(spheres, protrusion, pieces)
 
 
-def _packed(balls: Floats) -> Floats:
+def _packed(spheres: Floats) -> Floats:
     """Return spheres (n, 4) as rows (2 n, 3): the centres, then the radii, each in a row of its own."""
-    radii = np.column_stack((balls[:, 3], np.zeros((len(balls), 2))))
-    return np.concatenate((balls[:, :3], radii))
+    radii = np.column_stack((spheres[:, 3], np.zeros((len(spheres), 2))))
+    return np.concatenate((spheres[:, :3], radii))
 
 
 def _unpacked(rows: Floats) -> Floats:
@@ -110,16 +110,16 @@ def _unpacked(rows: Floats) -> Floats:
     return np.ascontiguousarray(np.column_stack((rows[:half], rows[half:, 0])))
 
 
-def prove(polytope: Polytope, balls: Floats, protrusion: float) -> int | None:
+def prove(polytope: Polytope, spheres: Floats, protrusion: float) -> int | None:
     """Return the number of parts that prove that spheres (n, 4) contain a polytope; None if there is no proof.
 
     There is no proof, either, if a sphere exceeds the polytope by more than `protrusion` [m].
     """
-    if not len(balls) or not np.isfinite(balls).all():
+    if not len(spheres) or not np.isfinite(spheres).all():
         return None
-    if (balls[:, 3] > _depths(polytope, balls[:, :3]) + protrusion + SLACK).any():
+    if (spheres[:, 3] > _depths(polytope, spheres[:, :3]) + protrusion + SLACK).any():
         return None
-    proven, pieces = _pieces(polytope, balls, protrusion)
+    proven, pieces = _pieces(polytope, spheres, protrusion)
     return pieces if proven else None
 
 
@@ -138,27 +138,34 @@ def _depths(polytope: Polytope, points: Floats) -> Floats:
     return kernels.depths(polytope.planes, np.ascontiguousarray(points))
 
 
-def made_anew(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
-    """Compute spheres (n, 4) and the number of parts of the proof without stored results; errors as in `cover`."""
+def compute_spheres(polytope: Polytope, protrusion: float) -> tuple[Floats, int]:
+    """Compute spheres (n, 4) and the number of parts of the proof, without stored results.
+
+    Errors are those of `approximate`.
+    """
     spacing, points = _sample_points(polytope, protrusion)
     candidates = _candidates(polytope, protrusion, points)
     slack = 0.3 * spacing
     chosen = kernels.choose(candidates, slack, points).astype(np.intp)
-    balls = np.zeros((max(MAX_BALLS, len(chosen)), 4))
-    balls[: len(chosen)] = candidates[chosen]
-    count = kernels.completed(polytope.simplices, polytope.planes, balls, len(chosen), _sizes(protrusion), np.zeros(1))
-    if not 0 <= count <= MAX_BALLS:
-        text = f"a shape needs more than {MAX_BALLS} balls that stick out by {1000.0 * protrusion:g} mm"
-        raise GeometryError(text, stage=STAGE, values=(Value("balls", max(len(chosen), MAX_BALLS + 1), MAX_BALLS),))
-    return _without_needless(polytope, balls[:count], protrusion)
+    spheres = np.zeros((max(MAX_SPHERES, len(chosen)), 4))
+    spheres[: len(chosen)] = candidates[chosen]
+    count = kernels.completed(
+        polytope.simplices, polytope.planes, spheres, len(chosen), _sizes(protrusion), np.zeros(1)
+    )
+    if not 0 <= count <= MAX_SPHERES:
+        text = f"a shape needs more than {MAX_SPHERES} spheres at a protrusion of {1000.0 * protrusion:g} mm"
+        raise GeometryError(
+            text, stage=STAGE, values=(Value("spheres", max(len(chosen), MAX_SPHERES + 1), MAX_SPHERES),)
+        )
+    return _without_redundant(polytope, spheres[:count], protrusion)
 
 
-def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[Floats, int]:
+def _without_redundant(polytope: Polytope, spheres: Floats, protrusion: float) -> tuple[Floats, int]:
     """Return the spheres, largest first, without redundant ones, and the number of parts of the proof.
 
     Small spheres are removed first, until the proofs have checked a million parts.
     """
-    kept = balls[np.argsort(-balls[:, 3], kind="stable")]
+    kept = spheres[np.argsort(-spheres[:, 3], kind="stable")]
     pieces = _pieces(polytope, kept, protrusion)[1]
     spent = 0
     for place in range(len(kept) - 1, -1, -1):
@@ -172,12 +179,12 @@ def _without_needless(polytope: Polytope, balls: Floats, protrusion: float) -> t
     return kept, pieces
 
 
-def _pieces(polytope: Polytope, balls: Floats, protrusion: float) -> tuple[bool, int]:
+def _pieces(polytope: Polytope, spheres: Floats, protrusion: float) -> tuple[bool, int]:
     """Return whether spheres are proven to contain a polytope, and the number of parts checked."""
     facts = np.zeros(1)
     sizes = _sizes(protrusion)
-    held = kernels.completed(polytope.simplices, polytope.planes, balls.copy(), len(balls), sizes, facts)
-    return held == len(balls), int(facts[0])
+    held = kernels.completed(polytope.simplices, polytope.planes, spheres.copy(), len(spheres), sizes, facts)
+    return held == len(spheres), int(facts[0])
 
 
 def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats]:

@@ -34,11 +34,11 @@ def depths(planes: Array, points: Array) -> Array:
 
 
 @compiled
-def gain(ball: Array, slack: float, points: Array, count: int) -> int:
+def gain(sphere: Array, slack: float, points: Array, count: int) -> int:
     """Return how many of the first `count` points (3, n) lie within a sphere (4,) reduced by a slack [m]."""
-    reach = max(ball[3] - slack, 0.0)
+    reach = max(sphere[3] - slack, 0.0)
     square, found = reach * reach, 0
-    x, y, z = ball[0], ball[1], ball[2]
+    x, y, z = sphere[0], sphere[1], sphere[2]
     for i in range(count):
         dx, dy, dz = points[0, i] - x, points[1, i] - y, points[2, i] - z
         found += dx * dx + dy * dy + dz * dz <= square
@@ -46,18 +46,18 @@ def gain(ball: Array, slack: float, points: Array, count: int) -> int:
 
 
 @compiled
-def choose(balls: Array, slack: float, points: Array) -> Array:
+def choose(spheres: Array, slack: float, points: Array) -> Array:
     """Select spheres among (n, 4) that contain all points (m, 3) that any of them contains; return indices as float.
 
     The selection is greedy: the next sphere is the one with the most uncovered points. Since the gain of a sphere never
     increases, the sphere with the largest last known gain is evaluated first (Minoux, 1978). Covered points are
     removed.
     """
-    n, left = balls.shape[0], points.shape[0]
+    n, left = spheres.shape[0], points.shape[0]
     rest = np.ascontiguousarray(points.T.copy())
     gains = np.empty(n)
     for b in range(n):
-        gains[b] = gain(balls[b], slack, rest, left)
+        gains[b] = gain(spheres[b], slack, rest, left)
     fresh = np.zeros(n)
     chosen = np.empty(n)
     count = 0
@@ -66,16 +66,16 @@ def choose(balls: Array, slack: float, points: Array) -> Array:
         if gains[best] <= 0.0:
             return chosen[:count]
         if fresh[best] != count:
-            gains[best] = gain(balls[best], slack, rest, left)
+            gains[best] = gain(spheres[best], slack, rest, left)
             fresh[best] = count
             continue
         chosen[count] = best
         count += 1
         gains[best] = 0.0
-        ball, reach = balls[best], max(balls[best, 3] - slack, 0.0)
+        sphere, reach = spheres[best], max(spheres[best, 3] - slack, 0.0)
         kept = 0
         for i in range(left):
-            dx, dy, dz = rest[0, i] - ball[0], rest[1, i] - ball[1], rest[2, i] - ball[2]
+            dx, dy, dz = rest[0, i] - sphere[0], rest[1, i] - sphere[1], rest[2, i] - sphere[2]
             if dx * dx + dy * dy + dz * dz > reach * reach:
                 for k in range(3):
                     rest[k, kept] = rest[k, i]
@@ -84,13 +84,13 @@ def choose(balls: Array, slack: float, points: Array) -> Array:
 
 
 @compiled
-def holds(ball: Array, simplex: Array, slack: float) -> bool:
+def holds(sphere: Array, simplex: Array, slack: float) -> bool:
     """Return whether a sphere (4,) reduced by a slack [m] contains all corners (4, 3) of a simplex."""
-    reach = ball[3] - slack
+    reach = sphere[3] - slack
     if reach <= 0.0:
         return False
     for k in range(4):
-        dx, dy, dz = simplex[k, 0] - ball[0], simplex[k, 1] - ball[1], simplex[k, 2] - ball[2]
+        dx, dy, dz = simplex[k, 0] - sphere[0], simplex[k, 1] - sphere[1], simplex[k, 2] - sphere[2]
         if dx * dx + dy * dy + dz * dz > reach * reach:
             return False
     return True
@@ -115,18 +115,18 @@ def halve(simplex: Array, other: Array) -> None:
 
 
 @compiled
-def may_meet(ball: Array, simplex: Array) -> bool:
+def may_meet(sphere: Array, simplex: Array) -> bool:
     """Return whether a sphere (4,) may intersect a simplex (4, 3), tested with a sphere around its corners."""
     square = reach = 0.0
     for k in range(3):
-        square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - ball[k]) ** 2
+        square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - sphere[k]) ** 2
     for i in range(4):
         away = 0.0
         for k in range(3):
             middle = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
             away += (simplex[i, k] - middle) ** 2
         reach = max(reach, away)
-    most = (ball[3] + math.sqrt(reach)) * (1.0 + 1e-9)
+    most = (sphere[3] + math.sqrt(reach)) * (1.0 + 1e-9)
     return bool(square <= most * most)
 
 
@@ -149,21 +149,21 @@ def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
 
     Without planes, the simplex (4, 3) belongs to a surface and the depth is 0.
     """
-    ball = np.empty(4)
+    sphere = np.empty(4)
     for k in range(3):
-        ball[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
-    depth = depth_inside(planes, ball[0], ball[1], ball[2]) if planes.shape[0] > 0 else 0.0
-    ball[3] = max(depth, 0.0) + protrusion
-    return ball
+        sphere[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+    depth = depth_inside(planes, sphere[0], sphere[1], sphere[2]) if planes.shape[0] > 0 else 0.0
+    sphere[3] = max(depth, 0.0) + protrusion
+    return sphere
 
 
 @compiled
 def completed(
-    simplices: Array, planes: Array, balls: Array, count: int, sizes: tuple[float, float, float], facts: Array
+    simplices: Array, planes: Array, spheres: Array, count: int, sizes: tuple[float, float, float], facts: Array
 ) -> int:
     """Return the number of spheres that contain all simplices (k, 4, 3), adding spheres where needed.
 
-    The first `count` rows of `balls` (n, 4) are given; a sphere is added for each part that no sphere is found to
+    The first `count` rows of `spheres` (n, 4) are given; a sphere is added for each part that no sphere is found to
     contain. The result is -1 if that requires more than n. With n = count this is a proof that the given spheres
     contain the simplices.
 
@@ -173,7 +173,7 @@ def completed(
     """
     smallest, slack, protrusion = sizes
     stack = np.empty((DEEPEST, 4, 3))
-    lists = np.empty((DEEPEST, balls.shape[0]), dtype=np.int32)  # spheres that may intersect each part
+    lists = np.empty((DEEPEST, spheres.shape[0]), dtype=np.int32)  # spheres that may intersect each part
     listed = np.zeros(DEEPEST, dtype=np.int64)
     last = 0
     for s in range(simplices.shape[0]):
@@ -186,19 +186,19 @@ def completed(
             top = waiting - 1
             part = stack[top]
             facts[0] += 1.0
-            found = last < count and holds(balls[last], part, slack)
+            found = last < count and holds(spheres[last], part, slack)
             for place in range(listed[top]):
                 if found:
                     break
-                if holds(balls[lists[top, place]], part, slack):
+                if holds(spheres[lists[top, place]], part, slack):
                     found, last = True, lists[top, place]
             if found:
                 waiting -= 1
             elif longest_edge(part) < smallest or waiting == DEEPEST:
-                if count == balls.shape[0]:
+                if count == spheres.shape[0]:
                     return -1
-                balls[count] = around_middle(part, planes, protrusion)
-                if not holds(balls[count], part, slack):
+                spheres[count] = around_middle(part, planes, protrusion)
+                if not holds(spheres[count], part, slack):
                     return -1
                 for other in range(waiting):
                     lists[other, listed[other]] = count
@@ -208,7 +208,7 @@ def completed(
             else:
                 kept = 0
                 for place in range(listed[top]):
-                    if may_meet(balls[lists[top, place]], part):
+                    if may_meet(spheres[lists[top, place]], part):
                         lists[top, kept] = lists[top, place]
                         kept += 1
                 lists[waiting, :kept] = lists[top, :kept]

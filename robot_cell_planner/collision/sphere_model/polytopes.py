@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.geometry import Box, Cone, Cylinder
-from ..geometry.collision_geometry import ConvexGeometry, Solid, Surface
+from ..geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
 
 Floats = NDArray[np.float64]
 SIDES = 24  # sides of the prism around a cylinder and of the pyramid around a cone
@@ -37,28 +37,30 @@ class Polytope:
         return not len(self.planes)
 
 
-def polytope_around(solid: Solid) -> Polytope:
+def polytope_around(geometry: CollisionGeometry) -> Polytope:
     """Return the enclosing polytope of a box, cylinder, cone, convex geometry or surface.
 
     Cylinders and cones are enclosed by a prism or pyramid of 24 sides, which exceeds them by at most 0.9 % of the
     radius.
     """
-    if isinstance(solid, Surface):
-        corners = solid.mesh.vertices[solid.mesh.faces]
+    if isinstance(geometry, Surface):
+        corners = geometry.mesh.vertices[geometry.mesh.faces]
         simplices = np.concatenate((corners, corners[:, 2:]), axis=1)
-        return Polytope(np.ascontiguousarray(simplices), np.empty((0, 4)), solid.mesh.vertices)
-    if isinstance(solid, ConvexGeometry):
-        return _fan(solid.mesh.vertices, solid.mesh.faces)
-    if isinstance(solid, Box):
-        half = 0.5 * np.array(solid.size)
+        return Polytope(np.ascontiguousarray(simplices), np.empty((0, 4)), geometry.mesh.vertices)
+    if isinstance(geometry, ConvexGeometry):
+        return _fan(geometry.mesh.vertices, geometry.mesh.faces)
+    if isinstance(geometry, Box):
+        half = 0.5 * np.array(geometry.size)
         signs = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
         return _hull_of(signs * half)
-    if isinstance(solid, Cylinder):
-        ends = (_ring(solid.radius, -0.5 * solid.length), _ring(solid.radius, 0.5 * solid.length))
+    if isinstance(geometry, Cylinder):
+        ends = (_ring(geometry.radius, -0.5 * geometry.length), _ring(geometry.radius, 0.5 * geometry.length))
         return _hull_of(np.concatenate(ends))
-    if isinstance(solid, Cone):
-        return _hull_of(np.concatenate((_ring(solid.radius, -0.5 * solid.length), [[0.0, 0.0, 0.5 * solid.length]])))
-    raise TypeError(f"{type(solid).__name__} has no polytope of its own")
+    if isinstance(geometry, Cone):
+        return _hull_of(
+            np.concatenate((_ring(geometry.radius, -0.5 * geometry.length), [[0.0, 0.0, 0.5 * geometry.length]]))
+        )
+    raise TypeError(f"{type(geometry).__name__} has no polytope of its own")
 
 
 def _ring(radius: float, height: float) -> Floats:
@@ -83,9 +85,9 @@ def _fan(vertices: Floats, faces: NDArray[np.int32]) -> Polytope:
     sizes = np.linalg.norm(normals, axis=1)
     # A degenerate face still gives a tetrahedron, without volume; its plane is that of other faces.
     simplices = np.concatenate((corners, np.broadcast_to(middle, (len(corners), 1, 3))), axis=1)
-    solid = sizes > FLAT
-    normals = normals[solid] / sizes[solid, None]
-    offsets = np.einsum("ij,ij->i", normals, corners[solid, 0])
+    geometry = sizes > FLAT
+    normals = normals[geometry] / sizes[geometry, None]
+    offsets = np.einsum("ij,ij->i", normals, corners[geometry, 0])
     inwards = offsets < normals @ middle
     normals[inwards] *= -1.0
     # Compute the offset over all vertices, so that none is outside despite rounding of the normal.

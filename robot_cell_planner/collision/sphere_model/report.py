@@ -11,7 +11,7 @@ import numpy as np
 from ...model.cell import RobotCell
 from ...model.geometry import Shape
 from ...model.state import RobotCellState
-from ..geometry.collision_geometry import local_bounds, solids
+from ..geometry.collision_geometry import collision_geometries, local_bounds
 from .approximation import PROTRUSION
 from .resolution import object_spheres
 from .tolerance import protrusions
@@ -42,26 +42,26 @@ class ObjectSphereModel:
 class SphereModelReport:
     """Sphere models of a cell, and the time to compute or load them [s]."""
 
-    owners: tuple[ObjectSphereModel, ...]
+    objects: tuple[ObjectSphereModel, ...]
     seconds: float
 
     @property
     def spheres(self) -> int:
         """Number of spheres of all objects."""
-        return sum(owner.spheres for owner in self.owners)
+        return sum(obj.spheres for obj in self.objects)
 
     @property
     def protrusion(self) -> float:
         """Maximum protrusion of all objects [m]."""
-        return max((owner.protrusion for owner in self.owners), default=0.0)
+        return max((obj.protrusion for obj in self.objects), default=0.0)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about objects whose spheres are coarser than requested, with the reason."""
-        return tuple(owner.warning for owner in self.owners if owner.warning)
+        return tuple(obj.warning for obj in self.objects if obj.warning)
 
 
-def cover_cell(
+def prepare_sphere_models(
     cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None
 ) -> SphereModelReport:
     """Prepare the sphere models of all links, tool links and bodies with collision shapes, so that no request waits.
@@ -83,9 +83,9 @@ def cover_cell(
         shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
     wanted = cell.bodies if bodies is None else bodies
     shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
-    fineness = protrusions(cell, protrusion)
-    owners = tuple(_owner_cover(name, found, fineness[name]) for name, found in shapes.items() if found)
-    return SphereModelReport(owners, time.perf_counter() - began)
+    allowed = protrusions(cell, protrusion)
+    objects = tuple(_sphere_model(name, found, allowed[name]) for name, found in shapes.items() if found)
+    return SphereModelReport(objects, time.perf_counter() - began)
 
 
 def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
@@ -101,13 +101,13 @@ def _extent(shapes: tuple[Shape, ...]) -> float:
     """Return the diagonal of the bounding box of shapes, in their parent frame [m]."""
     corners = [np.zeros((0, 3))]
     for shape in shapes:
-        for solid in solids(shape.geometry):
-            box = np.stack(np.meshgrid(*zip(*local_bounds(solid), strict=True)), axis=-1).reshape(-1, 3)
+        for geometry in collision_geometries(shape.geometry):
+            box = np.stack(np.meshgrid(*zip(*local_bounds(geometry), strict=True)), axis=-1).reshape(-1, 3)
             corners.append(box @ shape.pose.matrix[:3, :3].T + shape.pose.matrix[:3, 3])
     points = np.concatenate(corners)
     return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
-def _owner_cover(name: str, shapes: tuple[Shape, ...], protrusion: float) -> ObjectSphereModel:
+def _sphere_model(name: str, shapes: tuple[Shape, ...], protrusion: float) -> ObjectSphereModel:
     found = object_spheres(shapes, protrusion)
-    return ObjectSphereModel(name, len(found.balls), found.protrusion, found.pieces, found.warning(name))
+    return ObjectSphereModel(name, len(found.spheres), found.protrusion, found.pieces, found.warning(name))

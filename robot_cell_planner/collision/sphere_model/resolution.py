@@ -15,12 +15,12 @@ import numpy as np
 
 from ...errors import GeometryError
 from ...model.geometry import Capsule, Shape, Sphere
-from ..geometry.collision_geometry import Solid, solids
-from .approximation import SLACK, Floats, SphereApproximation, cover
+from ..geometry.collision_geometry import CollisionGeometry, collision_geometries
+from .approximation import SLACK, Floats, SphereApproximation, approximate
 from .polytopes import polytope_around
 
 MAX_SPHERES = 1_000  # maximum estimated number of spheres of one object
-SPHERES_PER_SOLID = 16  # additional spheres for each of its collision geometries
+SPHERES_PER_GEOMETRY = 16  # additional spheres for each of its collision geometries
 MAX_PROTRUSION = 0.1  # [m], maximum of coarser spheres; beyond, a single sphere encloses the object
 COARSER = 1.25  # ratio of one protrusion to the next finer one
 # Spheres per area in units of protrusion², for thin geometries and for surfaces without interior. Measured: 0.33 to
@@ -34,7 +34,7 @@ class ObjectSpheres:
     """Spheres of an object: centres and radii (n, 4) [m] in its frame; read-only.
 
     Attributes:
-        balls: the spheres.
+        spheres: the spheres.
         requested: requested maximum protrusion [m].
         protrusion: actual maximum protrusion [m].
         pieces: number of parts checked by the proof.
@@ -42,7 +42,7 @@ class ObjectSpheres:
         enclosed: whether a single sphere encloses the object.
     """
 
-    balls: Floats
+    spheres: Floats
     requested: float
     protrusion: float
     pieces: int
@@ -58,9 +58,9 @@ class ObjectSpheres:
         """Return a warning about coarse spheres of an object with that name; "" if there is none."""
         if not self.is_coarser:
             return ""
-        text = f"spheres of {name} stick out by up to {1000.0 * self.protrusion:.0f} mm"
+        text = f"spheres of {name} protrude by up to {1000.0 * self.protrusion:.0f} mm"
         if self.enclosed:
-            text = f"one sphere of radius {self.balls[0, 3]:.2f} m stands for {name}"
+            text = f"one sphere of radius {self.spheres[0, 3]:.2f} m represents {name}"
         return (
             f"{text}, not {1000.0 * self.requested:g} mm, for which about {self.estimated} would be needed "
             f"(limit {MAX_SPHERES}); motions nearer to other objects are certified by exact distances alone"
@@ -76,34 +76,36 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
     Raises:
         GeometryError: a collision shape cannot be read.
     """
-    placed = [(shape.pose.matrix, solid) for shape in shapes for solid in solids(shape.geometry)]
-    parts = tuple(solid for _, solid in placed)
+    placed = [(shape.pose.matrix, geometry) for shape in shapes for geometry in collision_geometries(shape.geometry)]
+    parts = tuple(geometry for _, geometry in placed)
     poses = [pose for pose, _ in placed]
-    covers = _covers(parts, requested)
-    if covers is not None:
-        balls = [_moved(found.balls, pose) for found, pose in zip(covers, poses, strict=True)]
-        protrusion = max((found.protrusion for found in covers), default=0.0)
-        pieces = sum(found.pieces for found in covers)
+    approximations = _approximations(parts, requested)
+    if approximations is not None:
+        spheres = [_moved(found.spheres, pose) for found, pose in zip(approximations, poses, strict=True)]
+        protrusion = max((found.protrusion for found in approximations), default=0.0)
+        pieces = sum(found.pieces for found in approximations)
     else:
-        balls = [_enclosing([_moved(_corners(solid), pose) for pose, solid in placed])]
-        protrusion, pieces = float(balls[0][0, 3]), len(parts)
-    rows = np.concatenate([np.empty((0, 4)), *balls])
+        spheres = [_enclosing([_moved(_corners(geometry), pose) for pose, geometry in placed])]
+        protrusion, pieces = float(spheres[0][0, 3]), len(parts)
+    rows = np.concatenate([np.empty((0, 4)), *spheres])
     rows.setflags(write=False)
-    return ObjectSpheres(rows, requested, protrusion, pieces, estimated_spheres(parts, requested), covers is None)
+    return ObjectSpheres(
+        rows, requested, protrusion, pieces, estimated_spheres(parts, requested), approximations is None
+    )
 
 
 @lru_cache(maxsize=1024)
-def _covers(parts: tuple[Solid, ...], requested: float) -> tuple[SphereApproximation, ...] | None:
+def _approximations(parts: tuple[CollisionGeometry, ...], requested: float) -> tuple[SphereApproximation, ...] | None:
     """Return the approximations at the finest protrusion that bounds the number of spheres.
 
     None means that a single sphere should enclose the object.
     """
-    allowed = MAX_SPHERES + SPHERES_PER_SOLID * len(parts)
+    allowed = MAX_SPHERES + SPHERES_PER_GEOMETRY * len(parts)
     protrusion = requested
     while True:
         if estimated_spheres(parts, protrusion) <= allowed:
             try:
-                return tuple(cover(solid, protrusion) for solid in parts)
+                return tuple(approximate(geometry, protrusion) for geometry in parts)
             except GeometryError:  # the geometry needs many more spheres than estimated
                 protrusion *= COARSER
         if protrusion * COARSER > MAX_PROTRUSION:
@@ -111,24 +113,24 @@ def _covers(parts: tuple[Solid, ...], requested: float) -> tuple[SphereApproxima
         protrusion = round(protrusion * COARSER, 6)
 
 
-def estimated_spheres(parts: tuple[Solid, ...], protrusion: float) -> int:
+def estimated_spheres(parts: tuple[CollisionGeometry, ...], protrusion: float) -> int:
     """Return the approximate number of spheres that contain geometries at a protrusion [m]."""
-    return sum(_estimated(solid, protrusion) for solid in parts)
+    return sum(_estimated(geometry, protrusion) for geometry in parts)
 
 
-def _estimated(solid: Solid, protrusion: float) -> int:
-    if isinstance(solid, Sphere):
+def _estimated(geometry: CollisionGeometry, protrusion: float) -> int:
+    if isinstance(geometry, Sphere):
         return 1
-    if isinstance(solid, Capsule):
-        return len(cover(solid, protrusion).balls)
-    area, depth, density = _measures(solid)
+    if isinstance(geometry, Capsule):
+        return len(approximate(geometry, protrusion).spheres)
+    area, depth, density = _measures(geometry)
     return math.ceil(density * area / (protrusion * (protrusion + DEPTH_SHARE * depth)))
 
 
 @lru_cache(maxsize=4096)
-def _measures(solid: Solid) -> tuple[float, float, float]:
+def _measures(geometry: CollisionGeometry) -> tuple[float, float, float]:
     """Return surface [m2], mean depth (3 volumes per surface) [m] and sphere density of a geometry."""
-    polytope = polytope_around(solid)
+    polytope = polytope_around(geometry)
     simplices = polytope.simplices
     edges = simplices[:, 1:] - simplices[:, :1]
     area = 0.5 * float(np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1).sum())
@@ -138,17 +140,17 @@ def _measures(solid: Solid) -> tuple[float, float, float]:
     return area, 3.0 * volume / area if area > 0.0 else 0.0, DENSITY
 
 
-def _moved(balls: Floats, pose: Floats) -> Floats:
-    return np.column_stack((balls[:, :3] @ pose[:3, :3].T + pose[:3, 3], balls[:, 3]))
+def _moved(spheres: Floats, pose: Floats) -> Floats:
+    return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
 
-def _corners(solid: Solid) -> Floats:
+def _corners(geometry: CollisionGeometry) -> Floats:
     """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
-    if isinstance(solid, Sphere):
-        return np.array([[0.0, 0.0, 0.0, solid.radius]])
-    if isinstance(solid, Capsule):
-        return np.array([[0.0, 0.0, side * 0.5 * solid.length, solid.radius] for side in (-1.0, 1.0)])
-    corners = polytope_around(solid).corners
+    if isinstance(geometry, Sphere):
+        return np.array([[0.0, 0.0, 0.0, geometry.radius]])
+    if isinstance(geometry, Capsule):
+        return np.array([[0.0, 0.0, side * 0.5 * geometry.length, geometry.radius] for side in (-1.0, 1.0)])
+    corners = polytope_around(geometry).corners
     return np.column_stack((corners, np.zeros(len(corners))))
 
 

@@ -109,7 +109,7 @@ class CollisionNode(CellNode):
         wanted = self._wanted(options)
         for row in rows:
             report = checker.report(row, max_pairs=_and_one_more(wanted), verbose=options.verbose)
-            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            message = report_to_message(report, checker.allowed_pairs, wanted, contacts=options.contacts)
             response.reports.append(message)
         response.in_collision = [report.in_collision for report in response.reports]
 
@@ -196,7 +196,7 @@ class CollisionNode(CellNode):
         wanted = self._wanted(options)
         for target in targets:
             report = checker.report_target(target, _and_one_more(wanted), verbose=options.verbose)
-            message = report_to_message(report, checker.rule_book, wanted, contacts=options.contacts)
+            message = report_to_message(report, checker.allowed_pairs, wanted, contacts=options.contacts)
             response.reports.append(message)
 
     async def _compute_clearance(self, request: Any, response: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rclpy.task import Future
 
-from ...collision.sphere_model.report import cover_cell, graspable
+from ...collision.sphere_model.report import graspable, prepare_sphere_models
 from ...errors import RobotCellError
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
@@ -68,7 +68,7 @@ class SpherePreparation:
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()
         try:
-            report = cover_cell(cell, bodies=bodies)
+            report = prepare_sphere_models(cell, bodies=bodies)
             warnings = report.warnings
             text = f"{report.spheres} balls cover what can move, found or made in {report.seconds:.1f} s"
         except Exception as error:  # whoever waits for covers must not wait for ever

@@ -58,15 +58,15 @@ def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessag
 
 
 def report_to_message(
-    report: CollisionReport, book: AllowedPairs, most: int, *, contacts: bool = True
+    report: CollisionReport, allowed_pairs: AllowedPairs, most: int, *, contacts: bool = True
 ) -> ReportMessage:
     """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
 
-    most: of the pairs to list. book: the rules that the report was made by.
+    most: of the pairs to list. allowed_pairs: the rules that the report was made by.
     """
     found = {(pair.first, pair.second): pair_to_message(pair, contacts=contacts) for pair in report.pairs}
     others: list[CheckedPair | SkippedPair] = [*report.checked, *report.skipped]
-    rest = [_other(pair, book) for pair in others if (pair.first, pair.second) not in found]
+    rest = [_other(pair, allowed_pairs) for pair in others if (pair.first, pair.second) not in found]
     pairs = sorted([*found.values(), *rest], key=lambda pair: (pair.step, pair.name_a, pair.name_b))
     return ReportMessage(
         in_collision=report.in_collision,
@@ -101,15 +101,15 @@ def path_collision_to_message(found: PathCollision, *, contacts: bool = True) ->
     )
 
 
-def _other(pair: CheckedPair | SkippedPair, book: AllowedPairs) -> PairMessage:
+def _other(pair: CheckedPair | SkippedPair, allowed_pairs: AllowedPairs) -> PairMessage:
     """A pair that was checked and is clear, or was skipped; its distance was not computed."""
     checked = isinstance(pair, CheckedPair)
     return PairMessage(
         step=int(pair.step),
         name_a=pair.first,
-        kind_a=KINDS[book.by_name[pair.first].kind],
+        kind_a=KINDS[allowed_pairs.by_name[pair.first].kind],
         name_b=pair.second,
-        kind_b=KINDS[book.by_name[pair.second].kind],
+        kind_b=KINDS[allowed_pairs.by_name[pair.second].kind],
         verdict=PairMessage.CLEAR if checked else PairMessage.SKIPPED,
         reason="" if checked else pair.reason,
         distance=math.nan,

@@ -35,7 +35,7 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
     model = motion_model(checker)
     bounds = model.approach_bounds
     ends = configurations.min(axis=0), configurations.max(axis=0)
-    if (bounds >= UNBOUNDED).any() or any(model.slide_beyond(q) is not None for q in ends):
+    if (bounds >= UNBOUNDED).any() or any(model.prismatic_excess(q) is not None for q in ends):
         return checks.batch_free(configurations)
     steps = np.abs(np.diff(configurations, axis=0)) @ bounds
     approach = np.concatenate(([0.0], np.cumsum(steps)))

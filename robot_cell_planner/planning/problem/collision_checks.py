@@ -128,7 +128,7 @@ class CountedChecks:
     def _quickly_free(self, start: Array, end: Array) -> bool:
         """Whether balls prove a straight motion free."""
         certifier = self.certifier
-        if certifier is None or not certifier.within_slides(start, end):
+        if certifier is None or not certifier.within_prismatic_limits(start, end):
             return False
         before = certifier.states
         free = certifier.quickly_free(start, end)
@@ -143,7 +143,7 @@ class CountedChecks:
         """
         self.watch.check(self.states)
         # A start beyond its limits, on its way back, is nothing for a certificate.
-        if self.certifier is None or not self.certifier.within_slides(start, end):
+        if self.certifier is None or not self.certifier.within_prismatic_limits(start, end):
             return None
         key = start.tobytes() + end.tobytes()
         found = self._certificates.get(key)
@@ -237,7 +237,7 @@ class CountedChecks:
             return True
         if self.certifier is not None:
             # Where balls cannot tell, or touch, is where it most likely collides.
-            doubtful = _Blocked(start, end, self.certifier.open_place)
+            doubtful = _Blocked(start, end, self.certifier.undecided_fraction)
             if self.by_balls or not self.state_free(doubtful.configuration):
                 self._note_blocked(doubtful)
                 return False

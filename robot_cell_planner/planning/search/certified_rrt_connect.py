@@ -81,8 +81,8 @@ class CertifiedRrtConnect:
         check: called with the states looked at every some milliseconds; it may raise. more_goals: called then, too.
         """
         # Beyond the limits of slides, or where a spindle turns very far, balls prove nothing.
-        within = self._certifier.within_slides(self._space.q_lower, self._space.q_upper)
-        if not self._certifier.balls_serve() or not within:
+        within = self._certifier.within_prismatic_limits(self._space.q_lower, self._space.q_upper)
+        if not self._certifier.sphere_test_applies() or not within:
             return SearchResult(None)
         trees = _Trees(self._space, self._weights, options.longest)
 

@@ -93,17 +93,17 @@ class FreeSpaceConnectors:
         scene, checker = self._certifier.scene, self._certifier.checker
         self.states += 1 + len(q)
         rows = []
-        for pair, i, j, margin in checker.near_solids(q, NEAR):
-            both = all(owner in scene.model.number for owner in pair)
-            distance = checker.distance_of_solids(i, j)
+        for pair, i, j, margin in checker.near_geometries(q, NEAR):
+            both = all(obj in scene.model.number for obj in pair)
+            distance = checker.geometry_distance(i, j)
             missing = margin + (CLEAR_OF_EACH_OTHER if both else CLEAR) - distance
-            if missing > 0.0 and any(owner in scene.model.number for owner in pair):
+            if missing > 0.0 and any(obj in scene.model.number for obj in pair):
                 rows.append((i, j, distance, missing))
         slopes = np.zeros((len(rows), len(q)))
         for joint in range(len(q) if rows else 0):
             moved = q.copy()
             moved[joint] += PROBE
-            checker.near_solids(moved, 0.0)
+            checker.near_geometries(moved, 0.0)
             for row, (i, j, distance, _) in enumerate(rows):
-                slopes[row, joint] = (checker.distance_of_solids(i, j) - distance) / PROBE
+                slopes[row, joint] = (checker.geometry_distance(i, j) - distance) / PROBE
         return np.array([row[3] for row in rows]), slopes

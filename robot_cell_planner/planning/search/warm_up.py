@@ -9,8 +9,8 @@ from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
 from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
-from ...collision.geometry.collision_geometry import Solid
-from ...collision.sphere_model.approximation import PROTRUSION, made_anew
+from ...collision.geometry.collision_geometry import CollisionGeometry
+from ...collision.sphere_model.approximation import PROTRUSION, compute_spheres
 from ...collision.sphere_model.polytopes import polytope_around
 from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
@@ -25,7 +25,7 @@ from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
 def warm_up() -> None:
     """Use every kernel once: a ball on a cross of slides plans around a post."""
-    made_anew(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
+    compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
     cell, state = _cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)
@@ -44,8 +44,8 @@ def _search_block() -> None:
     first, second = (np.array((index,), dtype=np.intp) for index in (0, 1))
     poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
     block = StaticBlock(second, first, np.zeros(1))
-    solids: list[Solid] = [Sphere(0.05), Sphere(0.05)]
-    BoxSearch(solids, np.repeat(poses, 2, axis=0), 1, none, np.zeros(0), [block]).candidates(poses, 1.0)
+    geometries: list[CollisionGeometry] = [Sphere(0.05), Sphere(0.05)]
+    BoxSearch(geometries, np.repeat(poses, 2, axis=0), 1, none, np.zeros(0), [block]).candidates(poses, 1.0)
 
 
 def _cell() -> tuple[RobotCell, RobotCellState]:

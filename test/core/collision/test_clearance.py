@@ -21,14 +21,14 @@ def crowded(seed=3, count=20, collision=None):
 
 def every_distance(checker, q):
     """Distance of every pair of things, without any box."""
-    table, engine = checker._table, checker._engine
+    table, engine = checker._geometry_model, checker._engine
     engine.place(checker._expand(q))
-    solids = {}
-    for index, owner in enumerate(table.owners.tolist()):
-        solids.setdefault(table.book.owners[owner].name, []).append(index)
+    geometries = {}
+    for index, obj in enumerate(table.object_indices.tolist()):
+        geometries.setdefault(table.allowed_pairs.objects[obj].name, []).append(index)
     found = {}
-    for pair in checker.rule_book.checked():
-        distances = [engine.distance(i, j).distance for i in solids[pair.first] for j in solids[pair.second]]
+    for pair in checker.allowed_pairs.checked():
+        distances = [engine.distance(i, j).distance for i in geometries[pair.first] for j in geometries[pair.second]]
         found[pair.first, pair.second] = min(distances)
     return found
 
@@ -78,7 +78,7 @@ def test_a_search_can_be_limited():
     checker = CollisionChecker(cell, state)
     q = np.array([0.3, 0.4, -0.6, 0.2, 0.5, 0.0])
     all_of_them = checker.clearances(q, 10_000)
-    assert len(all_of_them) == checker.rule_book.pair_count
+    assert len(all_of_them) == checker.allowed_pairs.pair_count
     assert [c.distance for c in all_of_them] == sorted(c.distance for c in all_of_them)
     limit = all_of_them[7].distance
     assert checker.clearances(q, 10_000, max_distance=limit) == all_of_them[:8]

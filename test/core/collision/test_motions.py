@@ -25,16 +25,16 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.certification._kernels import arrays, lanes, schedule
 from robot_cell_planner.collision.certification._kernels.arrays import (
+    CENTRES,
+    DISPLACEMENTS,
     HITS,
     LANES,
     LISTED,
-    MOST_NEAR,
-    PLACES,
-    SPEEDS,
+    MAX_CANDIDATES,
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.certification._kernels.certificate import keep_marked, look, look_closer
+from robot_cell_planner.collision.certification._kernels.certificate import evaluate, evaluate_listed, retain_marked
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, Verdict, certify
 from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
@@ -48,14 +48,14 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
 
 Z = (0.0, 0.0, 1.0)
-RADIUS, REACH = 0.05, 0.8
+RADIUS, MOTION_BOUNDS = 0.05, 0.8
 
 
 def swing(joints=1, *, wall=2.0, margin=0.0, tip=None):
     """A ball of 50 mm, or another tip, at the end of `joints` links in a row that turn about z, 0.8 m from the first
     axis; and a ball of 50 mm as obstacle at `wall` from that axis, in the direction of x."""
     links = {"base": []} | {f"l{i}": [] for i in range(joints)} | {"tip": [tip or sphere(RADIUS)]}
-    length = REACH / joints
+    length = MOTION_BOUNDS / joints
     made = [("j0", JointKind.REVOLUTE, "base", "l0", at(0.0), Z)]
     made += [(f"j{i}", JointKind.REVOLUTE, f"l{i - 1}", f"l{i}", at(length), Z) for i in range(1, joints)]
     made += [("end", JointKind.FIXED, f"l{joints - 1}", "tip", at(length), Z)]
@@ -71,9 +71,9 @@ def look_once(checker, q, displacements, extra=0.0):
     made = MotionScene(checker).arrays(extra)
     work = work_space(made, len(checker.variables))
     work.q[:] = np.asarray(q)[:, None]
-    work.speeds[: len(made.joints)] = displacements
+    work.displacements[: len(made.joints)] = displacements
     scene, space = Packed(made), Packed(work)
-    look(scene.address, space.address, False)
+    evaluate(scene.address, space.address, False)
     return bool(work.bits[UNCERTAIN]), bool(work.bits[HIT])
 
 
@@ -84,19 +84,19 @@ class TestThresholds:
     @pytest.mark.parametrize("turn", [0.0, 0.05, 0.3])
     def test_of_turning_joints(self, joints, turn):
         # The sum of the arms about all axes, with the arm stretched out.
-        arms = sum(REACH * (joints - i) / joints for i in range(joints))
+        arms = sum(MOTION_BOUNDS * (joints - i) / joints for i in range(joints))
         need = 2.0 * RADIUS + turn * arms
         for factor, uncertain in ((1.01, False), (0.999, True)):
-            cell, state = swing(joints, wall=REACH + need * factor)
+            cell, state = swing(joints, wall=MOTION_BOUNDS + need * factor)
             checker = CollisionChecker(cell, state)
             assert look_once(checker, np.zeros(joints), turn)[0] is uncertain
 
     @pytest.mark.parametrize("margin", [0.0, 0.02, 0.3])
     def test_of_margins(self, margin):
         for factor, uncertain in ((1.001, False), (0.999, True)):
-            cell, state = swing(1, wall=REACH + (2.0 * RADIUS + margin) * factor, margin=margin)
+            cell, state = swing(1, wall=MOTION_BOUNDS + (2.0 * RADIUS + margin) * factor, margin=margin)
             assert look_once(CollisionChecker(cell, state), [0.0], 0.0) == (uncertain, uncertain)
-            cell, state = swing(1, wall=REACH + (2.0 * RADIUS + margin) * factor)
+            cell, state = swing(1, wall=MOTION_BOUNDS + (2.0 * RADIUS + margin) * factor)
             assert look_once(CollisionChecker(cell, state), [0.0], 0.0, margin) == (uncertain, uncertain)
 
     def test_of_slides(self):
@@ -141,23 +141,23 @@ def test_reach_bounds_the_speed_of_every_ball(busy):
     tightest = 0.0
     for joint in range(len(scene.tree.joints)):
         base = rng.uniform(-3.0, 3.0, (40, len(checker.variables)))
-        for owner, index in enumerate(scene.movers):
-            centre = scene.trees[owner].leaves[0, :3]
-            reach, far = scene.tree.bounds(scene.carried[index].joint, centre[None])
+        for obj, index in enumerate(scene.moving_objects):
+            centre = scene.trees[obj].leaves[0, :3]
+            reach, far = scene.tree.bounds(scene.placements[index].joint, centre[None])
             step = np.zeros(len(checker.variables))
             step[scene.tree.joints[joint].variable] = 1e-6
-            frame = scene.book.owners[index].name
-            pose = np.linalg.inv(scene.carried[index].placement)
+            frame = scene.allowed_pairs.objects[index].name
+            pose = np.linalg.inv(scene.placements[index].placement)
             local = pose[:3, :3] @ centre + pose[:3, 3]
             poses = [forward_batch(*busy, frame, checker.variables, base + side * step) for side in (-1.0, 1.0)]
             points = [p[:, :3, :3] @ local + p[:, :3, 3] for p in poses]
             speed = np.linalg.norm(points[1] - points[0], axis=1) / 2e-6
             assert (speed <= reach[0, joint] * (1.0 + 1e-6) + 1e-8).all()
             assert (np.linalg.norm(points[0], axis=1) <= far[0]).all()
-            if scene.carried[index].joint == joint:
+            if scene.placements[index].joint == joint:
                 tightest = max(tightest, float((speed / np.maximum(reach[0, joint], 1e-9)).max()))
     assert tightest > 0.999
-    assert not made.reach[:, len(scene.tree.joints) :].any()
+    assert not made.motion_bounds[:, len(scene.tree.joints) :].any()
 
 
 def test_rounding_stays_below_a_quarter_of_its_allowance(busy):
@@ -171,13 +171,13 @@ def test_rounding_stays_below_a_quarter_of_its_allowance(busy):
     for _ in range(20):
         q = rng.uniform(-20.0, 20.0, (LANES, len(checker.variables)))
         work.q[:] = q.T
-        lanes.place_joints(packed.address, space.address)
-        for owner, index in enumerate(scene.movers):
-            lanes.place_ball(packed.address, space.address, owner, int(made.carriers[owner]))
-            found = space.arrays[PLACES].reshape(-1, 3, LANES)[owner].T + scene.origin
-            pose = np.linalg.inv(scene.carried[index].placement)
-            local = pose[:3, :3] @ scene.trees[owner].root[:3] + pose[:3, 3]
-            poses = forward_batch(*busy, scene.book.owners[index].name, checker.variables, q)
+        lanes.compute_joint_poses(packed.address, space.address)
+        for obj, index in enumerate(scene.moving_objects):
+            lanes.compute_centre(packed.address, space.address, obj, int(made.parent_joints[obj]))
+            found = space.arrays[CENTRES].reshape(-1, 3, LANES)[obj].T + scene.origin
+            pose = np.linalg.inv(scene.placements[index].placement)
+            local = pose[:3, :3] @ scene.trees[obj].root[:3] + pose[:3, 3]
+            poses = forward_batch(*busy, scene.allowed_pairs.objects[index].name, checker.variables, q)
             worst = max(worst, float(np.abs(poses[:, :3, :3] @ local + poses[:, :3, 3] - found).max()))
     assert 0.0 < worst < 0.25 * float(made.rounding[0])
 
@@ -211,11 +211,11 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
             # Where the ball may move by a little less than the distance it is clear, by a little more it is not.
             for lane in range(LANES):
                 work.q[:] = q[lane][:, None]
-                work.speeds[:] = 0.0
-                work.speeds[0] = max(truth[lane], 0.0) / side - sign * 1e-4
-                if work.speeds[0] < 0.0:
+                work.displacements[:] = 0.0
+                work.displacements[0] = max(truth[lane], 0.0) / side - sign * 1e-4
+                if work.displacements[0] < 0.0:
                     continue
-                look(packed.address, space.address, False)
+                evaluate(packed.address, space.address, False)
                 uncertain = bool(work.bits[UNCERTAIN])
                 if truth[lane] <= 0.0 and name != "surface":
                     assert uncertain
@@ -225,7 +225,7 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
                     clear += not uncertain
                     assert not uncertain or name == "cone"
     assert clear > 50
-    assert space.arrays[SPEEDS] is not None
+    assert space.arrays[DISPLACEMENTS] is not None
 
 
 def test_a_closer_look_finds_what_a_whole_one_does(busy):
@@ -242,19 +242,19 @@ def test_a_closer_look_finds_what_a_whole_one_does(busy):
         sizes = rng.uniform(0.0, 0.06, len(made.joints))
         expected = []
         for part in parts:
-            work.speeds[: len(made.joints)] = sizes * part
-            look(scene, space, False)
+            work.displacements[: len(made.joints)] = sizes * part
+            evaluate(scene, space, False)
             expected.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT])))
         work.bits[LISTED] = 0
-        work.speeds[: len(made.joints)] = sizes
-        look(scene, space, False)
-        if work.bits[LISTED] > MOST_NEAR:
+        work.displacements[: len(made.joints)] = sizes
+        evaluate(scene, space, False)
+        if work.bits[LISTED] > MAX_CANDIDATES:
             continue
         listed.append(int(work.bits[LISTED]))
         for part, bits in zip(parts, expected, strict=True):
-            work.speeds[: len(made.joints)] = sizes * part
-            look_closer(scene, space)
-            keep_marked(space)
+            work.displacements[: len(made.joints)] = sizes * part
+            evaluate_listed(scene, space)
+            retain_marked(space)
             assert (int(work.bits[UNCERTAIN]), int(work.bits[HIT])) == bits
             seen.add(bits)
     assert len(seen) > 20
@@ -310,7 +310,7 @@ def test_verdicts_hold(busy, margin):
             assert np.allclose(q, start + found.place * (end - start))
             gap = checker.distance(q)
             assert gap.distance - gap.margin < margin
-            assert {found.pair.first, found.pair.second} <= {owner.name for owner in checker.rule_book.owners}
+            assert {found.pair.first, found.pair.second} <= {obj.name for obj in checker.allowed_pairs.objects}
             assert found.distance < margin
     assert counts[Verdict.UNDECIDED] <= 1
     assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING], by_balls) > 5
@@ -343,17 +343,17 @@ def test_spreads_of_curves_bound_them(half):
             StraightMotion(rng.normal(size=3), rng.normal(size=3)),
         )
         for curve in curves:
-            found = curve.spread(0.5, half)
+            found = curve.deviation_bound(0.5, half)
             ways = [np.abs(curve.at(t) - curve.at(0.5)) for t in np.linspace(0.5 - half, 0.5 + half, 101)]
             assert (np.max(ways, axis=0) <= found + 1e-12).all()
-    assert (curves[1].spread(0.5, half) < np.max(ways, axis=0) * 1.001).all()
+    assert (curves[1].deviation_bound(0.5, half) < np.max(ways, axis=0) * 1.001).all()
 
 
 def test_a_planted_error_in_the_exact_bounds_is_seen():
     """The arm stretched out: its speed bound is what mechanics says, to one in a thousand."""
     cell, state = swing(4)
     scene = MotionScene(CollisionChecker(cell, state))
-    arms = [REACH * (4 - i) / 4 + RADIUS for i in range(4)]
+    arms = [MOTION_BOUNDS * (4 - i) / 4 + RADIUS for i in range(4)]
     assert scene.model.speed_bounds[0] == pytest.approx(arms, rel=6e-3)
     assert (scene.model.speed_bounds[0] >= np.array(arms) - 1e-12).all()
 
@@ -362,9 +362,9 @@ def test_a_planted_error_in_the_exact_bounds_is_seen():
 def test_exact_stretches_at_the_threshold(factor, done):
     """A pair is done with where its distance exceeds what the motion can make good, and only there."""
     gap = 0.05
-    cell, state = swing(1, wall=REACH + 2.0 * RADIUS + gap)
+    cell, state = swing(1, wall=MOTION_BOUNDS + 2.0 * RADIUS + gap)
     exact = MotionCertifier(CollisionChecker(cell, state)).exact
-    left, _ = exact._left(np.zeros(1), np.array([factor * gap / (REACH + RADIUS)]), 0.0, None)
+    left, _ = exact._left(np.zeros(1), np.array([factor * gap / (MOTION_BOUNDS + RADIUS)]), 0.0, None)
     assert (not left) is done
     cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
     checker = CollisionChecker(cell, place(cell.default_state(), "wall", at(2.0 * RADIUS + gap)))
@@ -432,7 +432,7 @@ def test_equal_requests_have_equal_answers(busy):
 @pytest.mark.parametrize(("gap", "by_balls"), [(0.015, True), (0.002, False), (0.0005, False)])
 def test_what_keeps_a_distance_is_proven_free(gap, by_balls):
     """The corners of a cube pass a ball at a distance: proven by balls at 15 mm, by exact distances at less."""
-    corners = math.hypot(REACH + 0.05, 0.05, 0.05)
+    corners = math.hypot(MOTION_BOUNDS + 0.05, 0.05, 0.05)
     checker = CollisionChecker(*swing(tip=box(0.1, 0.1, 0.1), wall=corners + RADIUS + gap))
     certifier = MotionCertifier(checker)
     start, end = np.array([-0.7]), np.array([0.6])
@@ -470,7 +470,7 @@ def test_the_numbers_of_arrays_are_those_of_their_names():
 
 def test_first_places_cover_the_motion():
     for longest in (0.0, 0.3, 2.0, 2.1, 9.0):
-        places = np.sort(schedule.first_places(longest))
+        places = np.sort(schedule.initial_parameters(longest))
         half = 0.5 / len(places)
         assert len(places) % LANES == 0
         assert np.allclose(places, (2.0 * np.arange(len(places)) + 1.0) * half)

@@ -1,4 +1,4 @@
-"""Three hundred random arrangements: the rule book against the reference, and the engine against single
+"""Three hundred random arrangements: the allowed pairs against the reference, and the engine against single
 pairs."""
 
 import coal
@@ -133,20 +133,20 @@ def random_state(rng, cell, frames, things, wholes):
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_rule_book_says_what_the_reference_says(block):
+def test_allowed_pairs_agree_with_what_the_reference_says(block):
     for seed in range(block * SCENARIOS // 10, (block + 1) * SCENARIOS // 10):
         cell, state = random_scene(seed)
         cell.check_state(state)
-        book = AllowedPairs(cell, state)
+        allowed_pairs = AllowedPairs(cell, state)
         expected = ReferenceRules(cell, state).pairs()
-        found = {(int(p.step), p.first, p.second): p.margin for p in book.checked()}
+        found = {(int(p.step), p.first, p.second): p.margin for p in allowed_pairs.checked()}
         assert found.keys() == expected.keys(), seed
         assert found == pytest.approx(expected), seed
-        assert book.pair_count == len(expected)
-        skipped = {(int(p.step), p.first, p.second) for p in book.skipped()}
-        owners = len(book.owners)
+        assert allowed_pairs.pair_count == len(expected)
+        skipped = {(int(p.step), p.first, p.second) for p in allowed_pairs.skipped()}
+        objects = len(allowed_pairs.objects)
         assert not skipped & found.keys()
-        assert len(skipped) + len(found) == owners * (owners - 1) // 2
+        assert len(skipped) + len(found) == objects * (objects - 1) // 2
 
 
 def single_pairs(cell, state, model, q):
@@ -158,7 +158,7 @@ def single_pairs(cell, state, model, q):
     pin.forwardKinematics(model.model, data, q)
     placed = {}
     reference = ReferenceRules(cell, state)
-    for name in reference.owners:
+    for name in reference.objects:
         fixed = model.frame(name)
         world_T_frame = (data.oMi[fixed.joint] * fixed.placement).homogeneous
         for shape in reference.shapes[name]:

@@ -91,7 +91,7 @@ def test_a_free_state_has_an_empty_report():
     checker = CollisionChecker(cell, state)
     report = checker.report(UP)
     assert not report.in_collision
-    assert str(report) == f"no collision in {checker.rule_book.pair_count} pairs"
+    assert str(report) == f"no collision in {checker.allowed_pairs.pair_count} pairs"
     report.raise_if_colliding()
     checker.check(UP)
 
@@ -117,11 +117,11 @@ def test_a_verbose_report_lists_every_pair_once():
     report = checker.report(UP, verbose=True)
     checked = {(p.first, p.second) for p in report.checked}
     skipped = {(p.first, p.second) for p in report.skipped}
-    owners = len(checker.rule_book.owners)
+    objects = len(checker.allowed_pairs.objects)
     assert len(report.checked) == len(checked) == report.pairs_checked
     assert len(report.skipped) == len(skipped)
     assert not checked & skipped
-    assert len(checked | skipped) == owners * (owners - 1) // 2
+    assert len(checked | skipped) == objects * (objects - 1) // 2
     assert {(p.first, p.second) for p in report.pairs} <= checked
     assert all(p.reason for p in report.skipped)
     assert checker.report(UP).checked == ()

@@ -6,11 +6,11 @@ from collision_cells import at, body, box, make_cell, working_cell
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.geometry.collision_geometry import solids
+from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
 from robot_cell_planner.collision.sphere_model import resolution
 from robot_cell_planner.collision.sphere_model.approximation import prove
 from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
-from robot_cell_planner.collision.sphere_model.report import cover_cell
+from robot_cell_planner.collision.sphere_model.report import prepare_sphere_models
 from robot_cell_planner.collision.sphere_model.resolution import MAX_PROTRUSION, estimated_spheres, object_spheres
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.geometry import Box, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
@@ -42,12 +42,12 @@ GEOMETRIES = {
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_a_panel_has_few_spheres_and_they_hold_it(name):
-    (solid,) = solids(GEOMETRIES[name])
+    (solid,) = collision_geometries(GEOMETRIES[name])
     found = object_spheres((Shape(GEOMETRIES[name]),), FINE)
     assert estimated_spheres((solid,), FINE) > 2 * LIMIT
-    assert 1 < len(found.balls) <= LIMIT
+    assert 1 < len(found.spheres) <= LIMIT
     assert FINE < found.protrusion <= MAX_PROTRUSION
-    assert prove(polytope_around(solid), found.balls, found.protrusion) is not None
+    assert prove(polytope_around(solid), found.spheres, found.protrusion) is not None
     warning = found.warning("panel")
     assert "panel" in warning
     assert f"{1000.0 * found.protrusion:.0f} mm" in warning
@@ -68,14 +68,14 @@ def test_objects_of_usual_size_keep_the_requested_resolution_and_the_estimate_is
     found = object_spheres((Shape(SHAPES[name]),), FINE)
     assert not found.is_coarser
     assert found.warning(name) == ""
-    assert len(found.balls) <= found.estimated <= LIMIT
+    assert len(found.spheres) <= found.estimated <= LIMIT
 
 
 def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
     shapes = (Shape(Box((10.0, 8.0, 0.01)), at(1.0, rpy=(0.3, 0.2, 0.1))), Shape(Sphere(2.0), at(-4.0)))
     found = object_spheres(shapes, FINE)
     assert found.enclosed
-    ((x, y, z, radius),) = found.balls
+    ((x, y, z, radius),) = found.spheres
     corners = 0.5 * np.array([(a * 10.0, b * 8.0, c * 0.01) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)])
     placed = corners @ shapes[0].pose.matrix[:3, :3].T + shapes[0].pose.matrix[:3, 3]
     assert np.linalg.norm(placed - (x, y, z), axis=1).max() <= radius
@@ -86,15 +86,15 @@ def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
 def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkeypatch):
     """The bound on the work of each solid holds whatever was estimated."""
     monkeypatch.setattr(resolution, "estimated_spheres", lambda parts, protrusion: 1)
-    monkeypatch.setattr("robot_cell_planner.collision.sphere_model.approximation.MAX_BALLS", 60)
+    monkeypatch.setattr("robot_cell_planner.collision.sphere_model.approximation.MAX_SPHERES", 60)
     found = object_spheres((Shape(Box((0.21, 0.2, 0.1))),), 0.0071)
     assert found.is_coarser
-    assert len(found.balls) <= 60
+    assert len(found.spheres) <= 60
 
 
 def test_the_report_of_a_cell_names_what_is_coarser():
     cell = make_cell(bodies=(body("plank", box(2.0, 1.0, 0.02)), body("brick", box(0.2, 0.1, 0.1))))
-    (warning,) = cover_cell(cell).warnings
+    (warning,) = prepare_sphere_models(cell).warnings
     assert "plank" in warning
 
 

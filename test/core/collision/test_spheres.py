@@ -10,11 +10,11 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.geometry.collision_geometry import solids
-from robot_cell_planner.collision.sphere_model import approximation as covers
-from robot_cell_planner.collision.sphere_model.approximation import cover, prove
+from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
+from robot_cell_planner.collision.sphere_model import approximation
+from robot_cell_planner.collision.sphere_model.approximation import approximate, prove
 from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
-from robot_cell_planner.collision.sphere_model.report import cover_cell, graspable
+from robot_cell_planner.collision.sphere_model.report import graspable, prepare_sphere_models
 from robot_cell_planner.collision.sphere_model.tolerance import FINER, protrusions
 from robot_cell_planner.io.mesh import cache as mesh_cache
 from robot_cell_planner.model.bodies import RigidBody
@@ -37,9 +37,11 @@ SOLIDS = {
     "cylinder": Cylinder(0.05, 0.2),
     "capsule": Capsule(0.04, 0.3),
     "cone": Cone(0.06, 0.15),
-    "hull": solids(random_hull(1))[0],
-    "sliver": solids(Triangles(((0, 0, 0), (0.4, 0, 0), (0, 0.003, 0), (0, 0, 0.003)), ((0, 1, 2), (0, 1, 3))))[0],
-    "surface": solids(bracket(0.06))[0],
+    "hull": collision_geometries(random_hull(1))[0],
+    "sliver": collision_geometries(
+        Triangles(((0, 0, 0), (0.4, 0, 0), (0, 0.003, 0), (0, 0, 0.003)), ((0, 1, 2), (0, 1, 3)))
+    )[0],
+    "surface": collision_geometries(bracket(0.06))[0],
 }
 
 
@@ -76,11 +78,11 @@ def points_of(name, solid, rng, count=20_000):
 
 @pytest.mark.parametrize("name", SOLIDS)
 def test_every_point_lies_in_a_ball(name):
-    found = cover(SOLIDS[name], PROTRUSION)
+    found = approximate(SOLIDS[name], PROTRUSION)
     points = points_of(name, SOLIDS[name], np.random.default_rng(2))
     nearest = np.full(len(points), np.inf)
-    for ball in found.balls:
-        nearest = np.minimum(nearest, np.linalg.norm(points - ball[:3], axis=1) - ball[3])
+    for sphere in found.spheres:
+        nearest = np.minimum(nearest, np.linalg.norm(points - sphere[:3], axis=1) - sphere[3])
     assert nearest.max() <= 1e-12
     assert found.protrusion <= PROTRUSION
 
@@ -89,21 +91,21 @@ def test_every_point_lies_in_a_ball(name):
 def test_no_ball_sticks_out_further_than_said(name):
     """Around an inner point a ball leaves a convex solid by its radius less the distance to the nearest face."""
     polytope = polytope_around(SOLIDS[name])
-    for ball in cover(SOLIDS[name], PROTRUSION).balls:
-        depth = (polytope.planes[:, 3] - polytope.planes[:, :3] @ ball[:3]).min()
+    for sphere in approximate(SOLIDS[name], PROTRUSION).spheres:
+        depth = (polytope.planes[:, 3] - polytope.planes[:, :3] @ sphere[:3]).min()
         assert depth >= 0.0
-        assert ball[3] - depth <= PROTRUSION + 1e-8
+        assert sphere[3] - depth <= PROTRUSION + 1e-8
 
 
 @pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "surface"])
 def test_balls_that_are_too_small_are_not_proven(name):
     polytope = polytope_around(SOLIDS[name])
-    balls = cover(SOLIDS[name], PROTRUSION).balls
-    assert prove(polytope, balls, PROTRUSION) is not None
-    assert prove(polytope, balls * (1.0, 1.0, 1.0, 0.95), PROTRUSION) is None
-    assert prove(polytope, balls * (1.0, 1.0, 1.0, 1.05), 0.0) is None
-    assert prove(polytope, balls[: len(balls) // 2], PROTRUSION) is None
-    assert prove(polytope, balls * np.nan, PROTRUSION) is None
+    spheres = approximate(SOLIDS[name], PROTRUSION).spheres
+    assert prove(polytope, spheres, PROTRUSION) is not None
+    assert prove(polytope, spheres * (1.0, 1.0, 1.0, 0.95), PROTRUSION) is None
+    assert prove(polytope, spheres * (1.0, 1.0, 1.0, 1.05), 0.0) is None
+    assert prove(polytope, spheres[: len(spheres) // 2], PROTRUSION) is None
+    assert prove(polytope, spheres * np.nan, PROTRUSION) is None
 
 
 def test_round_solids_lie_within_their_polytopes():
@@ -114,14 +116,14 @@ def test_round_solids_lie_within_their_polytopes():
 
 
 def test_a_finer_cover_has_more_balls():
-    coarse, fine = cover(SOLIDS["box"], 0.02), cover(SOLIDS["box"], PROTRUSION)
-    assert len(coarse.balls) < len(fine.balls)
+    coarse, fine = approximate(SOLIDS["box"], 0.02), approximate(SOLIDS["box"], PROTRUSION)
+    assert len(coarse.spheres) < len(fine.spheres)
 
 
 @pytest.mark.parametrize("protrusion", [0.0, -0.01, float("nan"), 2.0])
 def test_a_protrusion_out_of_range_is_refused(protrusion):
     with pytest.raises(ValueError, match="protrusion"):
-        cover(SOLIDS["box"], protrusion)
+        approximate(SOLIDS["box"], protrusion)
 
 
 class TestCache:
@@ -130,18 +132,18 @@ class TestCache:
     @pytest.fixture
     def folder(self, tmp_path, monkeypatch):
         monkeypatch.setenv(mesh_cache.ENVIRONMENT, str(tmp_path))
-        cover.cache_clear()
+        approximate.cache_clear()
         yield tmp_path / "meshes"
-        cover.cache_clear()
+        approximate.cache_clear()
 
     def fresh(self):
-        cover.cache_clear()
-        return cover(self.SOLID, PROTRUSION).balls
+        approximate.cache_clear()
+        return approximate(self.SOLID, PROTRUSION).spheres
 
     def test_it_is_read_back_to_the_last_bit(self, folder, monkeypatch):
         made = self.fresh()
         assert len(list(folder.iterdir())) == 1
-        monkeypatch.setattr(covers, "made_anew", None)
+        monkeypatch.setattr(approximation, "compute_spheres", None)
         assert np.array_equal(self.fresh(), made)
 
     @pytest.mark.parametrize("damage", [lambda data: data[:-8], lambda data: b"", lambda data: data[:-1] + b"\x7f"])
@@ -155,8 +157,8 @@ class TestCache:
         """Its checksum fits, its contents do not hold the solid."""
         made = self.fresh()
         (entry,) = folder.iterdir()
-        rows = covers._packed(made * (1.0, 1.0, 1.0, 0.9))
-        mesh_cache.write_cached(entry.stem, covers.KIND, rows, np.empty((0, 3), dtype=np.int32))
+        rows = approximation._packed(made * (1.0, 1.0, 1.0, 0.9))
+        mesh_cache.write_cached(entry.stem, approximation.KIND, rows, np.empty((0, 3), dtype=np.int32))
         assert np.array_equal(self.fresh(), made)
 
     def test_equal_solids_have_equal_bytes(self, folder, monkeypatch):
@@ -167,10 +169,10 @@ class TestCache:
 
 def test_everything_in_a_cell_is_covered():
     cell, _ = working_cell()
-    report = cover_cell(cell)
-    assert {"base", "link6", "gripper/palm", "part"} <= {owner.name for owner in report.owners}
-    assert all(owner.spheres for owner in report.owners)
-    assert report.spheres == sum(owner.spheres for owner in report.owners)
+    report = prepare_sphere_models(cell)
+    assert {"base", "link6", "gripper/palm", "part"} <= {obj.name for obj in report.objects}
+    assert all(obj.spheres for obj in report.objects)
+    assert report.spheres == sum(obj.spheres for obj in report.objects)
     assert 0.0 < report.protrusion <= PROTRUSION
 
 
@@ -180,18 +182,18 @@ def test_balls_are_finer_where_they_come_nearest_to_things():
     found = protrusions(cell, 0.01)
     assert {found["base"], found["link2"], found["link3"]} == {0.01}
     assert {found["link4"], found["link6"], found["gripper/palm"], found["part"]} == {0.01 * FINER}
-    assert set(found) >= {owner.name for owner in cover_cell(cell).owners}
-    report = {owner.name: owner.protrusion for owner in cover_cell(cell).owners}
+    assert set(found) >= {obj.name for obj in prepare_sphere_models(cell).objects}
+    report = {obj.name: obj.protrusion for obj in prepare_sphere_models(cell).objects}
     assert report["link6"] <= 0.01 * FINER < report["base"]
 
 
 def test_what_is_covered_ahead_of_time_is_what_motions_need():
     cell, state = working_cell()
-    cover_cell(cell)
-    made = covers.cover.cache_info().misses
+    prepare_sphere_models(cell)
+    made = approximation.approximate.cache_info().misses
     scene = MotionScene(CollisionChecker(cell, state))
-    assert scene.ball_count > 0
-    assert covers.cover.cache_info().misses == made
+    assert scene.sphere_count > 0
+    assert approximation.approximate.cache_info().misses == made
 
 
 def test_what_may_be_gripped_is_what_is_small_or_carried():
@@ -204,6 +206,6 @@ def test_what_may_be_gripped_is_what_is_small_or_carried():
     assert "small" in found
     assert "plank" not in found
     assert "plank" in graspable(cell, state.with_body("plank", BodyState(Pose(), attached_to=cell.group().name)))
-    names = {owner.name for owner in cover_cell(cell, bodies=found).owners}
+    names = {obj.name for obj in prepare_sphere_models(cell, bodies=found).objects}
     assert "small" in names
     assert "plank" not in names

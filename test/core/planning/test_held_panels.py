@@ -69,7 +69,7 @@ def test_a_held_panel_is_taken_around_a_post(demo, geometry, size, beside, post,
     assert np.allclose(plan.end_configuration()["shoulder_pan_joint"], goal[0])
     assert plan.proven == 1.0
     (warning,) = plan.warnings[:1]
-    assert "spheres of panel stick out by up to" in warning
+    assert "spheres of panel protrude by up to" in warning
     for start, end in pairwise(plan.path):
         samples = start + np.linspace(0.0, 1.0, 60)[:, None] * (end - start)
         assert not checker.in_collision_batch(samples).any()

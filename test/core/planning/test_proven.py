@@ -39,7 +39,7 @@ def recomputed(cell, state, plan, margin=0.0):
     for start, end in pairwise(plan.path):
         length = float(np.linalg.norm(end - start))
         total += length
-        within = certifier.within_slides(start, end)
+        within = certifier.within_prismatic_limits(start, end)
         proven += length if within and certifier.certify(start, end, enough=EXACT_STATES).free else 0.0
     return proven / total
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.collision.certification import joint_tree
-from robot_cell_planner.collision.certification import sphere_tree as ball_tree
-from robot_cell_planner.collision.sphere_model import approximation as cover
+from robot_cell_planner.collision.certification import sphere_tree as sphere_tree
+from robot_cell_planner.collision.sphere_model import approximation
 from robot_cell_planner.errors import CancelledError, InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
@@ -27,7 +27,7 @@ from robot_cell_planner.planning.workers.process import TaskControl
 from robot_cell_planner.scene.scene import Scene
 
 SCENE = Scene(*wall_with_gap())
-MAKERS = (ball_tree._made, joint_tree._chain_bounds, cover.cover)
+MAKERS = (sphere_tree._made, joint_tree._chain_bounds, approximation.approximate)
 
 
 @pytest.fixture(scope="module")

@@ -156,7 +156,7 @@ def test_shapes_beyond_what_the_engine_joins_are_all_there():
     assemblies, engine = assemble(cell, state)
     engine.close()
     for name in ("comb", "loose comb"):
-        found = [len(part.solids) for item in assemblies.items for part in item.parts if part.owner == name]
+        found = [len(part.geometries) for item in assemblies.items for part in item.parts if part.owner == name]
         assert found == [16, 16, 8]
 
 

@@ -58,7 +58,7 @@ def impatient(monkeypatch):
 @pytest.mark.parametrize("error", [None, GeometryError("a shape cannot be covered", stage="cover")])
 def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impatient, error):
     around, told = Surroundings(error), []
-    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
     maker = cover_maker.SpherePreparation(around, around, told.append)
     around.follow()
     assert not maker.ready
@@ -72,7 +72,7 @@ def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impat
 
 def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
     around, told = Surroundings(), []
-    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
     maker = cover_maker.SpherePreparation(around, around, told.append)
     around.follow()
     cell, state = around.scene.cell, around.scene.state
@@ -91,8 +91,8 @@ def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
 
 def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
     around = Surroundings()
-    around.warnings = ("spheres of panel stick out by up to 52 mm",)
-    monkeypatch.setattr(cover_maker, "cover_cell", around.cover)
+    around.warnings = ("spheres of panel protrude by up to 52 mm",)
+    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
     cover_maker.SpherePreparation(around, around)
     around.follow()
     around.finish()

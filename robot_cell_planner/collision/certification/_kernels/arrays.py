@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 LANES = 16  # number of configurations evaluated at once
 UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in single precision
 RECENT = 4  # number of hits that are remembered
-MOST_NEAR = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
+MAX_CANDIDATES = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
 NEVER = -1.0  # margin of pairs that are not checked
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
@@ -29,14 +29,14 @@ class MotionArrays(NamedTuple):
     Attributes:
         joints: (j, 3) parent (-1: world), 1 for a prismatic joint, variable.
         frames: (j, 12) rotation by rows, then translation, from the parent to the joint, whose axis is z.
-        drives: (j, 2) multiplier and offset from variable to joint value.
-        balls: (n, 4) centres of spheres in the frame of their joint, and radii: first one bounding sphere for each
+        couplings: (j, 2) multiplier and offset from variable to joint value.
+        spheres: (n, 4) centres of spheres in the frame of their joint, and radii: first one bounding sphere for each
             moving object, then clusters, then leaves.
         children: (n, 2) first and end index of the spheres that a sphere contains.
-        carriers: (o,) joint that each moving object is fixed to.
+        parent_joints: (o,) joint that each moving object is fixed to.
         cores: (n,) largest leaf of each cluster.
-        reach: (n, w) motion bounds: maximum displacement of the centres below a sphere per unit of each joint [m per
-            rad or m].
+        motion_bounds: (n, w) maximum displacement of the centres below a sphere per unit of each joint, in m per rad
+            or m.
         pairs: (p, 2) moving objects.
         pair_margins: (p,) margins [m].
         sides: (2 p, w) two rows for each pair: 1 for joints that move only the first object, and only the second.
@@ -51,22 +51,22 @@ class MotionArrays(NamedTuple):
         rounding: (1,) allowance between spheres [m].
     """
 
-    joints: Whole
+    joints: Integers
     frames: Single
-    drives: Double
-    balls: Single
-    children: Whole
-    carriers: Whole
-    cores: Whole
-    reach: Single
-    pairs: Whole
+    couplings: Double
+    spheres: Single
+    children: Integers
+    parent_joints: Integers
+    cores: Integers
+    motion_bounds: Single
+    pairs: Integers
     pair_margins: Single
     sides: Single
-    obstacles: Whole
+    obstacles: Integers
     shapes: Single
     margins: Single
     nodes: Single
-    links: Whole
+    links: Integers
     triangles: Single
     planes: Single
     rounding: Single
@@ -78,9 +78,9 @@ class WorkSpace(NamedTuple):
     Attributes:
         q: (variables, LANES) configurations.
         poses: (12 j, LANES) poses of the joints, in the layout of `MotionArrays.frames`.
-        places: (3 n, LANES) centres of spheres.
+        centres: (3 n, LANES) centres of spheres.
         placed: (n,) number of the evaluation that computed each centre.
-        speeds: (w,) displacements of the joints.
+        displacements: (w,) displacements of the joints.
         bits: (4,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates.
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
@@ -88,47 +88,47 @@ class WorkSpace(NamedTuple):
         hits: (RECENT, 4) recent hits, latest first: 1 for an obstacle, 2 for a pair, 0 for none; index of the object or
             of the pair; sphere and obstacle, or both spheres.
         along: (1, LANES) path parameters of a motion.
-        parting: (n,) plane of a convex mesh that last separated a sphere from it.
-        depths: (1, LANES) for `slopes`.
-        too_near: (MOST_NEAR, 5) candidates that may be hit in the intervals that are not proven free, as in `hits`, and
-            a mark for those that remain.
+        separating: (n,) plane of a convex mesh that last separated a sphere from it.
+        depths: (1, LANES) for `gradients`.
+        candidates: (MAX_CANDIDATES, 5) candidates that may be hit in the intervals that are not proven free, as in
+            `hits`, and a mark for those that remain.
     """
 
     q: Double
     poses: Single
-    places: Single
-    placed: Whole
-    speeds: Single
-    bits: Whole
-    near: Whole
-    nearby: Whole
-    stack: Whole
-    hits: Whole
+    centres: Single
+    placed: Integers
+    displacements: Single
+    bits: Integers
+    near: Integers
+    nearby: Integers
+    stack: Integers
+    hits: Integers
     along: Double
-    parting: Whole
+    separating: Integers
     depths: Single
-    too_near: Whole
+    candidates: Integers
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
     """Allocate the work space for arrays."""
-    joints, balls, obstacles = len(arrays.joints), len(arrays.balls), len(arrays.obstacles)
-    owners = len(arrays.carriers)
+    joints, spheres, obstacles = len(arrays.joints), len(arrays.spheres), len(arrays.obstacles)
+    objects = len(arrays.parent_joints)
     return WorkSpace(
         np.zeros((variables, LANES)),
         np.zeros((12 * joints, LANES), dtype=np.float32),
-        np.zeros((3 * balls, LANES), dtype=np.float32),
-        np.zeros(balls, dtype=np.int64),
-        np.zeros(max(arrays.reach.shape[1], LANES), dtype=np.float32),
+        np.zeros((3 * spheres, LANES), dtype=np.float32),
+        np.zeros(spheres, dtype=np.int64),
+        np.zeros(max(arrays.motion_bounds.shape[1], LANES), dtype=np.float32),
         np.zeros(4, dtype=np.int64),
-        np.zeros((owners + 2, max(obstacles, 1)), dtype=np.int64),
-        np.zeros(owners, dtype=np.int64),
+        np.zeros((objects + 2, max(obstacles, 1)), dtype=np.int64),
+        np.zeros(objects, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
         np.zeros((RECENT, 4), dtype=np.int64),
         np.zeros((1, LANES)),
-        np.full(balls, -1, dtype=np.int64),
+        np.full(spheres, -1, dtype=np.int64),
         np.zeros((1, LANES), dtype=np.float32),
-        np.zeros((MOST_NEAR, 5), dtype=np.int64),
+        np.zeros((MAX_CANDIDATES, 5), dtype=np.int64),
     )
 
 
@@ -146,8 +146,41 @@ class Packed:
         self.address = int(self._table.ctypes.data)
 
 
-# Indices of the arrays in their tables.
-(JOINTS, FRAMES, DRIVES, BALLS, CHILDREN, CARRIERS, CORES, REACH, PAIRS, PAIR_MARGINS, SIDES, OBSTACLES, SHAPES,
- MARGINS, NODES, LINKS, TRIANGLES, PLANES, ROUNDING) = range(19)  # fmt: skip
-Q, POSES, PLACES, PLACED, SPEEDS, BITS, NEAR, NEARBY, STACK, HITS, ALONG, PARTING, DEPTHS, TOO_NEAR = range(14)
-UNCERTAIN, HIT, LOOK, LISTED = 0, 1, 2, 3  # indices in the bits of the work space
+# Indices of the arrays in the table of packed `MotionArrays`.
+JOINTS = MotionArrays._fields.index("joints")
+FRAMES = MotionArrays._fields.index("frames")
+COUPLINGS = MotionArrays._fields.index("couplings")
+SPHERES = MotionArrays._fields.index("spheres")
+CHILDREN = MotionArrays._fields.index("children")
+PARENT_JOINTS = MotionArrays._fields.index("parent_joints")
+CORES = MotionArrays._fields.index("cores")
+MOTION_BOUNDS = MotionArrays._fields.index("motion_bounds")
+PAIRS = MotionArrays._fields.index("pairs")
+PAIR_MARGINS = MotionArrays._fields.index("pair_margins")
+SIDES = MotionArrays._fields.index("sides")
+OBSTACLES = MotionArrays._fields.index("obstacles")
+SHAPES = MotionArrays._fields.index("shapes")
+MARGINS = MotionArrays._fields.index("margins")
+NODES = MotionArrays._fields.index("nodes")
+LINKS = MotionArrays._fields.index("links")
+TRIANGLES = MotionArrays._fields.index("triangles")
+PLANES = MotionArrays._fields.index("planes")
+ROUNDING = MotionArrays._fields.index("rounding")
+
+# Indices of the arrays in the table of a packed `WorkSpace`.
+Q = WorkSpace._fields.index("q")
+POSES = WorkSpace._fields.index("poses")
+CENTRES = WorkSpace._fields.index("centres")
+PLACED = WorkSpace._fields.index("placed")
+DISPLACEMENTS = WorkSpace._fields.index("displacements")
+BITS = WorkSpace._fields.index("bits")
+NEAR = WorkSpace._fields.index("near")
+NEARBY = WorkSpace._fields.index("nearby")
+STACK = WorkSpace._fields.index("stack")
+HITS = WorkSpace._fields.index("hits")
+ALONG = WorkSpace._fields.index("along")
+SEPARATING = WorkSpace._fields.index("separating")
+DEPTHS = WorkSpace._fields.index("depths")
+CANDIDATES = WorkSpace._fields.index("candidates")
+
+UNCERTAIN, HIT, EVALUATION, LISTED = 0, 1, 2, 3  # indices in the bits of the work space

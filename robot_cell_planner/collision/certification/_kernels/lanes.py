@@ -12,54 +12,54 @@ from typing import Any
 import numpy as np
 
 from .arrays import (
-    BALLS,
     BITS,
     BOX,
     CAPSULE,
+    CENTRES,
     CONE,
     CONVEX,
-    DRIVES,
+    COUPLINGS,
+    EVALUATION,
     FRAMES,
     JOINTS,
     LINKS,
-    LOOK,
     NODES,
     OBSTACLES,
-    PARTING,
     PLACED,
-    PLACES,
     PLANES,
     POSES,
+    SEPARATING,
     SHAPES,
+    SPHERES,
     STACK,
     TRIANGLES,
     Q,
 )
-from .obstacles import LOOKING_AROUND
+from .obstacles import DIVERSE_PLANES
 from .simd import (
     absolute,
     below,
+    broadcast,
     double,
-    greatest,
     inlined,
-    least,
     load,
     load_double,
-    narrowed,
+    maximum,
+    minimum,
     number,
     real,
-    root,
     rows,
     set_number,
-    spread,
+    square_root,
     store,
+    to_single,
     vectorised,
     where_positive,
     whole,
 )
 
 Vector = Any  # of LANES numbers, only in compiled code
-NIL, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
+ZERO, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
 ABOVE = np.float32(1e-30)  # smallest height that counts as outside
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
 # Taylor series of sine and cosine; up to a quarter turn their error is below 6e-8.
@@ -70,7 +70,7 @@ C1, C2, C3, C4, C5, C6 = (np.float32((-1.0) ** k / math.factorial(2 * k)) for k 
 @inlined
 def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
     """Return cosine and sine of a double-precision vector, from the series of half the angle."""
-    x = narrowed((angle - whole(angle * PER_TURN) * TURN) * 0.5)
+    x = to_single((angle - whole(angle * PER_TURN) * TURN) * 0.5)
     y = x * x
     s = (((((y * S5 + S4) * y + S3) * y + S2) * y + S1) * y + ONE) * x
     c = (((((y * C6 + C5) * y + C4) * y + C3) * y + C2) * y + C1) * y + ONE
@@ -78,18 +78,18 @@ def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
 
 
 @vectorised
-def place_joints(scene: int, work: int) -> None:
+def compute_joint_poses(scene: int, work: int) -> None:
     """Compute the poses of all joints for the configurations of the work space, and invalidate all sphere centres."""
     for j in range(rows(scene, JOINTS)):
         parent, slide = number(scene, JOINTS, 3 * j), number(scene, JOINTS, 3 * j + 1)
         variable = load_double(work, Q, number(scene, JOINTS, 3 * j + 2))
-        value = variable * double(scene, DRIVES, 2 * j) + double(scene, DRIVES, 2 * j + 1)
+        value = variable * double(scene, COUPLINGS, 2 * j) + double(scene, COUPLINGS, 2 * j + 1)
         c, s = cosine_and_sine(value)
-        way, f = narrowed(value), 12 * j
+        way, f = to_single(value), 12 * j
         for row in range(3):
             if parent < 0:
-                x, y = spread(real(scene, FRAMES, f + 3 * row)), spread(real(scene, FRAMES, f + 3 * row + 1))
-                z, p = spread(real(scene, FRAMES, f + 3 * row + 2)), spread(real(scene, FRAMES, f + 9 + row))
+                x, y = broadcast(real(scene, FRAMES, f + 3 * row)), broadcast(real(scene, FRAMES, f + 3 * row + 1))
+                z, p = broadcast(real(scene, FRAMES, f + 3 * row + 2)), broadcast(real(scene, FRAMES, f + 9 + row))
             else:
                 u = load(work, POSES, 12 * parent + 3 * row)
                 v = load(work, POSES, 12 * parent + 3 * row + 1)
@@ -107,37 +107,37 @@ def place_joints(scene: int, work: int) -> None:
             store(work, POSES, f + 3 * row + 1, y)
             store(work, POSES, f + 3 * row + 2, z)
             store(work, POSES, f + 9 + row, p)
-    set_number(work, BITS, LOOK, number(work, BITS, LOOK) + 1)
+    set_number(work, BITS, EVALUATION, number(work, BITS, EVALUATION) + 1)
 
 
 @vectorised
-def place_ball(scene: int, work: int, n: int, joint: int) -> None:
+def compute_centre(scene: int, work: int, n: int, joint: int) -> None:
     """Compute the centre of a sphere for all lanes."""
-    now = number(work, BITS, LOOK)
+    now = number(work, BITS, EVALUATION)
     if number(work, PLACED, n) == now:
         return
     set_number(work, PLACED, n, now)
-    x, y, z = real(scene, BALLS, 4 * n), real(scene, BALLS, 4 * n + 1), real(scene, BALLS, 4 * n + 2)
+    x, y, z = real(scene, SPHERES, 4 * n), real(scene, SPHERES, 4 * n + 1), real(scene, SPHERES, 4 * n + 2)
     for row in range(3):
         f = 12 * joint + 3 * row
         at = load(work, POSES, f) * x + load(work, POSES, f + 1) * y + load(work, POSES, f + 2) * z
-        store(work, PLACES, 3 * n + row, at + load(work, POSES, 12 * joint + 9 + row))
+        store(work, CENTRES, 3 * n + row, at + load(work, POSES, 12 * joint + 9 + row))
 
 
 @inlined
 def square_to(work: int, n: int, x: float, y: float, z: float) -> Vector:
     """Return the squared distances of the centre of a sphere from a point."""
-    dx, dy = load(work, PLACES, 3 * n) - x, load(work, PLACES, 3 * n + 1) - y
-    dz = load(work, PLACES, 3 * n + 2) - z
+    dx, dy = load(work, CENTRES, 3 * n) - x, load(work, CENTRES, 3 * n + 1) - y
+    dz = load(work, CENTRES, 3 * n + 2) - z
     return dx * dx + dy * dy + dz * dz
 
 
 @inlined
 def square_between(work: int, n: int, m: int) -> Vector:
     """Return the squared distances between the centres of two spheres."""
-    dx = load(work, PLACES, 3 * n) - load(work, PLACES, 3 * m)
-    dy = load(work, PLACES, 3 * n + 1) - load(work, PLACES, 3 * m + 1)
-    dz = load(work, PLACES, 3 * n + 2) - load(work, PLACES, 3 * m + 2)
+    dx = load(work, CENTRES, 3 * n) - load(work, CENTRES, 3 * m)
+    dy = load(work, CENTRES, 3 * n + 1) - load(work, CENTRES, 3 * m + 1)
+    dz = load(work, CENTRES, 3 * n + 2) - load(work, CENTRES, 3 * m + 2)
     return dx * dx + dy * dy + dz * dz
 
 
@@ -157,25 +157,25 @@ def primitive_squares(scene: int, work: int, k: int, n: int) -> Vector:
     those to the enclosing cylinder and to its side.
     """
     kind, f = number(scene, OBSTACLES, 5 * k), 20 * k
-    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
     x, y = local(scene, f, 0, px, py, pz), local(scene, f, 1, px, py, pz)
     z = local(scene, f, 2, px, py, pz)
     a, b, c = real(scene, SHAPES, f + 12), real(scene, SHAPES, f + 13), real(scene, SHAPES, f + 14)
     if kind == BOX:
-        dx, dy = greatest(absolute(x) - a, NIL), greatest(absolute(y) - b, NIL)
-        dz = greatest(absolute(z) - c, NIL)
+        dx, dy = maximum(absolute(x) - a, ZERO), maximum(absolute(y) - b, ZERO)
+        dz = maximum(absolute(z) - c, ZERO)
         return dx * dx + dy * dy + dz * dz
-    beyond = greatest(absolute(z) - b, NIL)
+    beyond = maximum(absolute(z) - b, ZERO)
     if kind == CAPSULE:
         return x * x + y * y + beyond * beyond
-    around = root(x * x + y * y)
-    out = greatest(around - a, NIL)
+    around = square_root(x * x + y * y)
+    out = maximum(around - a, ZERO)
     square = out * out + beyond * beyond
     if kind == CONE:
         # The side is the line through (radius a, height -b) and (0, b).
         slope = ONE / np.float32(math.sqrt(a * a + np.float32(4.0) * b * b))
-        side = greatest((around * (TWO * b) + (z - b) * a) * slope, NIL)
-        square = greatest(square, side * side)
+        side = maximum((around * (TWO * b) + (z - b) * a) * slope, ZERO)
+        square = maximum(square, side * side)
     return square
 
 
@@ -186,29 +186,29 @@ def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
     Above the triangle this is the distance to its plane, elsewhere the distance to the nearest edge.
     """
     f = 33 * t
-    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
-    nearest, inside = spread(FAR), spread(FAR)
+    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
+    nearest, inside = broadcast(FAR), broadcast(FAR)
     for edge in range(3):
         i = f + 3 * edge
         x, y = px - real(scene, TRIANGLES, i), py - real(scene, TRIANGLES, i + 1)
         z = pz - real(scene, TRIANGLES, i + 2)
         kx, ky, kz = real(scene, TRIANGLES, i + 18), real(scene, TRIANGLES, i + 19), real(scene, TRIANGLES, i + 20)
-        inside = least(inside, x * kx + y * ky + z * kz)
+        inside = minimum(inside, x * kx + y * ky + z * kz)
         ux, uy, uz = real(scene, TRIANGLES, i + 9), real(scene, TRIANGLES, i + 10), real(scene, TRIANGLES, i + 11)
-        share = least(greatest((x * ux + y * uy + z * uz) * real(scene, TRIANGLES, f + 30 + edge), NIL), ONE)
+        share = minimum(maximum((x * ux + y * uy + z * uz) * real(scene, TRIANGLES, f + 30 + edge), ZERO), ONE)
         x, y, z = x - share * ux, y - share * uy, z - share * uz
-        nearest = least(nearest, x * x + y * y + z * z)
+        nearest = minimum(nearest, x * x + y * y + z * z)
     x, y = px - real(scene, TRIANGLES, f), py - real(scene, TRIANGLES, f + 1)
     z = pz - real(scene, TRIANGLES, f + 2)
     height = x * real(scene, TRIANGLES, f + 27) + y * real(scene, TRIANGLES, f + 28)
     height = height + z * real(scene, TRIANGLES, f + 29)
-    return where_positive(inside, least(nearest, height * height), nearest)
+    return where_positive(inside, minimum(nearest, height * height), nearest)
 
 
 @inlined
 def height_above(scene: int, work: int, p: int, n: int) -> Vector:
     """Return the heights of the centre of a sphere above a plane."""
-    px, py, pz = load(work, PLACES, 3 * n), load(work, PLACES, 3 * n + 1), load(work, PLACES, 3 * n + 2)
+    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
     height = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
     return height + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3)
 
@@ -221,24 +221,24 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: b
     sphere is checked again.
     """
     first, end = number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)
-    lately = number(work, PARTING, n)
-    if first <= lately < end and below(height_above(scene, work, lately, n), reach) == 0:
-        return spread(FAR)
-    highest, around = spread(-FAR), min(first + LOOKING_AROUND, end)
+    separating = number(work, SEPARATING, n)
+    if first <= separating < end and below(height_above(scene, work, separating, n), reach) == 0:
+        return broadcast(FAR)
+    highest, around = broadcast(-FAR), min(first + DIVERSE_PLANES, end)
     for p in range(first, around):
         height = height_above(scene, work, p, n)
         if below(height, reach) == 0:
-            set_number(work, PARTING, n, p)
-            return spread(FAR)
-        highest = greatest(highest, height)
+            set_number(work, SEPARATING, n, p)
+            return broadcast(FAR)
+        highest = maximum(highest, height)
     if rough or below(highest, reach) == 0:
-        highest = greatest(highest, NIL)
+        highest = maximum(highest, ZERO)
         return highest * highest
     squares = surface_squares(scene, work, k, n, reach)
     if below(highest, ABOVE) != 0:
         for p in range(around, end):
-            highest = greatest(highest, height_above(scene, work, p, n))
-        squares = where_positive(highest, squares, spread(NIL))
+            highest = maximum(highest, height_above(scene, work, p, n))
+        squares = where_positive(highest, squares, broadcast(ZERO))
     return squares
 
 
@@ -248,7 +248,7 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
 
     They are exact below the square of `reach`, elsewhere at least that square.
     """
-    squares = spread(FAR)
+    squares = broadcast(FAR)
     set_number(work, STACK, 0, number(scene, OBSTACLES, 5 * k + 2))
     waiting = 1
     while waiting > 0:
@@ -258,7 +258,7 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
         wide = real(scene, NODES, 4 * node + 3) + reach
         if below(square_to(work, n, x, y, z), wide * wide) != 0:
             if number(scene, LINKS, 3 * node + 1) < 0:
-                squares = least(squares, triangle_squares(scene, work, number(scene, LINKS, 3 * node + 2), n))
+                squares = minimum(squares, triangle_squares(scene, work, number(scene, LINKS, 3 * node + 2), n))
             else:
                 set_number(work, STACK, waiting, number(scene, LINKS, 3 * node))
                 set_number(work, STACK, waiting + 1, number(scene, LINKS, 3 * node + 1))
@@ -275,7 +275,7 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough:
     """
     f = 20 * k + 15
     wide = real(scene, SHAPES, f + 3) + reach
-    squares = spread(FAR)
+    squares = broadcast(FAR)
     x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
     if below(square_to(work, n, x, y, z), wide * wide) != 0:
         kind = number(scene, OBSTACLES, 5 * k)

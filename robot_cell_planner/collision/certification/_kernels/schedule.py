@@ -12,54 +12,67 @@ import math
 
 import numpy as np
 
-from .arrays import ALONG, BITS, DRIVES, HIT, JOINTS, LANES, LISTED, MOST_NEAR, SPEEDS, UNCERTAIN, Double, Q
-from .certificate import keep_marked, look, look_closer
+from .arrays import (
+    ALONG,
+    BITS,
+    COUPLINGS,
+    DISPLACEMENTS,
+    HIT,
+    JOINTS,
+    LANES,
+    LISTED,
+    MAX_CANDIDATES,
+    UNCERTAIN,
+    Double,
+    Q,
+)
+from .certificate import evaluate, evaluate_listed, retain_marked
 from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 
 SPACING = 0.125  # [rad or m], initial step of the fastest joint
-MOST_OPEN = 512  # maximum number of pending intervals
+MAX_OPEN = 512  # maximum number of pending intervals
 FREE, BLOCKED, OPEN = 0, 1, 2  # result for a motion: proven free; a configuration is hit; neither
 
 
 @vectorised
-def set_speeds(scene: int, work: int, start: Double, end: Double, half: float) -> None:
+def set_displacements(scene: int, work: int, start: Double, end: Double, half: float) -> None:
     """Set the displacements of all joints in an interval of half length `half`, as a fraction of the motion.
 
     They are slightly enlarged against rounding errors.
     """
     for j in range(rows(scene, JOINTS)):
         variable = number(scene, JOINTS, 3 * j + 2)
-        way = abs(double(scene, DRIVES, 2 * j) * (end[variable] - start[variable]))
-        set_real(work, SPEEDS, j, np.float32(way * half * (1.0 + 1e-6) + 1e-9))
+        displacement = abs(double(scene, COUPLINGS, 2 * j) * (end[variable] - start[variable]))
+        set_real(work, DISPLACEMENTS, j, np.float32(displacement * half * (1.0 + 1e-6) + 1e-9))
 
 
 @vectorised
-def look_along(
-    scene: int, work: int, start: Double, end: Double, places: Double, first: int, stop: bool, closer: bool
+def evaluate_along(
+    scene: int, work: int, start: Double, end: Double, parameters: Double, first: int, stop: bool, listed_only: bool
 ) -> None:
     """Evaluate LANES path parameters from index `first` on; the last one is repeated if there are fewer.
 
-    closer: evaluate the listed candidates only.
+    listed_only: evaluate the listed candidates only.
     """
-    last = places.shape[0] - 1
+    last = parameters.shape[0] - 1
     for lane in range(LANES):
-        set_double(work, ALONG, lane, places[min(first + lane, last)])
+        set_double(work, ALONG, lane, parameters[min(first + lane, last)])
     along = load_double(work, ALONG, 0)
     for variable in range(start.shape[0]):
         store_double(work, Q, variable, along * (end[variable] - start[variable]) + start[variable])
-    if closer:
-        look_closer(scene, work)
+    if listed_only:
+        evaluate_listed(scene, work)
     else:
-        look(scene, work, stop)
+        evaluate(scene, work, stop)
 
 
 @vectorised
-def next_level(work: int, closer: bool) -> bool:
+def next_level(work: int, listed_only: bool) -> bool:
     """Prepare the list of candidates for the next level; return whether the next level may use the list only."""
-    if closer:
-        keep_marked(work)
+    if listed_only:
+        retain_marked(work)
         return True
-    if number(work, BITS, LISTED) <= MOST_NEAR:
+    if number(work, BITS, LISTED) <= MAX_CANDIDATES:
         return True
     set_number(work, BITS, LISTED, 0)
     return False
@@ -71,20 +84,20 @@ def fastest(scene: int, start: Double, end: Double) -> float:
     longest = 0.0
     for j in range(rows(scene, JOINTS)):
         variable = number(scene, JOINTS, 3 * j + 2)
-        longest = max(longest, abs(double(scene, DRIVES, 2 * j) * (end[variable] - start[variable])))
+        longest = max(longest, abs(double(scene, COUPLINGS, 2 * j) * (end[variable] - start[variable])))
     return longest
 
 
 @vectorised
-def first_places(longest: float) -> Double:
+def initial_parameters(longest: float) -> Double:
     """Return the middles of equal intervals of a motion, ordered such that each LANES of them are spread over all of
     it."""
     batches = max(1, math.ceil(longest / (SPACING * LANES)))
-    places = np.empty(batches * LANES)
+    parameters = np.empty(batches * LANES)
     for batch in range(batches):
         for lane in range(LANES):
-            places[batch * LANES + lane] = (batch + batches * lane + 0.5) / (batches * LANES)
-    return places
+            parameters[batch * LANES + lane] = (batch + batches * lane + 0.5) / (batches * LANES)
+    return parameters
 
 
 @vectorised
@@ -111,87 +124,87 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
     half length of an interval that is not free, as fractions of the motion.
     """
     longest = fastest(scene, start, end)
-    places = first_places(longest)
-    half = 0.5 / places.shape[0]
+    parameters = initial_parameters(longest)
+    half = 0.5 / parameters.shape[0]
     if longest == 0.0:
-        places, half = np.full(1, 0.5), 0.5
+        parameters, half = np.full(1, 0.5), 0.5
     set_number(work, BITS, LISTED, 0)
-    closer = False
+    listed_only = False
     while True:
-        set_speeds(scene, work, start, end, half)
-        open_places = places  # most motions of a search are blocked before another array is needed
+        set_displacements(scene, work, start, end, half)
+        open_parameters = parameters  # most motions of a search are blocked before another array is needed
         count = 0
-        for first in range(0, places.shape[0], LANES):
-            look_along(scene, work, start, end, places, first, True, closer)
+        for first in range(0, parameters.shape[0], LANES):
+            evaluate_along(scene, work, start, end, parameters, first, True, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
-            size = min(LANES, places.shape[0] - first)
+            size = min(LANES, parameters.shape[0] - first)
             facts[0] += size
             if hits != 0:
-                facts[1], facts[2] = places[first + min(middle_of(hits), size - 1)], half
+                facts[1], facts[2] = parameters[first + min(middle_of(hits), size - 1)], half
                 return BLOCKED
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                facts[1], facts[2] = places[first + lane], half
-                if count + 2 > MOST_OPEN or half * longest <= resolution:
+                facts[1], facts[2] = parameters[first + lane], half
+                if count + 2 > MAX_OPEN or half * longest <= resolution:
                     return OPEN
                 if count == 0:
-                    open_places = np.empty(MOST_OPEN)
-                open_places[count] = places[first + lane] - 0.5 * half
-                open_places[count + 1] = places[first + lane] + 0.5 * half
+                    open_parameters = np.empty(MAX_OPEN)
+                open_parameters[count] = parameters[first + lane] - 0.5 * half
+                open_parameters[count + 1] = parameters[first + lane] + 0.5 * half
                 count += 2
         if count == 0:
             return FREE
-        places, half = open_places[:count].copy(), 0.5 * half
-        closer = next_level(work, closer)
+        parameters, half = open_parameters[:count].copy(), 0.5 * half
+        listed_only = next_level(work, listed_only)
 
 
 @vectorised
-def open_stretches(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> Double:
+def undecided_intervals(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> Double:
     """Return all intervals (n, 2) of a straight motion that are not proven free, as ascending middles and half lengths.
 
     An interval with a hit is not bisected further. Arguments are as in `certify_straight`.
     """
     longest = fastest(scene, start, end)
-    places = np.sort(first_places(longest))
-    half = 0.5 / places.shape[0]
+    parameters = np.sort(initial_parameters(longest))
+    half = 0.5 / parameters.shape[0]
     if longest == 0.0:
-        places, half = np.full(1, 0.5), 0.5
-    left = np.empty((2 * MOST_OPEN + LANES, 2))
+        parameters, half = np.full(1, 0.5), 0.5
+    left = np.empty((2 * MAX_OPEN + LANES, 2))
     set_number(work, BITS, LISTED, 0)
-    closer = False
+    listed_only = False
     kept = 0
-    while places.shape[0] > 0:
-        set_speeds(scene, work, start, end, half)
-        open_places = np.empty(2 * places.shape[0])
+    while parameters.shape[0] > 0:
+        set_displacements(scene, work, start, end, half)
+        open_parameters = np.empty(2 * parameters.shape[0])
         count = 0
-        final = half * longest <= resolution or 2 * places.shape[0] > MOST_OPEN
-        for first in range(0, places.shape[0], LANES):
-            size = min(LANES, places.shape[0] - first)
+        final = half * longest <= resolution or 2 * parameters.shape[0] > MAX_OPEN
+        for first in range(0, parameters.shape[0], LANES):
+            size = min(LANES, parameters.shape[0] - first)
             facts[0] += size
-            look_along(scene, work, start, end, places, first, False, closer)
+            evaluate_along(scene, work, start, end, parameters, first, False, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                if hits >> lane & 1 != 0 or final or kept + count >= MOST_OPEN:
+                if hits >> lane & 1 != 0 or final or kept + count >= MAX_OPEN:
                     if kept >= left.shape[0]:
                         # Too many intervals: report the whole motion as undecided.
                         return np.array(((0.5, 0.5),))
-                    left[kept, 0], left[kept, 1] = places[first + lane], half
+                    left[kept, 0], left[kept, 1] = parameters[first + lane], half
                     kept += 1
                 else:
-                    open_places[count] = places[first + lane] - 0.5 * half
-                    open_places[count + 1] = places[first + lane] + 0.5 * half
+                    open_parameters[count] = parameters[first + lane] - 0.5 * half
+                    open_parameters[count + 1] = parameters[first + lane] + 0.5 * half
                     count += 2
-        places, half = open_places[:count].copy(), 0.5 * half
-        closer = next_level(work, closer)
+        parameters, half = open_parameters[:count].copy(), 0.5 * half
+        listed_only = next_level(work, listed_only)
     found = left[:kept]
     return found[np.argsort(found[:, 0])]
 
 
 @vectorised
-def look_at_boxes(scene: int, work: int, middles: Double, spreads: Double, facts: Double) -> Double:
+def check_boxes(scene: int, work: int, middles: Double, deviations: Double, facts: Double) -> Double:
     """Return verdicts (n,) of boxes in joint space: 0 free, 1 undecided, 2 hit.
 
     middles: (n, variables). spreads: (n, variables) maximum deviation of the configurations of a box from its middle;
@@ -205,13 +218,13 @@ def look_at_boxes(scene: int, work: int, middles: Double, spreads: Double, facts
         for j in range(rows(scene, JOINTS)):
             variable, widest = number(scene, JOINTS, 3 * j + 2), 0.0
             for lane in range(size):
-                widest = max(widest, spreads[first + lane, variable])
-            way = abs(double(scene, DRIVES, 2 * j)) * widest
-            set_real(work, SPEEDS, j, np.float32(way * (1.0 + 1e-6) + 1e-9))
+                widest = max(widest, deviations[first + lane, variable])
+            displacement = abs(double(scene, COUPLINGS, 2 * j)) * widest
+            set_real(work, DISPLACEMENTS, j, np.float32(displacement * (1.0 + 1e-6) + 1e-9))
         for lane in range(LANES):
             for variable in range(middles.shape[1]):
                 set_double(work, Q, variable * LANES + lane, middles[first + min(lane, size - 1), variable])
-        look(scene, work, False)
+        evaluate(scene, work, False)
         uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
         for lane in range(size):
             found[first + lane] = (uncertain >> lane & 1) + (hits >> lane & 1)

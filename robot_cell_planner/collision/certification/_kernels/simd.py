@@ -196,7 +196,7 @@ def rows(typing: Any, packed: Any, field: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def spread(typing: Any, value: Any) -> Any:
+def broadcast(typing: Any, value: Any) -> Any:
     """Copy a single-precision scalar to all lanes."""
     return SINGLE(types.float32), lambda context, builder, kinds, values: _spread(builder, values[0])
 
@@ -227,8 +227,8 @@ def _chooser(comparison: str) -> Callable[..., Any]:
     return choose
 
 
-least = intrinsic(_chooser("<"))  # minimum of two vectors, lane by lane
-greatest = intrinsic(_chooser(">"))
+minimum = intrinsic(_chooser("<"))  # minimum of two vectors, lane by lane
+maximum = intrinsic(_chooser(">"))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -269,13 +269,13 @@ def total(typing: Any, value: Any) -> Any:
     return types.float32(value), code
 
 
-root = intrinsic(_unary("sqrt"))
+square_root = intrinsic(_unary("sqrt"))
 absolute = intrinsic(_unary("fabs"))
 whole = intrinsic(_unary("rint"))  # nearest integer
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def narrowed(typing: Any, value: Any) -> Any:
+def to_single(typing: Any, value: Any) -> Any:
     """Convert a double-precision vector to single precision."""
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:

@@ -15,32 +15,32 @@ MORE = 1.0 + 1e-6  # factor that rounds up radii in single precision
 
 
 @compiled
-def ball_around(balls: Floats) -> Floats:
+def bounding_sphere(spheres: Floats) -> Floats:
     """Return a near-minimal sphere (4,) that contains all spheres (n, 4) (after Badoiu and Clarkson, 2003)."""
-    count = balls.shape[0]
+    count = spheres.shape[0]
     centre, best, towards = np.zeros(3), np.empty(4), np.empty(3)
     best[3] = math.inf
     for i in range(count):
         for axis in range(3):
-            centre[axis] += balls[i, axis] / count
+            centre[axis] += spheres[i, axis] / count
     for step in range(1, STEPS):
         farthest, reach = 0, -1.0
         for i in range(count):
             square = 0.0
             for axis in range(3):
-                square += (balls[i, axis] - centre[axis]) ** 2
-            away = math.sqrt(square) + balls[i, 3]
+                square += (spheres[i, axis] - centre[axis]) ** 2
+            away = math.sqrt(square) + spheres[i, 3]
             if away > reach:
                 farthest, reach = i, away
         if reach < best[3]:
             best[:3], best[3] = centre, reach * MORE
         square = 0.0
         for axis in range(3):
-            towards[axis] = balls[farthest, axis] - centre[axis]
+            towards[axis] = spheres[farthest, axis] - centre[axis]
             square += towards[axis] ** 2
         if square > 0.0:
             # Move the centre towards the farthest point of that sphere, not towards its centre.
-            share = (1.0 + balls[farthest, 3] / math.sqrt(square)) / (step + 1)
+            share = (1.0 + spheres[farthest, 3] / math.sqrt(square)) / (step + 1)
             for axis in range(3):
                 centre[axis] += share * towards[axis]
     return best

@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ....collision.certification._kernels.gradients import deepest, hit_gradient
 from ....collision.certification._kernels.schedule import BLOCKED, FREE, certify_straight
 from ....collision.certification._kernels.simd import rounded
-from ....collision.certification._kernels.slopes import deepest, hit_slopes
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -103,7 +103,7 @@ def extended(
         share, square, length = deepest(scene, work), 0.0, 0.0
         for i in range(basis.shape[0]):
             ends[0, i] += share * (ends[1, i] - ends[0, i])
-        gap = hit_slopes(scene, work, ends[0], slopes)
+        gap = hit_gradient(scene, work, ends[0], slopes)
         facts[0] += 1.0
         for k in range(basis.shape[1]):
             slope[k] = 0.0

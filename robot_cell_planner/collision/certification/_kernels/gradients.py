@@ -12,25 +12,25 @@ import numpy as np
 
 from .arrays import (
     ALONG,
-    BALLS,
     BOX,
-    CARRIERS,
     CONE,
     CONVEX,
+    COUPLINGS,
     DEPTHS,
-    DRIVES,
     FRAMES,
     HITS,
     JOINTS,
     LANES,
     OBSTACLES,
     PAIRS,
+    PARENT_JOINTS,
     PLANES,
     SHAPES,
+    SPHERES,
     SURFACE,
     Double,
 )
-from .hits import AN_OBSTACLE, touch_between, touch_of
+from .hits import AN_OBSTACLE, contact_distance, pair_contact_distance
 from .lanes import obstacle_squares, square_between
 from .simd import double, number, real, rounded, rows, store, vectorised
 
@@ -39,37 +39,37 @@ NOWHERE = math.inf
 
 
 @rounded
-def hit_slopes(scene: int, work: int, q: Double, slopes: Double) -> float:
+def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
     """Compute the distance [m] of the last hit at a configuration (variables,), and its gradient.
 
     The distance is that of the sphere from what it hit, negative for an overlap. The gradient is written to slopes
     (variables,) [m per rad or m]. The distance is infinite if no direction leads away: in the centre of an object, and
     for surfaces.
     """
-    slopes[:] = 0.0
+    gradient[:] = 0.0
     poses, at, other, away = np.empty((rows(scene, JOINTS), 12)), np.empty(3), np.empty(3), np.empty(3)
-    place(scene, q, poses)
+    compute_poses(scene, q, poses)
     kind, which = number(work, HITS, 0), number(work, HITS, 1)
     n, m = number(work, HITS, 2), number(work, HITS, 3)
     if kind == AN_OBSTACLE:
-        first, second = number(scene, CARRIERS, which), -1
+        first, second = number(scene, PARENT_JOINTS, which), -1
         centre(scene, poses, first, n, at)
         distance = distance_from(scene, m, at, away)
-        touch = float(touch_of(scene, which, n, m))
+        contact = float(contact_distance(scene, which, n, m))
     else:
-        first = number(scene, CARRIERS, number(scene, PAIRS, 2 * which))
-        second = number(scene, CARRIERS, number(scene, PAIRS, 2 * which + 1))
+        first = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which))
+        second = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which + 1))
         centre(scene, poses, first, n, at)
         centre(scene, poses, second, m, other)
         away[:] = at - other
         distance = unit(away)
-        touch = float(touch_between(scene, which, n, m))
+        contact = float(pair_contact_distance(scene, which, n, m))
     if distance == NOWHERE:
         return NOWHERE
-    add_slopes(scene, poses, first, at, away, 1.0, slopes)
+    add_gradient(scene, poses, first, at, away, 1.0, gradient)
     if second >= 0:
-        add_slopes(scene, poses, second, other, away, -1.0, slopes)
-    return distance - touch
+        add_gradient(scene, poses, second, other, away, -1.0, gradient)
+    return distance - contact
 
 
 @vectorised
@@ -79,26 +79,28 @@ def deepest(scene: int, work: int) -> float:
     kind, which = number(work, HITS, 0), number(work, HITS, 1)
     n, m = number(work, HITS, 2), number(work, HITS, 3)
     if kind == AN_OBSTACLE:
-        store(work, DEPTHS, 0, obstacle_squares(scene, work, m, n, touch_of(scene, which, n, m), False))
+        store(work, DEPTHS, 0, obstacle_squares(scene, work, m, n, contact_distance(scene, which, n, m), False))
     else:
         store(work, DEPTHS, 0, square_between(work, n, m))
-    least, first, last = real(work, DEPTHS, 0), 0, 0
+    minimum, first, last = real(work, DEPTHS, 0), 0, 0
     for lane in range(1, LANES):
         depth = real(work, DEPTHS, lane)
-        if depth < least:
-            least, first = depth, lane
-        if depth == least:
+        if depth < minimum:
+            minimum, first = depth, lane
+        if depth == minimum:
             last = lane
     # Inside an object all path parameters are equally close.
     return float(double(work, ALONG, (first + last) // 2))
 
 
 @rounded
-def place(scene: int, q: Double, poses: Double) -> None:
+def compute_poses(scene: int, q: Double, poses: Double) -> None:
     """Compute the poses (j, 12) of all joints: the columns x, y, z of the rotation, then the position."""
     for j in range(poses.shape[0]):
         parent, f = number(scene, JOINTS, 3 * j), 12 * j
-        value = q[number(scene, JOINTS, 3 * j + 2)] * double(scene, DRIVES, 2 * j) + double(scene, DRIVES, 2 * j + 1)
+        value = q[number(scene, JOINTS, 3 * j + 2)] * double(scene, COUPLINGS, 2 * j) + double(
+            scene, COUPLINGS, 2 * j + 1
+        )
         slide = number(scene, JOINTS, 3 * j + 1) != 0
         c, s = (1.0, 0.0) if slide else (math.cos(value), math.sin(value))
         for row in range(3):
@@ -124,7 +126,7 @@ def centre(scene: int, poses: Double, joint: int, n: int, result: Double) -> Non
     for row in range(3):
         result[row] = poses[joint, 9 + row]
         for k in range(3):
-            result[row] += poses[joint, 3 * k + row] * real(scene, BALLS, 4 * n + k)
+            result[row] += poses[joint, 3 * k + row] * real(scene, SPHERES, 4 * n + k)
 
 
 @rounded
@@ -143,7 +145,7 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
     """Compute the distance of a point from an obstacle, and the direction away from it.
 
     A convex mesh is represented by its highest plane. The distance is infinite if there is no direction, see
-    `hit_slopes`.
+    `hit_gradient`.
     """
     kind = number(scene, OBSTACLES, 5 * k)
     if kind == SURFACE:
@@ -197,7 +199,9 @@ def highest_plane(scene: int, k: int, at: Double, away: Double) -> float:
 
 
 @rounded
-def add_slopes(scene: int, poses: Double, joint: int, at: Double, away: Double, sign: float, slopes: Double) -> None:
+def add_gradient(
+    scene: int, poses: Double, joint: int, at: Double, away: Double, sign: float, gradient: Double
+) -> None:
     """Add the speeds at which the variables move a point fixed to a joint in a direction, times a sign."""
     j = joint
     while j >= 0:
@@ -205,6 +209,6 @@ def add_slopes(scene: int, poses: Double, joint: int, at: Double, away: Double, 
         if number(scene, JOINTS, 3 * j + 1) == 0:
             u, v, w = at[0] - poses[j, 9], at[1] - poses[j, 10], at[2] - poses[j, 11]
             x, y, z = y * w - z * v, z * u - x * w, x * v - y * u
-        speed = (x * away[0] + y * away[1] + z * away[2]) * double(scene, DRIVES, 2 * j)
-        slopes[number(scene, JOINTS, 3 * j + 2)] += sign * speed
+        speed = (x * away[0] + y * away[1] + z * away[2]) * double(scene, COUPLINGS, 2 * j)
+        gradient[number(scene, JOINTS, 3 * j + 2)] += sign * speed
         j = number(scene, JOINTS, 3 * j)

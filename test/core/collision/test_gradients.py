@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from collision_cells import bracket, obstacles, pebble, small_ball_beside, with_obstacles, working_cell
 
-from robot_cell_planner.collision.certification._kernels import slopes
+from robot_cell_planner.collision.certification._kernels import gradients
 from robot_cell_planner.collision.certification._kernels.arrays import HITS
 from robot_cell_planner.collision.certification._kernels.hits import A_PAIR, AN_OBSTACLE
 from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
@@ -33,12 +33,12 @@ class Hits:
     def hit(self, start, end):
         """Whether a motion hits something; if so, where along it that is deepest."""
         verdict = certify_straight(self.scene.address, self.work.address, start, end, COARSE, np.zeros(3))
-        return slopes.deepest(self.scene.address, self.work.address) if verdict == BLOCKED else None
+        return gradients.deepest(self.scene.address, self.work.address) if verdict == BLOCKED else None
 
     def at(self, q):
         """(gap, slopes) of what was hit last, at a configuration."""
         found = np.empty(len(q))
-        return slopes.hit_slopes(self.scene.address, self.work.address, q, found), found
+        return gradients.hit_gradient(self.scene.address, self.work.address, q, found), found
 
     @property
     def kind(self):

@@ -8,24 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robot_cell_planner.collision.certification._kernels.sphere_tree_kernels import STEPS, ball_around
-from robot_cell_planner.collision.certification.sphere_tree import ball_tree
+from robot_cell_planner.collision.certification._kernels.sphere_tree_kernels import STEPS, bounding_sphere
+from robot_cell_planner.collision.certification.sphere_tree import sphere_tree
 
-BALLS = arrays(np.float64, st.tuples(st.integers(1, 60), st.just(4)), elements=st.floats(0.0, 2.0, width=32))
+SPHERES = arrays(np.float64, st.tuples(st.integers(1, 60), st.just(4)), elements=st.floats(0.0, 2.0, width=32))
 
 
-def excess(outer, balls):
+def excess(outer, spheres):
     """How far balls (n, 4) stick out of a ball (4,) at most [m]."""
-    return float((np.linalg.norm(balls[:, :3] - outer[:3], axis=1) + balls[:, 3]).max() - outer[3])
+    return float((np.linalg.norm(spheres[:, :3] - outer[:3], axis=1) + spheres[:, 3]).max() - outer[3])
 
 
-@given(BALLS)
-def test_a_ball_holds_those_it_is_made_around_and_is_no_larger_than_it_must_be(balls):
-    found = ball_around(balls)
-    assert excess(found, balls) <= 1e-12
+@given(SPHERES)
+def test_a_ball_holds_those_it_is_made_around_and_is_no_larger_than_it_must_be(spheres):
+    found = bounding_sphere(spheres)
+    assert excess(found, spheres) <= 1e-12
     # Jung's theorem, for all points of all balls, and what the algorithm may be off after so many steps.
-    apart = np.linalg.norm(balls[:, None, :3] - balls[None, :, :3], axis=2) + balls[:, 3] + balls[None, :, 3].T
-    widest = max(float(apart.max()), 2.0 * float(balls[:, 3].max()))
+    apart = np.linalg.norm(spheres[:, None, :3] - spheres[None, :, :3], axis=2) + spheres[:, 3] + spheres[None, :, 3].T
+    widest = max(float(apart.max()), 2.0 * float(spheres[:, 3].max()))
     assert found[3] <= (1.0 + 1.0 / math.sqrt(STEPS)) * math.sqrt(3.0 / 8.0) * widest + 1e-12
 
 
@@ -37,25 +37,25 @@ def test_it_is_the_smallest_where_that_is_known(radius):
     directions = np.concatenate((directions, np.eye(3), -np.eye(3)))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     middle = np.array((0.3, -2.0, 1.0))
-    balls = np.column_stack((middle + 0.7 * directions, np.full(len(directions), radius)))
-    found = ball_around(balls)
+    spheres = np.column_stack((middle + 0.7 * directions, np.full(len(directions), radius)))
+    found = bounding_sphere(spheres)
     assert np.abs(found[:3] - middle).max() <= 0.01
     assert found[3] == pytest.approx(0.7 + radius, rel=0.01)
 
 
-@given(BALLS)
-def test_a_tree_has_each_ball_once_and_holds_it_at_every_level(balls):
-    tree = ball_tree(balls)
-    assert sorted(map(tuple, tree.leaves.tolist())) == sorted(map(tuple, balls.tolist()))
-    assert excess(tree.root, balls) <= 1e-12
+@given(SPHERES)
+def test_a_tree_has_each_ball_once_and_holds_it_at_every_level(spheres):
+    tree = sphere_tree(spheres)
+    assert sorted(map(tuple, tree.leaves.tolist())) == sorted(map(tuple, spheres.tolist()))
+    assert excess(tree.root, spheres) <= 1e-12
     for number, cluster in enumerate(tree.clusters):
         first, end = tree.starts[number : number + 2]
         assert end > first
         assert excess(cluster, tree.leaves[first:end]) <= 1e-12
-    assert tree.starts[-1] == len(balls)
+    assert tree.starts[-1] == len(spheres)
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_it_is_the_smallest_around_two_balls_of_any_size(one, other):
-    found = ball_around(np.array(((0.0, 0.0, 0.0, one), (3.0, 0.0, 0.0, other))))
+    found = bounding_sphere(np.array(((0.0, 0.0, 0.0, one), (3.0, 0.0, 0.0, other))))
     assert found[3] == pytest.approx(0.5 * (3.0 + one + other), rel=0.01)

@@ -1,4 +1,4 @@
-"""Solids of geometries, convex decompositions, and bad geometry that is refused by the name of its owner."""
+"""Solids of geometries, convex decompositions, and bad geometry that is refused by the name of its object."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from frozendict import frozendict
 from robot_cell_planner.collision.geometry.collision_geometry import (
     ConvexGeometry,
     Surface,
+    collision_geometries,
     local_bounds,
     prepare_geometry,
-    solids,
 )
 from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.io.mesh import decomposition
@@ -34,16 +34,16 @@ FLAT = Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 2)
     ],
 )
 def test_primitives_stand_for_themselves(solid, half):
-    assert solids(solid) == (solid,)
+    assert collision_geometries(solid) == (solid,)
     low, high = local_bounds(solid)
     assert high == pytest.approx(half)
     assert low == pytest.approx(np.negative(half))
 
 
 def test_a_mesh_is_what_its_use_says():
-    (hull,) = solids(bracket(use=MeshUse.HULL))
-    (surface,) = solids(bracket(use=MeshUse.EXACT))
-    pieces = solids(bracket(use=MeshUse.DECOMPOSITION))
+    (hull,) = collision_geometries(bracket(use=MeshUse.HULL))
+    (surface,) = collision_geometries(bracket(use=MeshUse.EXACT))
+    pieces = collision_geometries(bracket(use=MeshUse.DECOMPOSITION))
     assert isinstance(hull, ConvexGeometry)
     assert isinstance(surface, Surface)
     assert len(pieces) > 1
@@ -99,16 +99,16 @@ def test_a_decomposition_that_fails_says_so(monkeypatch):
         convex_pieces.__wrapped__(bracket(0.27))
 
 
-@pytest.mark.parametrize("owner", ["table", "sheet_metal/body", "plate"])
-def test_bad_geometry_is_refused_by_its_owner(owner):
-    bodies = [body("table", box(1.0, 1.0, 0.1), *([Shape(FLAT)] if owner == "table" else []))]
-    tools = [rigid_tool("sheet_metal", (Shape(FLAT),))] if owner == "sheet_metal/body" else [gripper()]
-    links = {"plate": [Shape(FLAT)] if owner == "plate" else []}
+@pytest.mark.parametrize("name", ["table", "sheet_metal/body", "plate"])
+def test_bad_geometry_is_refused_by_its_name(name):
+    bodies = [body("table", box(1.0, 1.0, 0.1), *([Shape(FLAT)] if name == "table" else []))]
+    tools = [rigid_tool("sheet_metal", (Shape(FLAT),))] if name == "sheet_metal/body" else [gripper()]
+    links = {"plate": [Shape(FLAT)] if name == "plate" else []}
     group = PlanningGroup("none", (), base_link="plate", tip_link="plate")
     extra = Robot("extra", mechanism("extra", links, []), frozendict({"none": group}))
-    with pytest.raises(GeometryError, match=rf"^convex hull: {owner}: .* is flat") as caught:
+    with pytest.raises(GeometryError, match=rf"^convex hull: {name}: .* is flat") as caught:
         prepare_geometry(make_cell((arm(), extra), tools, bodies))
-    assert caught.value.subjects[0] == owner
+    assert caught.value.subjects[0] == name
 
 
 def triangles(mesh, faces, use):
@@ -128,13 +128,15 @@ def test_triangles_that_bound_nothing_are_refused_by_their_owner(use):
 
 def test_which_way_triangles_look_does_not_matter_to_their_hull():
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
-    (one,), (other,) = (solids(triangles(cube, faces, MeshUse.HULL)) for faces in (cube.faces, cube.faces[:, ::-1]))
+    (one,), (other,) = (
+        collision_geometries(triangles(cube, faces, MeshUse.HULL)) for faces in (cube.faces, cube.faces[:, ::-1])
+    )
     assert local_bounds(one)[0].tolist() == local_bounds(other)[0].tolist()
 
 
 def test_an_open_surface_is_no_mistake():
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
-    (found,) = solids(triangles(cube, cube.faces[:-2, ::-1], MeshUse.EXACT))
+    (found,) = collision_geometries(triangles(cube, cube.faces[:-2, ::-1], MeshUse.EXACT))
     assert isinstance(found, Surface)
 
 

@@ -1,4 +1,4 @@
-"""The rule book as a table: every step, list and exception, both ways round."""
+"""The allowed pairs as a table: every step, list and exception, both ways round."""
 
 import pytest
 from collision_cells import (
@@ -43,10 +43,10 @@ def cell_and_state(collision=NO_SETTINGS, robots=(), tools=()):
 
 def verdict(cell, state, first, second):
     """The verdict about a pair, which must not depend on the order of the names."""
-    book = AllowedPairs(cell, state)
-    found = book.pair(first, second)
-    assert found == book.pair(second, first)
-    listed = {(p.first, p.second) for p in book.checked()}
+    allowed_pairs = AllowedPairs(cell, state)
+    found = allowed_pairs.pair(first, second)
+    assert found == allowed_pairs.pair(second, first)
+    listed = {(p.first, p.second) for p in allowed_pairs.checked()}
     assert ((found.first, found.second) in listed) == isinstance(found, CheckedPair)
     return found
 
@@ -92,7 +92,7 @@ def test_what_is_skipped_has_a_reason(first, second, step, reason):
 
 
 @pytest.mark.parametrize(
-    ("owner", "lists", "first", "second"),
+    ("obj", "lists", "first", "second"),
     [
         ("gripper", {"touch_links": ("link5",)}, "link5", "gripper/palm"),
         ("gripper", {"touch_links": ("link6",)}, "link6", "gripper/left"),
@@ -110,12 +110,12 @@ def test_what_is_skipped_has_a_reason(first, second, step, reason):
         ("table", {"touch_links": ("link3",)}, "link3", "table"),
     ],
 )
-def test_a_touch_list_of_either_side_allows_the_pair(owner, lists, first, second):
+def test_a_touch_list_of_either_side_allows_the_pair(obj, lists, first, second):
     cell, state = cell_and_state()
     assert isinstance(verdict(cell, state, first, second), CheckedPair)
-    carrier = {"gripper": "manipulator", "part": "gripper"}.get(owner, "")
-    found = verdict(cell, place(state, owner, attached_to=carrier, **lists), first, second)
-    assert found == SkippedPair(found.step, first, second, f"touch list of {owner}")
+    carrier = {"gripper": "manipulator", "part": "gripper"}.get(obj, "")
+    found = verdict(cell, place(state, obj, attached_to=carrier, **lists), first, second)
+    assert found == SkippedPair(found.step, first, second, f"touch list of {obj}")
 
 
 def test_a_touch_list_allows_nothing_else():
@@ -254,10 +254,10 @@ def test_tool_margins_hold_for_its_links():
 
 def test_options_choose_steps_and_add_a_margin():
     cell, state = cell_and_state(settings(margins={"*": 0.01}))
-    book = AllowedPairs(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
-    assert {p.step for p in book.checked()} == {Step.CC4, Step.CC5}
-    assert {p.margin for p in book.checked()} == {0.025}
-    assert book.pair("base", "link4").reason == "its step is not asked for"
+    allowed_pairs = AllowedPairs(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
+    assert {p.step for p in allowed_pairs.checked()} == {Step.CC4, Step.CC5}
+    assert {p.margin for p in allowed_pairs.checked()} == {0.025}
+    assert allowed_pairs.pair("base", "link4").reason == "its step is not requested"
     with pytest.raises(ValueError, match="extra_margin is -1"):
         CollisionOptions(-1.0)
 
@@ -280,5 +280,5 @@ def test_plain_obstacles_are_looked_at_once():
     cell, state = working_cell(many, settings({"ours": ("stone7", "link3")}, {"stone8": 0.1}))
     state = place(state, "part", attached_to="gripper", touch_bodies=("stone9",))
     rows = AllowedPairs(cell, state).static_rows
-    stones = sorted(len(row.owners) for row in rows)
+    stones = sorted(len(row.objects) for row in rows)
     assert stones == [1, 1, 1, 1, 997]
