@@ -228,7 +228,8 @@ class MonitoredScene:
         """Joints were not measured within a timeout [s]."""
         missing = sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys())
         if missing:
-            text = f"the scene node knows from {JOINT_STATES} where {', '.join(missing[:6])} are, but this node does not"
+            joints = ", ".join(missing[:6])
+            text = f"the scene node knows from {JOINT_STATES} where {joints} are, but this node does not"
             text = f"{text} after {timeout:g} s: start what publishes them, or name their values in the request"
             return StaleStateError(text, subjects=missing)
         text = f"{JOINT_STATES} has a publisher, but reported no joint of the robots within {timeout:g} s"
