@@ -11,6 +11,8 @@ from robot_cell_planner.nodes.common.start import MODULES
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
+# Tests do not depend on how fast the computer is: requests that name no time limit have almost that of a test.
+DEFAULTS = {"planning_node": {"time_limit": 240.0}}
 RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
 
 
@@ -31,7 +33,7 @@ class RunningNode:
 
     def __init__(self, name, domain, before="", namespace="", **parameters):
         arguments = ["--ros-args", *(["-r", f"__ns:=/{namespace}"] if namespace else [])]
-        for key, value in parameters.items():
+        for key, value in {**DEFAULTS.get(name, {}), **parameters}.items():
             arguments += ["-p", f"{key}:={value}"]
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         code = before + RUN.format(module=MODULES[name], name=name)
