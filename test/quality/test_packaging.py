@@ -21,6 +21,7 @@ MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
 INTERFACES = sorted(path for kind in ("msg", "srv", "action") for path in ROOT.glob(f"{kind}/*.{kind}"))
 # A ROS 2 package that Python code imports, by module where the names differ.
 ROS_MODULES = {"tf2_ros": "tf2_ros_py"}
+STUBS = {"interface_types"}  # for type checkers alone, written by tools/interface_stubs.py
 
 
 def setup_cfg():
@@ -52,7 +53,7 @@ def declared(*tags):
 def third_party(paths):
     """Top-level modules that files import, besides the standard library and the package itself."""
     modules = {found.module.partition(".")[0] for path in paths for found in imports_of(path)}
-    return modules - set(sys.stdlib_module_names) - {PACKAGE}
+    return modules - set(sys.stdlib_module_names) - STUBS - {PACKAGE}
 
 
 def is_ros(module):

@@ -8,6 +8,7 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import CancelledError
+from robot_cell_planner.nodes.common.action_server import GoalServer, report_error
 from robot_cell_planner.nodes.common.node import CellNode, run
 
 
@@ -21,7 +22,7 @@ class StubbornNode(CellNode):
         self.serve(srv.CheckStates, "collision/check_states", self.check)
         self.serve(srv.ApplyChanges, "scene/apply_changes", self.never)
         self.serve(srv.GetState, "scene/get_state", self.never)
-        self.serve_action(action.PlanMotion, "planning/plan_motion", self.plan, self.cancel)
+        self.plans = GoalServer(self, action.PlanMotion, "planning/plan_motion", self.plan, report_error).server
 
     async def check(self, request, response):
         self.checks += 1
@@ -34,12 +35,13 @@ class StubbornNode(CellNode):
         tell("request")
         await Future()
 
-    async def plan(self, goal, result):
+    async def plan(self, goal, send, token, result):
         tell("goal")
+        token.on_set(self.cancel)
         await self.cancelled
         raise CancelledError("as told")
 
-    def cancel(self, goal):
+    def cancel(self, error):
         tell("cancel")
         self.executor.create_task(lambda: self.cancelled.set_result(None))
 
@@ -71,9 +73,9 @@ class DeafHandle:
 class ForgetfulNode(StubbornNode):
     """Loses the request, or the answer, for the first goal."""
 
-    def serve_action(self, *arguments):
-        super().serve_action(*arguments)
-        server = self._action_servers[-1]
+    def __init__(self):
+        super().__init__()
+        server = self.plans
         if sys.argv[1] == "answer":
             server._handle = DeafHandle(server._handle)
             return

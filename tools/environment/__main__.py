@@ -18,6 +18,7 @@ from python_packages import install_packages, make_virtual_environment
 from ros_installation import sourced_ros
 from shell_setup import write_setup_file
 from system_packages import require_supported_python, require_system_packages
+from type_stubs import write_stubs
 from workspace import build
 
 
@@ -34,6 +35,7 @@ def set_up(layout: Layout) -> None:
     kernels = KernelCompilation(layout)
     try:
         build(layout, ros)
+        write_stubs(layout, ros)
         kernels.finish()
     except BaseException:
         kernels.cancel()

@@ -15,17 +15,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import rclpy
 from builtin_interfaces.msg import Time
 from control_msgs.action import GripperCommand
+from control_msgs.msg import GripperCommand as GripperCommandMessage
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.action import ActionClient
-from rclpy.action.client import ClientGoalHandle
+from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException
+from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 from unique_identifier_msgs.msg import UUID
 
@@ -67,8 +68,18 @@ from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
 from .waits import accepted_goal, check_timeout, first_offered, reply_to, result_of_goal, wait_until_served
 
+if TYPE_CHECKING:
+    from interface_types import Action, Service
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+GoalT = TypeVar("GoalT")
+ResultT = TypeVar("ResultT")
+FeedbackT = TypeVar("FeedbackT")
+T = TypeVar("T")
+CommandT = TypeVar("CommandT", TwistStamped, JointJog, PoseStamped)
 GRIPPER_ACTION, MOVE_GRIPPER = "gripper_controller/gripper_cmd", "execution/move_gripper"
-Progress = Callable[[Any], None]
+Progress = Callable[[FeedbackT], None]
 
 
 class CellClient:
@@ -121,7 +132,9 @@ class CellClient:
 
     # Plumbing.
 
-    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
+    def call(
+        self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float = 60.0
+    ) -> ResponseT:
         """Call a service and return its reply; its error report is raised. An idempotent request is sent again when no
         reply has come for 3 s, then 6 s and so on (`server_watch.IDEMPOTENT`).
 
@@ -137,11 +150,18 @@ class CellClient:
             self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
         watch = self._watch(name, client.service_is_ready, is_action=False)
-        reply = reply_to(client, request, name, watch, timeout)
+        reply: ResponseT = reply_to(client, request, name, watch, timeout)
         _raise_error(reply)
         return reply
 
-    def ask(self, kind: type, name: str, request: Any, attempts: int = 6, timeout: float = 10.0) -> Any:
+    def ask(
+        self,
+        kind: type[Service[RequestT, ResponseT]],
+        name: str,
+        request: RequestT,
+        attempts: int = 6,
+        timeout: float = 10.0,
+    ) -> ResponseT:
         """Like `call`, for what only reads: asked again if its node ends, or no answer comes."""
         for _ in range(attempts - 1):
             try:
@@ -150,7 +170,14 @@ class CellClient:
                 continue
         return self.call(kind, name, request, timeout)
 
-    def act(self, kind: type, name: str, goal: Any, progress: Progress | None = None, timeout: float = 600.0) -> Any:
+    def act(
+        self,
+        kind: type[Action[GoalT, ResultT, FeedbackT]],
+        name: str,
+        goal: GoalT,
+        progress: Progress[FeedbackT] | None = None,
+        timeout: float = 600.0,
+    ) -> ResultT:
         """Send a goal to an action and return its result; its error report is raised. A goal whose result nobody waits
         for any more is cancelled.
 
@@ -177,21 +204,26 @@ class CellClient:
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             asks = partial(self._made, handle.get_result_async)
-            result = result_of_goal(asks, lambda: handle.status, name, watch, ready, until)
+            result: ResultT = result_of_goal(asks, lambda: handle.status, name, watch, ready, until)
         except BaseException:
             # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
-            ClientGoalHandle(client, goal_id, kind.Impl.SendGoalService.Response()).cancel_goal_async()
+            response = cast("Any", kind).Impl.SendGoalService.Response()
+            ClientGoalHandle(client, goal_id, response).cancel_goal_async()
             raise
         _raise_error(result)
         return result
 
-    def _made(self, make: Callable[[], Any]) -> Any:
+    def _made(self, make: Callable[[], T]) -> T:
         """What `make` makes, in the executor's own thread: rclpy shows it an action client that is not whole yet."""
         return self._wait(self._executor.create_task(make), self._patience, "the thread of the client")
 
     def send_goal(
-        self, client: ActionClient, goal: Any, feedback: Progress | None = None, goal_id: UUID | None = None
-    ) -> Any:
+        self,
+        client: ActionClient[Any, Any, Any],
+        goal: object,
+        feedback: Progress[Any] | None = None,
+        goal_id: UUID | None = None,
+    ) -> Future[ClientGoalHandle[Any, Any, Any]]:
         """Send a goal, in the executor's own thread; returns the future of its handle.
 
         rclpy 9 notes two futures for a goal, one after the other; an answer that another thread takes between the two
@@ -207,12 +239,12 @@ class CellClient:
         wait_until_served(what, is_ready, self._watches[name], self._patience)
         return self._watches[name]
 
-    def _wait(self, future: Any, timeout: float, name: str) -> Any:
+    def _wait(self, future: Future[T], timeout: float, name: str) -> T:
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         if not done.wait(timeout):
             raise ServiceUnavailableError(f"{name} did not answer within {timeout:g} s", subjects=(name,))
-        return future.result()
+        return cast("T", future.result())
 
     # The scene.
 
@@ -257,7 +289,7 @@ class CellClient:
         options: PlanningOptions | None = None,
         timing: TimingOptions | None = None,
         group: str = "",
-        progress: Progress | None = None,
+        progress: Progress[action.PlanMotion.Feedback] | None = None,
         timeout: float = 600.0,
     ) -> MotionPlan:
         """A motion in joint space to any of the goals, timed unless `timing` says otherwise."""
@@ -279,7 +311,7 @@ class CellClient:
         timing: TimingOptions | None = None,
         group: str = "",
         **options: Any,
-    ) -> Any:
+    ) -> action.PlanCartesian.Result:
         """A motion along straight lines through targets; returns the result with plan and report."""
         goal = action.PlanCartesian.Goal(
             start=start or StateRef(),
@@ -292,23 +324,26 @@ class CellClient:
         return self.act(action.PlanCartesian, "planning/plan_cartesian", goal)
 
     def execute(
-        self, trajectory: JointTrajectory, options: ExecutionOptions | None = None, progress: Progress | None = None
-    ) -> Any:
+        self,
+        trajectory: JointTrajectory,
+        options: ExecutionOptions | None = None,
+        progress: Progress[action.ExecuteTrajectory.Feedback] | None = None,
+    ) -> action.ExecuteTrajectory.Result:
         """Validate a trajectory and carry it out; returns the result with validation and record."""
         goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
         return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
-    def move_gripper(self, position: float, effort: float = 0.0) -> Any:
+    def move_gripper(self, position: float, effort: float = 0.0) -> action.MoveGripper.Result | GripperCommand.Result:
         """Move the gripper; position [m], effort [N]. Where a controller of ros2_control moves it, through its action,
         whose result tells no reason."""
-        own = first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._patience) == MOVE_GRIPPER
-        kind, name = (action.MoveGripper, MOVE_GRIPPER) if own else (GripperCommand, GRIPPER_ACTION)
-        goal = kind.Goal()
-        command = goal if own else goal.command
-        command.position, command.max_effort = float(position), float(effort)
-        return self.act(kind, name, goal)
+        position, effort = float(position), float(effort)
+        if first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._patience) == MOVE_GRIPPER:
+            own = action.MoveGripper.Goal(position=position, max_effort=effort)
+            return self.act(action.MoveGripper, MOVE_GRIPPER, own)
+        command = GripperCommandMessage(position=position, max_effort=effort)
+        return self.act(GripperCommand, GRIPPER_ACTION, GripperCommand.Goal(command=command))
 
-    def start_servo(self, options: ServoOptions) -> Any:
+    def start_servo(self, options: ServoOptions) -> srv.SetServo.Response:
         """Begin to follow servo commands, or follow them differently from now on; returns the reply."""
         return self.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True, options=options))
 
@@ -334,7 +369,7 @@ class CellClient:
         message.header.frame_id = frame
         self._publish(PoseStamped, "servo/target", message)
 
-    def _publish(self, kind: type, name: str, message: Any) -> None:
+    def _publish(self, kind: type[CommandT], name: str, message: CommandT) -> None:
         """Publish with the time of now, by a publisher that is made once."""
         if name not in self._clients:
             self._clients[name] = self._made(lambda: self.node.create_publisher(kind, name, reliable(10)))
@@ -387,7 +422,7 @@ def _seconds(stamp: Time) -> float:
     return 1e-9 * time_from_message(stamp)
 
 
-def _raise_error(reply: Any) -> None:
+def _raise_error(reply: object) -> None:
     report = getattr(reply, "error", None)
     error = error_from_message(report) if report is not None else None
     if error is not None:

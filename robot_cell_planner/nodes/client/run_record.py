@@ -7,13 +7,14 @@ import json
 import math
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from robot_cell_planner.msg import JointPath
+from robot_cell_planner.msg import ExecutionRecord, JointPath, MotionPlan, SimulationContact
 
 from ...io.common.resources import NO_ROOTS
 from ...planning.problem.plan import percent
@@ -100,7 +101,7 @@ class RunRecord:
         line = "  ".join(f"{cell:{align}{width}}" for cell, (_, width, align) in zip(cells, COLUMNS, strict=True))
         print(line.rstrip(), file=self._out, flush=True)
 
-    def begin(self, name: str, plan: Any, waited: float) -> SegmentRecord:
+    def begin(self, name: str, plan: MotionPlan, waited: float) -> SegmentRecord:
         """A planned motion is about to be carried out. waited: for its plan [s]."""
         record, clearance = plan.record, plan.record.clearance
         proven = proven_from_message(record.certificate)
@@ -121,7 +122,7 @@ class RunRecord:
         self._plans.append(_plain_plan(name, plan))
         return segment
 
-    def end(self, segment: SegmentRecord, execution: Any) -> None:
+    def end(self, segment: SegmentRecord, execution: ExecutionRecord) -> None:
         """The motion was carried out."""
         segment.end = self.now()
         segment.execution = {
@@ -153,7 +154,14 @@ class RunRecord:
         self._recorder.segment(name, began, self.now())
         self._print_row([name, *[""] * (len(COLUMNS) - 1)])
 
-    def verdict(self, position: float, angle: float, contacts: Any, unwanted: Any, good: bool) -> None:
+    def verdict(
+        self,
+        position: float,
+        angle: float,
+        contacts: Sequence[SimulationContact],
+        unwanted: Sequence[SimulationContact],
+        good: bool,
+    ) -> None:
         """How the run ended: distance [m] and angle [rad] from the goal, and what touched."""
         self._verdict = {
             "position_error_mm": 1e3 * position,
@@ -200,7 +208,7 @@ class RunRecord:
         print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
 
 
-def plan_digest(plan: Any) -> str:
+def plan_digest(plan: MotionPlan) -> str:
     """A name for path and trajectory of a plan, to the last bit of every number."""
     points = plan.trajectory.points
     digest = hashlib.sha256("\n".join((*plan.path.joint_names, *plan.trajectory.joint_names)).encode())
@@ -215,7 +223,7 @@ def plan_digest(plan: Any) -> str:
     return digest.hexdigest()[:16]
 
 
-def _plain_plan(name: str, plan: Any) -> dict[str, Any]:
+def _plain_plan(name: str, plan: MotionPlan) -> dict[str, Any]:
     path: JointPath = plan.path
     return {
         "name": name,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import get_action_names_and_types
+from rclpy.action.graph import get_action_names_and_types
 from rclpy.node import Node
 
 from ...errors import InvalidRequestError, ServiceUnavailableError, Value

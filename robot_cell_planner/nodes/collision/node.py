@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.clock import Clock, ClockType
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner import msg, srv
@@ -28,6 +27,7 @@ from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import SpherePreparation
+from ..common.waiting import steady_timer
 from ..conversions.basic import (
     configuration_to_message,
     duration_from_message,
@@ -78,8 +78,7 @@ class CollisionNode(CellNode):
         self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(self.parameters["contacts_period"], self._look, clock=steady)
+        steady_timer(self, self.parameters["contacts_period"], self._look)
         self._diagnostics = Diagnostics(self, "collision", self._check)
 
     def _checker(
@@ -93,7 +92,7 @@ class CollisionNode(CellNode):
         most = int(self.parameters["most_pairs"])
         return min(options.max_pairs or most, most) if options.full_report or options.verbose else 1
 
-    async def _check_states(self, request: Any, response: Any) -> None:
+    async def _check_states(self, request: srv.CheckStates.Request, response: srv.CheckStates.Response) -> None:
         options = request.options
         covered = options_from_message(options, "options")
         names, rows = self._configurations(request)
@@ -113,10 +112,14 @@ class CollisionNode(CellNode):
             response.reports.append(message)
         response.in_collision = [report.in_collision for report in response.reports]
 
-    def _configurations(self, request: Any) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    def _configurations(
+        self, request: srv.CheckStates.Request | srv.ComputeClearance.Request
+    ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         return path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
 
-    async def _check_trajectory(self, request: Any, response: Any) -> None:
+    async def _check_trajectory(
+        self, request: srv.CheckTrajectory.Request, response: srv.CheckTrajectory.Response
+    ) -> None:
         options = request.options
         covered = options_from_message(options, "options")
         names, rows, times = self._path(request.trajectory)
@@ -145,7 +148,7 @@ class CollisionNode(CellNode):
             closest.configuration = configuration_to_message(values)
             response.smallest_clearance = closest
 
-    def _path(self, trajectory: Any) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
+    def _path(self, trajectory: JointTrajectory) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
         """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
         points, most = trajectory.points, self.parameters["most_configurations"]
         if len(points) > most:
@@ -156,7 +159,7 @@ class CollisionNode(CellNode):
             raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
         return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
 
-    async def _certify_motion(self, request: Any, response: Any) -> None:
+    async def _certify_motion(self, request: srv.CertifyMotion.Request, response: srv.CertifyMotion.Response) -> None:
         """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
         most = int(self.parameters["most_configurations"])
         margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
@@ -179,7 +182,7 @@ class CollisionNode(CellNode):
         response.certificate = path_certificate_to_message(found, checker, times)
         response.segments = bytes(VERDICTS[verdict] for verdict in found.segments)
 
-    async def _check_targets(self, request: Any, response: Any) -> None:
+    async def _check_targets(self, request: srv.CheckTargets.Request, response: srv.CheckTargets.Response) -> None:
         options = request.options
         covered = options_from_message(options, "options")
         most = self.parameters["most_configurations"]
@@ -199,7 +202,9 @@ class CollisionNode(CellNode):
             message = report_to_message(report, checker.allowed_pairs, wanted, contacts=options.contacts)
             response.reports.append(message)
 
-    async def _compute_clearance(self, request: Any, response: Any) -> None:
+    async def _compute_clearance(
+        self, request: srv.ComputeClearance.Request, response: srv.ComputeClearance.Response
+    ) -> None:
         names, rows = self._configurations(request)
         if not (math.isfinite(request.max_distance) and request.max_distance >= 0.0):
             text = f"max_distance is {request.max_distance} m, expected a finite number of at least 0"

@@ -1,70 +1,113 @@
-"""Action servers whose goals are carried out by coroutines: all accepted, all answered, cancelled by an interrupt."""
+"""Action servers whose goals are handled by coroutines: every goal is accepted and gets a result."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import CancelResponse, ServerGoalHandle
 
-from ...errors import CancelledError, RobotCellError
+from ...errors import CancelledError, LimitExceededError, RobotCellError
+from ..conversions.basic import error_to_message
 from ..conversions.wire_types import to_wire
 from .cancellation import CancellationToken
-from .node import CellNode
+from .goal_requests import RepeatableActionServer
+from .node import CellNode, Reporting
 
-# Goal, function that sends feedback, what calls it off, and the result to fill.
-GoalHandler = Callable[[Any, Callable[[Any], None], CancellationToken, Any], Awaitable[None]]
-Failure = Callable[[Any, RobotCellError], None]
+if TYPE_CHECKING:
+    from interface_types import Action
+
+GoalT = TypeVar("GoalT")
+ResultT = TypeVar("ResultT")
+FeedbackT = TypeVar("FeedbackT")
+
+# Goal, function that sends feedback, token that is set when the goal is cancelled, and the result to fill.
+GoalHandler = Callable[[GoalT, Callable[[FeedbackT], None], CancellationToken, ResultT], Awaitable[None]]
 
 
-class GoalServer:
+def report_error(result: Reporting, error: RobotCellError) -> None:
+    """Fill the error report of a result."""
+    result.error = error_to_message(error)
+
+
+class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
     """Offers an action.
 
-    A goal is always accepted: a rejection could carry no reason. One that cannot be met is aborted, and `fail(result,
-    error)` writes the reason into the result. Cancelling sets the goal's interrupt; the goal ends when the handler has.
+    Every goal is accepted, since a rejection could carry no reason. A goal whose handler raises is aborted, and
+    `fail(result, error)` writes the reason into the result. Cancelling a goal sets its token; the goal ends when the
+    handler does.
     """
 
-    def __init__(self, node: CellNode, kind: Any, name: str, handler: GoalHandler, fail: Failure) -> None:
+    def __init__(
+        self,
+        node: CellNode,
+        kind: type[Action[GoalT, ResultT, FeedbackT]],
+        name: str,
+        handler: GoalHandler[GoalT, FeedbackT, ResultT],
+        fail: Callable[[ResultT, RobotCellError], None],
+    ) -> None:
         self._node = node
-        self._kind = kind
+        self._kind: Any = kind
         self._name = name
         self._handler = handler
         self._fail = fail
-        self._interrupts: dict[bytes, CancellationToken] = {}
-        self._server = node.create_action_server(kind, name, self._execute, self._cancel)
+        self._tokens: dict[bytes, CancellationToken] = {}
+        self.server = RepeatableActionServer(
+            node, kind, name, self._execute, cancel_callback=self._cancel, callback_group=node.concurrent
+        )
 
-    def _interrupt(self, handle: ServerGoalHandle) -> CancellationToken:
-        return self._interrupts.setdefault(bytes(handle.goal_id.uuid), CancellationToken())
+    def _token(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> CancellationToken:
+        return self._tokens.setdefault(bytes(handle.goal_id.uuid), CancellationToken())
 
-    def _cancel(self, handle: ServerGoalHandle) -> None:
-        self._interrupt(handle).set(CancelledError("the client cancelled the goal"))
-
-    async def _execute(self, handle: ServerGoalHandle) -> Any:
-        result = self._kind.Result()
-
-        def tell(feedback: Any) -> None:
-            self._node.send_feedback(handle, feedback)
-
-        interrupt = self._interrupt(handle)
+    def _cancel(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> CancelResponse:
+        """Cancel a goal; if that raises, the client is told that the goal continues."""
         try:
-            interrupt.check()
-            await self._handler(handle.request, tell, interrupt, result)
+            self._token(handle).set(CancelledError("the client cancelled the goal"))
+        except Exception as error:
+            self._node.faults.report(f"cancelling {self._name}", error)
+            return CancelResponse.REJECT
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> ResultT:
+        result: ResultT = self._kind.Result()
+        token = self._token(handle)
+        try:
+            token.check()
+            await self._handler(handle.request, lambda feedback: self._send(handle, feedback), token, result)
             to_wire(result, "result")
         except RobotCellError as error:
             self._node.get_logger().info(f"{self._name}: {error}")
-            return self._ended_early(handle, result, error)
+            return self._failed(handle, result, error)
         except Exception as error:
-            # The last fence: a fault of ours must not leave a client waiting; it is reported whole in the log.
-            return self._ended_early(handle, result, self._node.named(self._name, error))
+            # An internal error must not leave a client waiting; the log has its traceback.
+            return self._failed(handle, result, self._node.named(self._name, error))
         else:
-            self._node.end_goal(handle, handle.succeed)
+            self._end(handle.succeed)
         finally:
-            del self._interrupts[bytes(handle.goal_id.uuid)]
+            del self._tokens[bytes(handle.goal_id.uuid)]
         return result
 
-    def _ended_early(self, handle: ServerGoalHandle, result: Any, error: RobotCellError) -> Any:
-        """The result of a goal that was not met."""
+    def _failed(
+        self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT], result: ResultT, error: RobotCellError
+    ) -> ResultT:
+        """The result of a goal that ended with an error."""
         result = self._node.failed(result, lambda message: self._fail(message, error))
-        was_cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
-        self._node.end_goal(handle, handle.canceled if was_cancelled else handle.abort)
+        cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
+        self._end(handle.canceled if cancelled else handle.abort)
         return result
+
+    def _end(self, end: Callable[[], None]) -> None:
+        """Set the final state of a goal; report if that is no longer possible, as when the node ends."""
+        try:
+            end()
+        except RuntimeError as error:  # an RCLError
+            self._node.faults.report("the end of a goal", error)
+
+    def _send(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT], feedback: FeedbackT) -> None:
+        """Send feedback of an active goal; report what cannot be sent."""
+        publish: Callable[[Any], None] = handle.publish_feedback  # rclpy declares another type than it expects
+        try:
+            if handle.is_active:
+                publish(to_wire(feedback, "feedback"))
+        except (RuntimeError, TypeError, LimitExceededError) as error:
+            self._node.faults.report("feedback", error)

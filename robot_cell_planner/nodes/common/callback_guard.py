@@ -12,7 +12,7 @@ from typing import Any
 
 import rclpy
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import SingleThreadedExecutor, TimeoutObject
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from ...errors import RobotCellError, bounded
@@ -99,7 +99,7 @@ class GuardedExecutor(SingleThreadedExecutor):
                 self._is_waiting, self._running = False, found[1]
                 return found
 
-    def spin_once(self, timeout_sec: float | TimeoutObject | None = None) -> None:
+    def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback; what it raises is reported."""
         try:
             super().spin_once(timeout_sec)

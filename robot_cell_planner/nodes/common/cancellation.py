@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar, cast
 
 from rclpy.node import Node
 from rclpy.task import Future
@@ -12,6 +12,7 @@ from rclpy.task import Future
 from ...errors import RobotCellError, ServiceUnavailableError
 from .waiting import Deadline
 
+T = TypeVar("T")
 POLL_PERIOD = 0.1  # [s] between looks whether something has appeared
 LOOK_PERIOD = 1.0  # [s] between looks whether it is still there
 
@@ -54,7 +55,7 @@ class _Wake:
     """A future that any of several things may resolve."""
 
     def __init__(self, node: Node, interrupt: CancellationToken, seconds: float) -> None:
-        self._future = Future()
+        self._future: Future[None] = Future()
         self._interrupt = interrupt
         self._deadline = Deadline(node, seconds)
 
@@ -85,12 +86,12 @@ async def pause(node: Node, seconds: float, interrupt: CancellationToken) -> Non
 
 async def outcome(
     node: Node,
-    future: Future,
+    future: Future[T],
     interrupt: CancellationToken,
     seconds: float,
     what: str,
     is_there: Callable[[], bool] | None = None,
-) -> Any:
+) -> T:
     """The result of a future. is_there: whether who answers still exists; looked at once a second.
 
     Raises:
@@ -109,7 +110,7 @@ async def outcome(
         await wake.wait()
         future.remove_done_callback(wake)
         waited += step
-    return future.result()
+    return cast("T", future.result())
 
 
 async def available(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 
 from .node import CellNode, reliable
 from .parameters import Parameter
+from .waiting import steady_timer
 
 DIAGNOSTIC_PARAMETERS = (Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),)
 
@@ -26,8 +26,7 @@ class Diagnostics:
         self._check = check
         self._faults = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", reliable(10))
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(node.parameters["diagnostics_period"], self._publish, clock=steady)
+        steady_timer(node, node.parameters["diagnostics_period"], self._publish)
 
     def _publish(self) -> None:
         level, message, values = self._check()

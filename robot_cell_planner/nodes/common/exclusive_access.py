@@ -22,7 +22,7 @@ class ExclusiveAccess:
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
         self._what = what
         self._on_change = on_change
-        self._waiting: list[Future] = []
+        self._waiting: list[Future[None]] = []
         self.owner = ""
         self.interrupt: CancellationToken | None = None
 
@@ -61,6 +61,6 @@ class ExclusiveAccess:
     async def released(self, node: CellNode, interrupt: CancellationToken) -> None:
         """Wait until nobody has it."""
         while self.interrupt is not None:
-            future = Future()
+            future: Future[None] = Future()
             self._waiting.append(future)
             await outcome(node, future, interrupt, math.inf, self._what)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from rclpy.action import ActionClient, ActionServer
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.client import ActionClient
+from rclpy.action.server import ActionServer, ServerGoalHandle
 
 KEPT = 1000  # goals that are known when they are sent again
 
 
-class RepeatableActionServer(ActionServer):
+class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
     """Accepts a goal that comes again under its identity as it did before, and carries it out once.
 
     rclpy rejects such a goal; and one whose answer could not be sent it neither carries out nor forgets. It has no
@@ -22,7 +22,7 @@ class RepeatableActionServer(ActionServer):
         self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by identity: whether it was begun
         super().__init__(*arguments, handle_accepted_callback=self._begin, **keywords)
 
-    def _begin(self, handle: ServerGoalHandle) -> None:
+    def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         self._begun[bytes(handle.goal_id.uuid)] = True
         handle.execute()
 
@@ -48,7 +48,7 @@ class RepeatableActionServer(ActionServer):
             self._begin(handle)
 
 
-class RepeatableActionClient(ActionClient):
+class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
     """Passes over a second answer to a goal that was sent again, which rclpy takes for two goals of one identity.
 
     rclpy has no public way to look up a goal by the number of its request, so this class reads private attributes of

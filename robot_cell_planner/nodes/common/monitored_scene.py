@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
-from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
@@ -26,7 +25,7 @@ from ..conversions.states import state_from_message
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode, sensor
 from .polled_subscription import PolledSubscription
-from .waiting import Deadline, delay
+from .waiting import Deadline, delay, steady_timer
 
 MOST_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
@@ -77,14 +76,13 @@ class MonitoredScene:
         self._measured: JointStateMonitor | None = None
         self._heard_since = math.inf  # the first scene came [s]
         self._followed_by_scene: frozenset[str] = frozenset()  # joints that the scene node has measured
-        self._waiting: list[Future] = []
+        self._waiting: list[Future[None]] = []
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
         self.revision = 0
         self._reading = False
         self._joint_states = PolledSubscription(node, JointState, JOINT_STATES, sensor(JOINT_STATES_DEPTH))
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(1.0 / joints_rate, self.read_joints, clock=self._steady)
+        steady_timer(node, 1.0 / joints_rate, self.read_joints)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener()` whenever there is a new revision."""
@@ -181,12 +179,12 @@ class MonitoredScene:
         if self._is_new_enough(revision, joint_stamp, joints):
             return
         deadline = Deadline(self._node, timeout or self._default_timeout)
-        looks = self._node.create_timer(WAITING_PERIOD, self.read_joints, clock=self._steady) if joint_stamp else None
+        looks = steady_timer(self._node, WAITING_PERIOD, self.read_joints) if joint_stamp else None
         try:
             while not self._is_new_enough(revision, joint_stamp, joints):
                 if deadline.passed:
                     raise self._stale(revision, joint_stamp, joints, deadline.seconds)
-                future: Future = Future()
+                future: Future[None] = Future()
                 self._waiting.append(future)
                 deadline.wakes(future)
                 await future
@@ -226,7 +224,7 @@ class MonitoredScene:
 
     def _unmeasured(self, given: Container[str], timeout: float) -> StaleStateError:
         """Joints were not measured within a timeout [s]."""
-        missing = sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys())
+        missing = tuple(sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys()))
         if missing:
             joints = ", ".join(missing[:6])
             text = f"the scene node knows from {JOINT_STATES} where {joints} are, but this node does not"

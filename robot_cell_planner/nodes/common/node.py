@@ -9,11 +9,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
 import rclpy
-from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.action.client import ActionClient
+from rclpy.action.server import ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.client import Client
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.executors import ExternalShutdownException, await_or_execute
 from rclpy.node import Node
@@ -25,7 +27,6 @@ from rclpy.task import Future
 from robot_cell_planner.msg import ErrorReport
 
 from ...errors import (
-    CancelledError,
     InternalError,
     InvalidRequestError,
     LimitExceededError,
@@ -36,14 +37,25 @@ from ...system.private_files import PRIVATE_UMASK
 from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
-from .goal_requests import RepeatableActionServer
 from .localhost import keep_to_localhost
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
 from .shared_memory import remove_unfinished_ports
 
-Handler = Callable[[Any, Any], Awaitable[None]]
-ActionHandler = Callable[[Any, Any], Awaitable[None]]
+if TYPE_CHECKING:
+    from interface_types import Service as ServiceType
+
+
+class Reporting(Protocol):
+    """A response or result with an error report."""
+
+    error: ErrorReport
+
+
+M = TypeVar("M")
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+ReportingT = TypeVar("ReportingT", bound=Reporting)
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -65,7 +77,7 @@ def sensor(depth: int) -> QoSProfile:
     return QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class WirePublisher(Publisher):
+class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
     """Publishes messages whose fields are converted to what their interface declares (`to_wire`)."""
 
     faults: Faults | None = None
@@ -102,7 +114,6 @@ class CellNode(Node):
             self.presence = self._shown()
         self.parameters = Parameters(self, self.declared)
         self.concurrent = ReentrantCallbackGroup()
-        self._action_servers: list[ActionServer] = []
 
     def _shown(self) -> Presence:
         """What shows that this node lives.
@@ -126,18 +137,21 @@ class CellNode(Node):
                 part.destroy()
         super().destroy_node()
 
-    def create_publisher(self, *arguments: Any, **keywords: Any) -> Publisher:
+    def create_publisher(
+        self, msg_type: type[M], topic: str, qos_profile: QoSProfile | int, **keywords: Any
+    ) -> Publisher[M]:
         """As rclpy's, for messages of any number types, and without the events that warn of a subscription with another
         quality of service, which warns of that itself: the executor would look at each of them every time that it
         waits."""
         keywords.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
-        publisher = super().create_publisher(*arguments, publisher_class=WirePublisher, **keywords)
+        publisher = super().create_publisher(msg_type, topic, qos_profile, publisher_class=WirePublisher, **keywords)
+        assert isinstance(publisher, WirePublisher)
         publisher.faults = self.faults
         return publisher
 
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], **keywords: Any
-    ) -> Service:
+    ) -> Service[Any, Any]:
         """As rclpy's, but that a callback which raises leaves nobody without a reply."""
 
         async def answer(request: Any, response: Any) -> Any:
@@ -150,13 +164,23 @@ class CellNode(Node):
 
         return super().create_service(srv_type, srv_name, answer, **keywords)
 
-    def serve(self, kind: type, name: str, handler: Handler) -> None:
+    def service_client(self, kind: type[ServiceType[RequestT, ResponseT]], name: str) -> Client[RequestT, ResponseT]:
+        """A client of a service, for calls from this node's callbacks."""
+        client: Client[RequestT, ResponseT] = self.create_client(kind, name, callback_group=self.concurrent)
+        return client
+
+    def serve(
+        self,
+        kind: type[ServiceType[RequestT, ReportingT]],
+        name: str,
+        handler: Callable[[RequestT, ReportingT], Awaitable[None]],
+    ) -> None:
         """Offer a service. The handler fills the response; what it raises becomes the response's error report.
 
         So does a number in the response that is not finite where its interface documents none.
         """
 
-        async def answer(request: Any, response: Any) -> Any:
+        async def answer(request: RequestT, response: ReportingT) -> ReportingT:
             try:
                 await handler(request, response)
                 return to_wire(response, finite=response.error.code == ErrorReport.NONE)
@@ -183,7 +207,7 @@ class CellNode(Node):
             self.get_logger().info(f"{name}: {found}")
         return found
 
-    def failed(self, message: Any, fill: Callable[[Any], None]) -> Any:
+    def failed(self, message: M, fill: Callable[[M], object]) -> M:
         """A response or result with what `fill` says of its error, and whatever else it holds that can be sent."""
         fill(message)
         try:
@@ -194,78 +218,16 @@ class CellNode(Node):
             fill(empty)
             return to_wire(empty, finite=False)
 
-    def serve_action(self, kind: type, name: str, handler: ActionHandler, on_cancel: Callable[[Any], None]) -> None:
-        """Offer an action. The handler fills the result of a goal; what it raises becomes the result's error report.
-
-        on_cancel: told of a goal that its client wants to end; the handler then is to raise a CancelledError soon.
-        """
-
-        async def execute(goal: Any) -> Any:
-            result = kind.Result()
-            end = goal.abort
-            try:
-                await handler(goal, result)
-                to_wire(result, "result", finite=result.error.code == ErrorReport.NONE)
-                self.end_goal(goal, goal.succeed)
-                return result
-            except CancelledError as error:
-                report = error_to_message(error)
-                end = goal.canceled if goal.is_cancel_requested else goal.abort
-            except RobotCellError as error:
-                report = error_to_message(error)
-                self.get_logger().info(f"{name}: {error}")
-            except Exception as error:
-                # The last fence, as in `serve`.
-                report = error_to_message(self.named(name, error))
-            self.end_goal(goal, end)
-            return self.failed(result, lambda message: setattr(message, "error", report))
-
-        server = self.create_action_server(kind, name, execute, on_cancel)
-        self._action_servers.append(server)
-
-    def create_action_server(
-        self, kind: Any, name: str, execute: Callable[[Any], Awaitable[Any]], on_cancel: Callable[[Any], None]
-    ) -> ActionServer:
-        """An action server that accepts every goal, since a rejection could carry no reason.
-
-        on_cancel: told of a goal whose client wants to end it; if it raises, the client is told that it goes on.
-        """
-
-        def cancel(goal: Any) -> CancelResponse:
-            try:
-                on_cancel(goal)
-            except Exception as error:
-                self.faults.report(f"cancelling {name}", error)
-                return CancelResponse.REJECT
-            return CancelResponse.ACCEPT
-
-        return RepeatableActionServer(self, kind, name, execute, cancel_callback=cancel, callback_group=self.concurrent)
-
-    def end_goal(self, goal: Any, end: Callable[[], None]) -> None:
-        """Bring a goal to its last state; that it cannot get there any more, as when the node ends, is reported."""
-        try:
-            end()
-        except RuntimeError as error:  # an RCLError
-            self.faults.report("the end of a goal", error)
-
-    def send_feedback(self, goal: Any, feedback: Any) -> None:
-        """Send feedback to the client of a goal that is active; what cannot be sent is reported."""
-        try:
-            if goal.is_active:
-                goal.publish_feedback(to_wire(feedback, "feedback"))
-        except (RuntimeError, TypeError, LimitExceededError) as error:
-            self.faults.report("feedback", error)
-
     def fail(self, error: RobotCellError) -> None:
         """End the node, from one of its callbacks, with one line on the standard error stream."""
         raise NodeEndsError(error)
 
-    def resolve(self, future: Future, value: Any) -> None:
+    def resolve(self, future: Future[M], value: M) -> None:
         """Give a future its value from any thread, and wake the executor that awaits it."""
         if self.executor is not None:
             self.executor.create_task(lambda: None if future.done() else future.set_result(value))
 
-    def soon(self, work: Callable[[], None]) -> None:
+    def soon(self, work: Callable[[], object]) -> None:
         """Do some work when the callback that is running has ended and its reply, if it has one, is out."""
         if self.executor is None:
             work()

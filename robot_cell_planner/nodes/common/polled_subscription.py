@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+
+M = TypeVar("M")
 
 
 class _NeverExecuted(CallbackGroup):
@@ -23,18 +25,18 @@ class _NeverExecuted(CallbackGroup):
         """Nothing was begun."""
 
 
-class PolledSubscription:
+class PolledSubscription(Generic[M]):
     """Keeps messages, as many as the depth of its quality of service, until they are taken.
 
     An executor of rclpy takes as long to wake up for a message as it takes to read ten of them.
     """
 
-    def __init__(self, node: Node, kind: type, topic: str, quality: QoSProfile) -> None:
+    def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile) -> None:
         self._subscription = node.create_subscription(
             kind, topic, lambda _: None, quality, callback_group=_NeverExecuted()
         )
 
-    def take(self) -> Iterator[Any]:
+    def take(self) -> Iterator[M]:
         """All messages that have come since, oldest first."""
         subscription = self._subscription
         with subscription.handle:

@@ -40,7 +40,7 @@ class SceneMonitor(MonitoredScene):
         self._early: deque[SceneUpdate] = deque(maxlen=UPDATES_KEPT)
         node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
         node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(UPDATES_KEPT, latched=True))
-        self._client = node.create_client(GetCell, "scene/get_cell", callback_group=node.concurrent)
+        self._client = node.service_client(GetCell, "scene/get_cell")
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
         revision, stamp = message.state.revision, time_from_message(message.header.stamp)
@@ -96,7 +96,7 @@ class SceneMonitor(MonitoredScene):
         self._node.get_logger().info(f"asking for the whole scene: {reason}")
         self._client.call_async(GetCell.Request()).add_done_callback(self._on_fetched)
 
-    def _on_fetched(self, future: Future) -> None:
+    def _on_fetched(self, future: Future[GetCell.Response]) -> None:
         self._fetching = False
         reply = future.result()
         if reply is not None and reply.error.code == ErrorReport.NONE:

@@ -31,7 +31,7 @@ class SpherePreparation:
         self._on_covered = on_covered
         self._replica = replica
         self._covered = self._making = NOTHING
-        self._waiting: list[Future] = []
+        self._waiting: list[Future[None]] = []
         replica.on_change(self._follow)
 
     @property
@@ -48,7 +48,7 @@ class SpherePreparation:
         deadline = Deadline(self._node, PATIENCE)
         try:
             while not self.ready and not deadline.passed:
-                made: Future = Future()
+                made: Future[None] = Future()
                 self._waiting.append(made)
                 deadline.wakes(made)
                 await made

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]
 from rclpy.node import Node
 from rclpy.task import Future
+from rclpy.timer import Timer
+
+
+def steady_timer(node: Node, period: float, callback: Callable[[], None]) -> Timer:
+    """A timer on the steady clock, whether simulated time goes on or not. period [s]."""
+    return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 class Deadline:
@@ -16,19 +23,19 @@ class Deadline:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._node = node
-        self._future: Future | None = None
-        self._timer = None
+        self._future: Future[None] | None = None
+        self._timer: Timer | None = None
 
     @property
     def passed(self) -> bool:
         return time.monotonic() >= self._end
 
-    def wakes(self, future: Future) -> None:
+    def wakes(self, future: Future[None]) -> None:
         """Wake this future when the time has come, if nothing else has done so before."""
         self._future = future
         if self._timer is None:
             left = max(self._end - time.monotonic(), 1e-4)
-            self._timer = self._node.create_timer(left, self._fire, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._timer = steady_timer(self._node, left, self._fire)
 
     def _fire(self) -> None:
         if self._future is not None and not self._future.done():
@@ -43,7 +50,8 @@ class Deadline:
 
 async def delay(node: Node, seconds: float) -> None:
     """Let a time pass, on the steady clock."""
-    passed, deadline = Future(), Deadline(node, seconds)
+    passed: Future[None] = Future()
+    deadline = Deadline(node, seconds)
     deadline.wakes(passed)
     try:
         await passed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robot_cell_planner import msg
+from robot_cell_planner import action, msg
 
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget, PointAxisTarget
@@ -45,7 +45,9 @@ NAMED_ALIKE = (
 STRATEGIES = {msg.CartesianOptions.GRAPH: Strategy.GRAPH, msg.CartesianOptions.GREEDY: Strategy.GREEDY}
 
 
-def cartesian_request_from_message(message: Any, options: PlanningOptions, timing: TimingOptions) -> CartesianRequest:
+def cartesian_request_from_message(
+    message: action.PlanCartesian.Goal, options: PlanningOptions, timing: TimingOptions
+) -> CartesianRequest:
     """The goal of a plan_cartesian action, without its start state. options: the node's defaults.
 
     Raises:
@@ -89,7 +91,7 @@ def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointA
     return PointAxisWaypoints(points_and_axes=axes, **common)
 
 
-def _kind(target: FrameTarget | PointAxisTarget) -> tuple[Any, ...]:
+def _kind(target: FrameTarget | PointAxisTarget) -> tuple[object, ...]:
     tolerances = (target.tolerance_position, target.tolerance_angle)
     return (type(target), target.mode, target.frame, target.reference_frame, target.native_scale, *tolerances)
 
@@ -122,7 +124,7 @@ def _options(message: msg.CartesianOptions, default: PlanningOptions) -> Cartesi
     )
 
 
-def fill_cartesian_result(result: Any, plan: Plan, used: msg.StateUsed) -> None:
+def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used: msg.StateUsed) -> None:
     """What a plan_cartesian action returns of a plan, or of the part that was reached.
 
     The start is told for itself, and is not repeated as the first point of the path.
@@ -135,7 +137,7 @@ def fill_cartesian_result(result: Any, plan: Plan, used: msg.StateUsed) -> None:
         result.report = _report(plan.cartesian)
 
 
-def fill_cartesian_failure(result: Any, error: RobotCellError, used: msg.StateUsed) -> None:
+def fill_cartesian_failure(result: action.PlanCartesian.Result, error: RobotCellError, used: msg.StateUsed) -> None:
     """The part of a motion that was reached before an error."""
     result.plan.record.state = used
     if isinstance(error.partial, Plan):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypedDict
 
 from geometry_msgs.msg import Pose as PoseMessage
 
@@ -92,7 +93,12 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
         raise InvalidRequestError(text, subjects=(field, *surplus))
 
 
-def _touch(message: SceneChange, field: str) -> dict[str, tuple[str, ...]]:
+class _Touch(TypedDict):
+    touch_links: tuple[str, ...]
+    touch_bodies: tuple[str, ...]
+
+
+def _touch(message: SceneChange, field: str) -> _Touch:
     return {
         "touch_links": names_from_message(message.touch_links, f"{field}.touch_links"),
         "touch_bodies": names_from_message(message.touch_bodies, f"{field}.touch_bodies"),

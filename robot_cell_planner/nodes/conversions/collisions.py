@@ -103,15 +103,14 @@ def path_collision_to_message(found: PathCollision, *, contacts: bool = True) ->
 
 def _other(pair: CheckedPair | SkippedPair, allowed_pairs: AllowedPairs) -> PairMessage:
     """A pair that was checked and is clear, or was skipped; its distance was not computed."""
-    checked = isinstance(pair, CheckedPair)
     return PairMessage(
         step=int(pair.step),
         name_a=pair.first,
         kind_a=KINDS[allowed_pairs.by_name[pair.first].kind],
         name_b=pair.second,
         kind_b=KINDS[allowed_pairs.by_name[pair.second].kind],
-        verdict=PairMessage.CLEAR if checked else PairMessage.SKIPPED,
-        reason="" if checked else pair.reason,
+        verdict=PairMessage.CLEAR if isinstance(pair, CheckedPair) else PairMessage.SKIPPED,
+        reason="" if isinstance(pair, CheckedPair) else pair.reason,
         distance=math.nan,
-        margin=pair.margin if checked else math.nan,
+        margin=pair.margin if isinstance(pair, CheckedPair) else math.nan,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from robot_cell_planner import msg
 
@@ -56,7 +57,7 @@ def _constraint(message: msg.PathConstraint, field: str) -> PathConstraint:
 def _frame_constraint(message: msg.PathConstraint, rule: FrameRule, field: str) -> FrameConstraint:
     if message.mode not in MODES:
         raise InvalidRequestError(f"mode {message.mode} is none of 0 to 3", subjects=(field,))
-    given = {}
+    given: dict[str, Any] = {}
     if rule in WITH_AXIS:
         given["axis"] = position_from_message(message.axis)
     if rule is FrameRule.POSITION_IN_BOX:

@@ -232,7 +232,8 @@ class ModelReader:
             return Box((size[0], size[1], size[2]))
         if message.type == GeometryMessage.SPHERE:
             return Sphere(size[0])
-        return {2: Cylinder, 3: Capsule, 4: Cone}[message.type](size[0], size[1])
+        rounds: dict[int, type[Cylinder | Capsule | Cone]] = {2: Cylinder, 3: Capsule, 4: Cone}
+        return rounds[message.type](size[0], size[1])
 
     def _mesh(self, message: GeometryMessage) -> Geometry:
         use = _mesh_use(message.mesh_use)

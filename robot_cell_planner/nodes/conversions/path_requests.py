@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from robot_cell_planner import msg
+from robot_cell_planner import action, msg, srv
 
 from ...collision.report import Clearance
 from ...errors import InvalidRequestError, RobotCellError
@@ -47,7 +46,9 @@ def _path(message: msg.JointPath, field: str, most: int) -> tuple[tuple[str, ...
     return names, rows
 
 
-def path_request_from_message(message: Any, tool: PathTool, default: PlanningOptions, most: int) -> PathRequest:
+def path_request_from_message(
+    message: srv.ProcessPath.Request, tool: PathTool, default: PlanningOptions, most: int
+) -> PathRequest:
     """The request of a ProcessPath service. default: for options that are left out; most: waypoints of all paths.
 
     Raises:
@@ -76,7 +77,7 @@ def path_request_from_message(message: Any, tool: PathTool, default: PlanningOpt
     )
 
 
-def path_check_from_message(message: Any, default: PlanningOptions, most: int) -> PathCheck:
+def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOptions, most: int) -> PathCheck:
     """The request of a CheckPath service.
 
     Raises:
@@ -87,7 +88,7 @@ def path_check_from_message(message: Any, default: PlanningOptions, most: int) -
     return PathCheck(names, rows, constraints, _check_options(message, default), message.find_all)
 
 
-def path_measurement_from_message(message: Any, default: PlanningOptions, most: int) -> PathCheck:
+def path_measurement_from_message(message: srv.MeasurePath.Request, default: PlanningOptions, most: int) -> PathCheck:
     """The request of a MeasurePath service.
 
     Raises:
@@ -97,7 +98,9 @@ def path_measurement_from_message(message: Any, default: PlanningOptions, most: 
     return PathCheck(names, rows, (), _check_options(message, default), measure=True)
 
 
-def _check_options(message: Any, default: PlanningOptions) -> PlanningOptions:
+def _check_options(
+    message: srv.CheckPath.Request | srv.MeasurePath.Request, default: PlanningOptions
+) -> PlanningOptions:
     return PlanningOptions(
         state_limit=default.state_limit,
         time_limit=default.time_limit,
@@ -109,7 +112,7 @@ def _check_options(message: Any, default: PlanningOptions) -> PlanningOptions:
     )
 
 
-def fill_path_check(response: Any, found: PathCheckResult, used: msg.StateUsed) -> None:
+def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, used: msg.StateUsed) -> None:
     """What a CheckPath service answers."""
     response.faults = [error_to_message(fault) for fault in found.faults]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
@@ -117,7 +120,7 @@ def fill_path_check(response: Any, found: PathCheckResult, used: msg.StateUsed) 
 
 
 def multistep_request_from_message(
-    message: Any, models: ModelReader, options: PlanningOptions, timing: TimingOptions, most: int
+    message: action.PlanMultistep.Goal, models: ModelReader, options: PlanningOptions, timing: TimingOptions, most: int
 ) -> MultistepRequest:
     """The goal of a plan_multistep action, without its start state.
 
@@ -145,13 +148,13 @@ def multistep_request_from_message(
     )
 
 
-def fill_multistep(result: Any, plans: tuple[Plan, ...], used: msg.StateUsed) -> None:
+def fill_multistep(result: action.PlanMultistep.Result, plans: tuple[Plan, ...], used: msg.StateUsed) -> None:
     """What a plan_multistep action returns."""
     result.plans = [_step_plan(plan, used) for plan in plans]
     result.failed_step = -1
 
 
-def fill_multistep_failure(result: Any, error: RobotCellError, used: msg.StateUsed) -> None:
+def fill_multistep_failure(result: action.PlanMultistep.Result, error: RobotCellError, used: msg.StateUsed) -> None:
     """What is known where a step could not be planned."""
     result.failed_step = -1
     if isinstance(error.partial, MultistepFailure):
@@ -218,7 +221,7 @@ def _clearance(message: msg.Clearance, field: str, names: tuple[str, ...]) -> Pa
     return PathClearance(message.place, configuration, closest)
 
 
-def path_result(response: Any, plan: Plan, used: msg.StateUsed) -> None:
+def path_result(response: srv.ProcessPath.Response, plan: Plan, used: msg.StateUsed) -> None:
     """What a ProcessPath service answers."""
     response.path = path_to_message(plan.variables, plan.path)
     response.record = record_to_message(plan, used)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from robot_cell_planner import msg
 
 from ...errors import InvalidRequestError
@@ -24,7 +26,7 @@ def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointA
     """
     if message.mode not in MODES:
         raise InvalidRequestError(f"{field}: mode {message.mode} is none of 0 to 3", subjects=(field,))
-    common = {
+    common: dict[str, Any] = {
         "mode": MODES[message.mode],
         "frame": message.frame,
         "reference_frame": message.reference_frame or "world",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 from frozendict import frozendict
 
-from robot_cell_planner import msg
+from robot_cell_planner import msg, srv
 
 from ...errors import InvalidRequestError
 from ...model.mechanism import JointLimits
@@ -78,7 +77,9 @@ def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -
     return frozendict(found)
 
 
-def path_timing_from_message(request: Any, options: PlanningOptions, default: TimingOptions, most: int) -> PathTiming:
+def path_timing_from_message(
+    request: srv.TimeParameterize.Request, options: PlanningOptions, default: TimingOptions, most: int
+) -> PathTiming:
     """The request of a TimeParameterize service; timing NONE is taken as SMOOTH.
 
     Raises:
@@ -94,7 +95,7 @@ def path_timing_from_message(request: Any, options: PlanningOptions, default: Ti
     return PathTiming(names, rows, timing, options, tuple(request.stops))
 
 
-def fill_timed_path(response: Any, found: TimedPath) -> None:
+def fill_timed_path(response: srv.TimeParameterize.Response, found: TimedPath) -> None:
     """What a TimeParameterize service answers."""
     response.trajectory = trajectory_to_message(found.trajectory)
     response.report = report_to_message(found.report)

@@ -72,4 +72,5 @@ def limits_from_message(messages: Sequence[JointLimits], joints: tuple[str, ...]
         return None
     bounds = [(m.lower, m.upper) if m.has_position_limits else (-np.inf, np.inf) for m in messages]
     lower, upper = np.array(bounds).T
-    return MotionLimits(joints, lower, upper, *(np.array([getattr(m, name) for m in messages]) for name in RATES))
+    velocity, acceleration, jerk = (np.array([getattr(message, name) for message in messages]) for name in RATES)
+    return MotionLimits(joints, lower, upper, velocity, acceleration, jerk)

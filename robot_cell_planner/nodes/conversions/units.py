@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Protocol
 
+from geometry_msgs.msg import Point, Pose, Vector3
+
+from robot_cell_planner.msg import BodyModel, SceneChange, ToolModel
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import RobotCellState as StateMessage
-from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.msg import Shape as ShapeMessage
 
 from ...errors import InvalidRequestError
@@ -37,15 +39,16 @@ def change_in_metres(message: SceneChange, field: str) -> SceneChange:
 
 
 def _scale_models(models: CellMessage, factor: float) -> None:
-    for thing in (*models.tools, *models.bodies):
-        _scale_positions(thing.inertial, factor)
-        for shape in (*thing.visual, *thing.collision):
+    objects: list[ToolModel | BodyModel] = [*models.tools, *models.bodies]
+    for entry in objects:
+        _scale_positions(entry.inertial, factor)
+        for shape in (*entry.visual, *entry.collision):
             _scale_shape(shape, factor)
     for tool in models.tools:
         _scale_vector(tool.tcp.position, factor)
     _scale_positions(models.frames, factor)
-    for entry in models.collision.margins:
-        entry.margin *= factor
+    for margin in models.collision.margins:
+        margin.margin *= factor
 
 
 def _scale_shape(shape: ShapeMessage, factor: float) -> None:
@@ -62,14 +65,17 @@ def _scale_shape(shape: ShapeMessage, factor: float) -> None:
 
 
 def _scale_states(states: StateMessage, factor: float) -> None:
-    for entries in (states.base_poses, states.tools, states.bodies):
-        _scale_positions(entries, factor)
+    _scale_positions((*states.base_poses, *states.tools, *states.bodies), factor)
 
 
-def _scale_positions(entries: Iterable[Any], factor: float) -> None:
+class _Posed(Protocol):
+    pose: Pose
+
+
+def _scale_positions(entries: Iterable[_Posed], factor: float) -> None:
     for entry in entries:
         _scale_vector(entry.pose.position, factor)
 
 
-def _scale_vector(vector: Any, factor: float) -> None:
+def _scale_vector(vector: Point | Vector3, factor: float) -> None:
     vector.x, vector.y, vector.z = vector.x * factor, vector.y * factor, vector.z * factor

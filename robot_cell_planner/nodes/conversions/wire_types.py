@@ -75,7 +75,8 @@ def to_wire(message: M, what: str = "response", *, finite: bool = True) -> M:
         LimitExceededError: a number that is not finite or does not fit the field; names the field of `what`.
         TypeError: a value that is of another kind altogether: a fault of who filled the message.
     """
-    layout = _layout(type(message))
+    kind: type = type(message)
+    layout = _layout(kind)
     if layout.fits((message,), finite):
         return message
     try:

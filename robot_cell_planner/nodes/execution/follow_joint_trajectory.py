@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 
@@ -47,7 +46,13 @@ class FollowJointTrajectoryServer:
         self._newest = CancellationToken()
         GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
 
-    async def _follow(self, goal: Any, send: Callable[[Any], None], interrupt: CancellationToken, result: Any) -> None:
+    async def _follow(
+        self,
+        goal: FollowJointTrajectory.Goal,
+        send: Callable[[FollowJointTrajectory.Feedback], None],
+        interrupt: CancellationToken,
+        result: FollowJointTrajectory.Result,
+    ) -> None:
         parameters = self._node.parameters
         arrived, now = self._runner.now(), self._node.get_clock().now().nanoseconds
         asked = from_follow(
@@ -103,7 +108,7 @@ class FollowJointTrajectoryServer:
             return await self._runner.follow(found, interrupt, tell, state)
 
 
-def _fail(result: Any, error: RobotCellError) -> None:
+def _fail(result: FollowJointTrajectory.Result, error: RobotCellError) -> None:
     result.error_string = f"{error.name}: {error}"
     if isinstance(error, CancelledError):
         result.error_code = Result.SUCCESSFUL

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from control_msgs.action import GripperCommand
+from control_msgs.msg import GripperCommand as GripperCommandMessage
 
 from robot_cell_planner.action import MoveGripper
 
 from ...errors import InvalidRequestError, RobotCellError, StoppedError, TrackingError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.timing import TimingOptions, stop_at_waypoints
-from ..common.action_server import GoalServer
+from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.node import CellNode
-from ..conversions.basic import error_to_message
 from ..motion.joint_feedback import JointFeedback, lost
 from ..motion.motion import AT_GOAL, Motion
-from ..motion.runner import ExclusiveAccess, MotionRunner
+from ..motion.runner import ExclusiveAccess, MotionRunner, Tell
 from ..motion.streamed_motion import StreamedMotion
 from ..motion.trajectory_goals import MotionGoal, Tolerances
 
 MOVE_GRIPPER = "execution/move_gripper"
+
+
+class _GripperStatus(Protocol):
+    """The fields that results and feedback of both actions have."""
+
+    position: float
+    effort: float
+    stalled: bool
+    reached_goal: bool
+
+
+StatusT = TypeVar("StatusT", bound=_GripperStatus)
 
 
 @dataclass(frozen=True)
@@ -159,20 +172,39 @@ class GripperServer:
         self._period = period
         self._waiting: CancellationToken | None = None
         GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
-        GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, _fail_with_reason)
+        GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, report_error)
 
-    async def _carry_out_command(self, goal: Any, send: Any, interrupt: CancellationToken, result: Any) -> None:
-        await self._move(
-            goal.command, lambda motion: send(self._told(GripperCommand.Feedback(), motion)), interrupt, result
-        )
+    async def _carry_out_command(
+        self,
+        goal: GripperCommand.Goal,
+        send: Callable[[GripperCommand.Feedback], None],
+        interrupt: CancellationToken,
+        result: GripperCommand.Result,
+    ) -> None:
+        def tell(motion: Motion) -> None:
+            send(self._told(GripperCommand.Feedback(), motion))
 
-    async def _carry_out(self, goal: Any, send: Any, interrupt: CancellationToken, result: Any) -> None:
+        await self._move(goal.command, tell, interrupt, result)
+
+    async def _carry_out(
+        self,
+        goal: MoveGripper.Goal,
+        send: Callable[[MoveGripper.Feedback], None],
+        interrupt: CancellationToken,
+        result: MoveGripper.Result,
+    ) -> None:
         def tell(motion: Motion) -> None:
             send(self._told(MoveGripper.Feedback(), motion))
 
         await self._move(goal, tell, interrupt, result)
 
-    async def _move(self, command: Any, tell: Any, interrupt: CancellationToken, result: Any) -> None:
+    async def _move(
+        self,
+        command: GripperCommandMessage | MoveGripper.Goal,
+        tell: Tell,
+        interrupt: CancellationToken,
+        result: GripperCommand.Result | MoveGripper.Result,
+    ) -> None:
         await self._take_over(interrupt)
         with self._ownership.taken_by("gripper_command", interrupt):
             await self._runner.ready(interrupt)
@@ -202,8 +234,8 @@ class GripperServer:
             if self._waiting is interrupt:
                 self._waiting = None
 
-    def _told(self, message: Any, motion: Motion) -> Any:
-        """Result and feedback have the same fields."""
+    def _told(self, message: StatusT, motion: Motion) -> StatusT:
+        """The message, with what is measured and known of the motion."""
         measured = self._feedback.get(self._options.joint)
         if measured is not None:
             message.position = measured.position
@@ -217,10 +249,6 @@ class GripperServer:
         text = "the gripper has stalled" if stalled else "the gripper did not come to its goal in time"
         return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
 
-    def _fail(self, _: Any, error: RobotCellError) -> None:
+    def _fail(self, _: GripperCommand.Result, error: RobotCellError) -> None:
         """The result has no field for a reason; the node's status tells it."""
         self._runner.report(error)
-
-
-def _fail_with_reason(result: Any, error: RobotCellError) -> None:
-    result.error = error_to_message(error)

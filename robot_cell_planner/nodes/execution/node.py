@@ -6,12 +6,10 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import rclpy
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import ROSClock
 from rclpy.signals import uninstall_signal_handlers
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -25,6 +23,7 @@ from ..common.diagnostics import OK, WARN, Diagnostics
 from ..common.node import LATCHED, CellNode, end, reliable, run, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..common.realtime_priority import precede_in_process
+from ..common.waiting import steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_motion import ControllerDrive
@@ -43,7 +42,6 @@ from .gripper import GripperServer
 from .parameters import PARAMETERS, STREAM, command_fields, gripper_options, names, playback_options
 from .trajectory_actions import TrajectoryActions
 
-Send = Callable[[Any], None]
 JOINT_STATES_DEPTH = 100
 WATCH_PERIOD = 0.02  # [s]
 SWITCH_INTERVAL = 5e-5  # [s]
@@ -101,9 +99,8 @@ class ExecutionNode(CellNode):
         self._ends_at = math.inf
         self._looks = 0
         self._clock_watch = ClockWatch()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(WATCH_PERIOD, self._on_watch, clock=steady)
-        self.create_timer(STATUS_PERIOD, self._publish_status, clock=steady)
+        steady_timer(self, WATCH_PERIOD, self._on_watch)
+        steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
         self._diagnostics = Diagnostics(self, "execution", self._check)
         self._publish_status()
@@ -187,7 +184,7 @@ class ExecutionNode(CellNode):
     def _look_at_clock(self) -> None:
         """End motions if simulated time was set while they run."""
         clock = self.get_clock()
-        if not clock.ros_time_is_active:
+        if not (isinstance(clock, ROSClock) and clock.ros_time_is_active):
             return
         error = self._clock_watch.look(clock.now().nanoseconds, time.monotonic())
         if error is not None:
@@ -223,7 +220,7 @@ class ExecutionNode(CellNode):
 
     # Actions and services.
 
-    async def _control_motion(self, request: Any, response: Any) -> None:
+    async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
         owned = self._moving if self._moving.interrupt is not None else self._gripping
         if owned.interrupt is None:
             raise NotSupportedError("nothing is moving", stage="control motion")
@@ -241,7 +238,7 @@ class ExecutionNode(CellNode):
             raise InvalidRequestError(f"command {request.command} is none of 0 to 2", subjects=("command",))
         self._publish_status()
 
-    async def _set_speed_scale(self, request: Any, response: Any) -> None:
+    async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:
         response.previous_scale = self._runner.override
         if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
             values = (Value("scale", request.scale, 1.0),)
@@ -264,7 +261,8 @@ class ExecutionNode(CellNode):
     def _publish_status(self) -> None:
         motions = self._runner.motions
         motion = next((each for each in motions if not each.passive), motions[0] if motions else None)
-        blocked, error = self._permission.reason, self._runner.last_error
+        blocked = self._permission.reason
+        error = blocked or self._runner.last_error
         sent = self._statistics()
         tracking = None if motion is None else motion.tracking()
         idle = ExecutionStatus.SERVOING if self._servo is not None and self._servo.active else ExecutionStatus.IDLE
@@ -279,8 +277,8 @@ class ExecutionNode(CellNode):
             command_rate=sent.rate,
             longest_interval=sent.longest_interval,
         )
-        if blocked or error:
-            message.error = error_to_message(blocked or error)
+        if error is not None:
+            message.error = error_to_message(error)
         if motion is not None:
             message.reached = duration_to_message(motion.reached)
             message.remaining = duration_to_message(motion.remaining)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from robot_cell_planner import srv
-from robot_cell_planner.action import ExecuteTrajectory, Move
-from robot_cell_planner.msg import StateRef, TimingOptions
+from robot_cell_planner.action import ExecuteTrajectory, Move, PlanMotion
+from robot_cell_planner.msg import MotionPlan, MotionRequest, StateRef, TimingOptions
 
 from ...errors import RobotCellError, StoppedError
-from ..common.action_server import GoalServer
+from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.node import CellNode
-from ..conversions.basic import configuration_to_message, error_to_message
+from ..conversions.basic import configuration_to_message
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.motion import Motion
 from ..motion.permission import MotionPermission
@@ -24,8 +23,6 @@ from ..motion.runner import MotionRunner, Tell
 from ..motion.trajectory_goals import checked_options, from_execute
 from ..motion.watch import STAGE
 from .parameters import tolerance_defaults
-
-Send = Callable[[Any], None]
 
 
 class TrajectoryActions:
@@ -47,10 +44,16 @@ class TrajectoryActions:
         self._permission = permission
         self._planning = planning
         self._ownership = ownership
-        GoalServer(node, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, _fail)
-        GoalServer(node, Move, "execution/move", self._move, _fail)
+        GoalServer(node, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, report_error)
+        GoalServer(node, Move, "execution/move", self._move, report_error)
 
-    async def _execute_trajectory(self, goal: Any, send: Send, interrupt: CancellationToken, result: Any) -> None:
+    async def _execute_trajectory(
+        self,
+        goal: ExecuteTrajectory.Goal,
+        send: Callable[[ExecuteTrajectory.Feedback], None],
+        interrupt: CancellationToken,
+        result: ExecuteTrajectory.Result,
+    ) -> None:
         def tell(motion: Motion) -> None:
             send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
 
@@ -58,7 +61,11 @@ class TrajectoryActions:
             await self._execute(goal, interrupt, tell, result)
 
     async def _execute(
-        self, goal: ExecuteTrajectory.Goal, interrupt: CancellationToken, tell: Tell, result: Any
+        self,
+        goal: ExecuteTrajectory.Goal,
+        interrupt: CancellationToken,
+        tell: Tell,
+        result: ExecuteTrajectory.Result | Move.Result,
     ) -> None:
         """Carry a trajectory out; fills `validation` and `record` of the result."""
         joints = await self._runner.ready(interrupt)
@@ -75,7 +82,9 @@ class TrajectoryActions:
         result.record = outcome.record
         outcome.check()
 
-    async def _move(self, goal: Any, send: Send, interrupt: CancellationToken, result: Any) -> None:
+    async def _move(
+        self, goal: Move.Goal, send: Callable[[Move.Feedback], None], interrupt: CancellationToken, result: Move.Result
+    ) -> None:
         def tell(motion: Motion) -> None:
             send(Move.Feedback(execution=feedback_message(motion)))
 
@@ -102,13 +111,19 @@ class TrajectoryActions:
                     result.record.replans = replans
                 replans += 1
 
-    async def _plan(self, request: Any, send: Send, interrupt: CancellationToken, result: Any) -> Any:
+    async def _plan(
+        self,
+        request: MotionRequest,
+        send: Callable[[Move.Feedback], None],
+        interrupt: CancellationToken,
+        result: Move.Result,
+    ) -> MotionPlan:
         """A plan; fills `plan` and `failure` of the result."""
         self._permission.check()
         try:
             found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
         except RobotCellError as error:
-            if error.partial is not None:
+            if isinstance(error.partial, PlanMotion.Result):
                 result.plan, result.failure = error.partial.plan, error.partial.failure
             raise
         result.plan = found.plan
@@ -126,7 +141,3 @@ class TrajectoryActions:
             configuration=configuration_to_message(values),
             changes=start.changes,
         )
-
-
-def _fail(result: Any, error: RobotCellError) -> None:
-    result.error = error_to_message(error)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from geometry_msgs.msg import Vector3
 from numpy.typing import NDArray
 
 from robot_cell_planner import srv
@@ -46,6 +45,8 @@ AXES = {
 }
 
 Rows = NDArray[np.float64]
+_DynamicsRequest = srv.InverseDynamics.Request | srv.ForwardDynamics.Request | srv.MassMatrix.Request
+_DynamicsResponse = srv.InverseDynamics.Response | srv.ForwardDynamics.Response | srv.MassMatrix.Response
 
 
 class KinematicRates:
@@ -64,7 +65,7 @@ class KinematicRates:
     def _most(self) -> int:
         return int(self._parameters["most_configurations"])
 
-    async def _jacobian(self, request: Any, response: Any) -> None:
+    async def _jacobian(self, request: srv.ComputeJacobian.Request, response: srv.ComputeJacobian.Response) -> None:
         if request.axes not in AXES:
             raise InvalidRequestError(f"axes {request.axes} are none of 0 to 2", subjects=("axes",))
         names, rows = path_from_message(request.configurations, "configurations", self._most)
@@ -85,7 +86,7 @@ class KinematicRates:
         if velocities is not None:
             _add_rates(response, found)
 
-    async def _velocity(self, request: Any, response: Any) -> None:
+    async def _velocity(self, request: srv.SolveVelocity.Request, response: srv.SolveVelocity.Response) -> None:
         twist = twist_from_message(request.twist, "twist")
         state = await self._replica.resolve(request.state)
         response.state = state.used
@@ -107,7 +108,9 @@ class KinematicRates:
         response.scale = found.scale
         response.smallest_singular_value = found.smallest_singular_value
 
-    async def _inverse_dynamics(self, request: Any, response: Any) -> None:
+    async def _inverse_dynamics(
+        self, request: srv.InverseDynamics.Request, response: srv.InverseDynamics.Response
+    ) -> None:
         state, dynamics, configurations = await self._dynamics(request, response, request.gravity)
         velocities, accelerations = (
             self._table(state, dynamics, request, field) for field in ("velocities", "accelerations")
@@ -116,18 +119,20 @@ class KinematicRates:
         response.efforts = _numbers([dynamics.inverse(configurations, velocities, accelerations, wrenches)])
         response.gravity_efforts = _numbers([dynamics.gravity(configurations)])
 
-    async def _forward_dynamics(self, request: Any, response: Any) -> None:
+    async def _forward_dynamics(
+        self, request: srv.ForwardDynamics.Request, response: srv.ForwardDynamics.Response
+    ) -> None:
         state, dynamics, configurations = await self._dynamics(request, response, request.gravity)
         velocities, efforts = (self._table(state, dynamics, request, field) for field in ("velocities", "efforts"))
         wrenches = wrenches_from_message(request.external_wrenches, "external_wrenches")
         response.accelerations = _numbers([dynamics.forward(configurations, velocities, efforts, wrenches)])
 
-    async def _mass_matrix(self, request: Any, response: Any) -> None:
+    async def _mass_matrix(self, request: srv.MassMatrix.Request, response: srv.MassMatrix.Response) -> None:
         _, dynamics, configurations = await self._dynamics(request, response)
         response.mass_matrix = _numbers([dynamics.mass_matrix(configurations)])
 
     async def _dynamics(
-        self, request: Any, response: Any, gravity: Any = None
+        self, request: _DynamicsRequest, response: _DynamicsResponse, gravity: Vector3 | None = None
     ) -> tuple[ResolvedState, Dynamics, Rows | None]:
         """The state, its dynamics, and configurations (k, n) of all that moves; None for those of the state."""
         names, rows = path_from_message(request.configurations, "configurations", self._most)
@@ -142,7 +147,7 @@ class KinematicRates:
         default = cell_model(state.scene.cell, values).configuration(values)
         return state, dynamics, spread_over(rows, names, dynamics.variables, default)
 
-    def _table(self, state: ResolvedState, dynamics: Dynamics, request: Any, field: str) -> Rows | None:
+    def _table(self, state: ResolvedState, dynamics: Dynamics, request: _DynamicsRequest, field: str) -> Rows | None:
         """Rows (k, n) of all that moves, from a block in the joint order of the request; zero for the others."""
         names = tuple(request.configurations.joint_names) or tuple(state.scene.cell.variables)
         rows = table_from_message(getattr(request, field), names, field, self._most)
@@ -151,7 +156,7 @@ class KinematicRates:
         return spread_over(rows, names, dynamics.variables, np.zeros(len(dynamics.variables)))
 
 
-def _add_rates(response: Any, found: list[Jacobians]) -> None:
+def _add_rates(response: srv.ComputeJacobian.Response, found: list[Jacobians]) -> None:
     response.derivative = _numbers([part.derivative for part in found])
     response.twists = [twist_to_message(twist) for part in found for twist in part.twists()]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from ...kinematics.forward import all_link_poses, forward_batch, frame_matrix, s
 from ...kinematics.ik.options import IkOptions
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.ik.warm_up import warm_up
-from ...kinematics.targets import TargetMode, target_frame
+from ...kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, target_frame
 from ...kinematics.transforms import WorldTransforms
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -83,7 +82,7 @@ class KinematicsNode(CellNode):
         self._rates = KinematicRates(self, self._replica)
         self._diagnostics = Diagnostics(self, "kinematics", self._check)
 
-    async def _forward(self, request: Any, response: Any) -> None:
+    async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
         names, rows = path_from_message(
             request.configurations, "configurations", self.parameters["most_configurations"]
         )
@@ -100,7 +99,7 @@ class KinematicsNode(CellNode):
             blocks = [frame_matrix(cell, values, frame, reference)[None] for frame in response.frames]
         response.poses = poses_to_messages(np.stack(blocks, axis=1).reshape(-1, 4, 4), request.native_scale)
 
-    def _frames(self, request: Any, state: ResolvedState) -> list[str]:
+    def _frames(self, request: srv.ForwardKinematics.Request, state: ResolvedState) -> list[str]:
         cell, values = state.scene.cell, state.scene.state
         mode = MODES[request.mode]
         frames = [] if mode is TargetMode.FRAME else [target_frame(cell, values, request.group, mode)]
@@ -111,7 +110,7 @@ class KinematicsNode(CellNode):
             raise InvalidRequestError("no frame is asked for", subjects=("frames",))
         return list(dict.fromkeys(frames))
 
-    async def _inverse(self, request: Any, response: Any) -> None:
+    async def _inverse(self, request: srv.InverseKinematics.Request, response: srv.InverseKinematics.Response) -> None:
         options = self._ik_options(request.options)
         covered = options_from_message(request.collision, "collision")
         most = self.parameters["most_targets"]
@@ -149,7 +148,7 @@ class KinematicsNode(CellNode):
         most = int(self.parameters["most_pairs"])
         return min(options.max_pairs or most, most) if options.full_report else 1
 
-    def _ik_options(self, message: Any) -> IkOptions:
+    def _ik_options(self, message: msg.IkOptions) -> IkOptions:
         if message.order not in ORDERS or message.solver not in SOLVERS:
             text = f'order {message.order} or solver "{message.solver}" is unknown'
             raise InvalidRequestError(text, subjects=("options",))
@@ -167,7 +166,7 @@ class KinematicsNode(CellNode):
         except ValueError as error:
             raise InvalidRequestError(f"options: {error}", subjects=("options",)) from error
 
-    async def _lookup(self, request: Any, response: Any) -> None:
+    async def _lookup(self, request: srv.LookupTransforms.Request, response: srv.LookupTransforms.Response) -> None:
         references = list(request.reference_frames) or [WORLD]
         if len(references) not in (1, len(request.frames)):
             text = f"{len(references)} reference frames for {len(request.frames)} frames, expected one or as many"
@@ -208,8 +207,8 @@ class _Collisions:
 def _solve(
     cell: RobotCell,
     values: RobotCellState,
-    target: Any,
-    request: Any,
+    target: FrameTarget | PointAxisTarget,
+    request: srv.InverseKinematics.Request,
     options: IkOptions,
     collisions: _Collisions | None,
 ) -> msg.IkResult:

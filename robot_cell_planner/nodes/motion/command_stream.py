@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.time import Time
+from sensor_msgs.msg import JointState
 
 from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
 from ...trajectory.sampler import TrajectorySample
@@ -54,7 +55,7 @@ class CommandStream:
     def __init__(
         self,
         node: Node,
-        publisher: Publisher,
+        publisher: Publisher[JointState],
         *,
         rate: float,
         clock: Clock,
@@ -187,13 +188,13 @@ class CommandStream:
         """Make the change while the stream goes on, for a moment that is still to come when it is made."""
         with self._lock:
             withdrawn = channel.withdraw_successor(time.monotonic())
+            channel.scale, playback = scale, channel.playback
         if withdrawn is not None:
             withdrawn.on_end()
+        if playback is None:
+            return
         for lead in LEADS:
             with self._lock:
-                channel.scale, playback = scale, channel.playback
-                if playback is None:
-                    return
                 law, start = playback.law, self._clock() + lead
             changed = playback.changed(scale, start)
             with self._lock:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from rclpy.action import ActionClient
+from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.task import Future
 
 from ...errors import (
@@ -31,7 +31,14 @@ from .joint_feedback import lost
 from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent
 from .trajectory_goals import MotionGoal
 
+if TYPE_CHECKING:
+    from rclpy.type_support import GetResultServiceResponse
+
+Goal = FollowJointTrajectory.Goal
 Result = FollowJointTrajectory.Result
+FeedbackMessage = FollowJointTrajectory.Impl.FeedbackMessage
+Controller: TypeAlias = "ActionClient[Goal, Result, FeedbackMessage]"
+Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
 
 
 class ControllerMotion(Motion):
@@ -40,11 +47,11 @@ class ControllerMotion(Motion):
     on_end: called when the controller has answered.
     """
 
-    def __init__(self, client: ActionClient, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, client: Controller, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self._client = client
         self._on_end = on_end
-        self._handle: Any = None
+        self._handle: Handle | None = None
         self._answer: RobotCellError | None = None
         self._answered = False
         self._sent = Sent()
@@ -67,7 +74,7 @@ class ControllerMotion(Motion):
         """Hand the trajectory over, with velocities and accelerations, so that the controller joins its points by the
         very curve that was validated."""
         trajectory = slowed(self.goal.trajectory.completed(), self.scale)
-        goal = FollowJointTrajectory.Goal(trajectory=trajectory_to_message(trajectory))
+        goal = Goal(trajectory=trajectory_to_message(trajectory))
         tolerances = self.goal.tolerances
         goal.path_tolerance = _tolerances(self.goal, tolerances.path, tolerances.path_velocity)
         goal.goal_tolerance = _tolerances(self.goal, tolerances.goal, tolerances.goal_velocity)
@@ -75,16 +82,16 @@ class ControllerMotion(Motion):
         self._sent.first = self._sent.last = time.monotonic()
         self._client.send_goal_async(goal, feedback_callback=self._on_feedback).add_done_callback(self._on_accepted)
 
-    def _on_accepted(self, future: Future) -> None:
+    def _on_accepted(self, future: Future[Handle]) -> None:
         self._handle = future.result()
-        if not self._handle.accepted:
+        if self._handle is None or not self._handle.accepted:
             self._end(ExecutionError("the controller does not take the goal", stage="controller"))
             return
         if self.error is not None:
             self._handle.cancel_goal_async()
         self._handle.get_result_async().add_done_callback(self._on_result)
 
-    def _on_feedback(self, message: Any) -> None:
+    def _on_feedback(self, message: FeedbackMessage) -> None:
         feedback = message.feedback
         columns = {name: index for index, name in enumerate(feedback.joint_names)}
         if not set(self.goal.joints) <= set(columns):
@@ -96,8 +103,10 @@ class ControllerMotion(Motion):
         self._sent.last = time.monotonic()
         self._last = TrajectorySample(place, *found)
 
-    def _on_result(self, future: Future) -> None:
-        status, result = future.result().status, future.result().result
+    def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
+        found = future.result()
+        assert found is not None
+        status, result = found.status, found.result
         if status == GoalStatus.STATUS_SUCCEEDED:
             end = self.goal.trajectory.positions[-1]
             self._last = TrajectorySample(self.goal.trajectory.duration, end, np.zeros_like(end), np.zeros_like(end))
@@ -156,7 +165,7 @@ class ControllerDrive:
     def __init__(self, node: CellNode, action: str) -> None:
         self._node = node
         self._action = action
-        self._client = ActionClient(node, FollowJointTrajectory, action, callback_group=node.concurrent)
+        self._client: Controller = ActionClient(node, FollowJointTrajectory, action, callback_group=node.concurrent)
 
     @property
     def commanded(self) -> dict[str, float]:
@@ -215,7 +224,7 @@ def _or_none(limit: float) -> float:
     return limit if np.isfinite(limit) else -1.0
 
 
-def _error_of(result: Any) -> RobotCellError:
+def _error_of(result: Result) -> RobotCellError:
     text = f"the controller gave up: {result.error_string or f'error code {result.error_code}'}"
     if result.error_code == Result.PATH_TOLERANCE_VIOLATED:
         return TrackingError(text, stage=ON_PATH)

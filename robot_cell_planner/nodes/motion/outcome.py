@@ -38,6 +38,6 @@ class Replacement:
 
     running: StreamedMotion
     motion: StreamedMotion
-    finished: Future
+    finished: Future[None]
     started: int
     reply: ValidateTrajectory.Response | None

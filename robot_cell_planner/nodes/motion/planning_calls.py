@@ -6,10 +6,10 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 from action_msgs.msg import GoalStatus
-from rclpy.action.client import ClientGoalHandle
+from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 from unique_identifier_msgs.msg import UUID
@@ -30,6 +30,9 @@ from .joint_feedback import Measurement
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
 FIRST_PATIENCE = 3.0  # [s]
+T = TypeVar("T")
+# The third type of an action client is that of the message that its feedback callback gets.
+PlanClient: TypeAlias = "ActionClient[PlanMotion.Goal, PlanMotion.Result, PlanMotion.Impl.FeedbackMessage]"
 
 
 class PlanningCalls:
@@ -38,14 +41,14 @@ class PlanningCalls:
     def __init__(self, node: CellNode) -> None:
         self._node = node
         self._parameters = node.parameters
-        self._validator = node.create_client(ValidateTrajectory, VALIDATE, callback_group=node.concurrent)
-        self._planner = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+        self._validator = node.service_client(ValidateTrajectory, VALIDATE)
+        self._planner: PlanClient = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
         self._validating = ServerWatch(node, VALIDATE, is_action=False)
         self._planning = ServerWatch(node, PLAN, is_action=True)
 
     async def validate(
         self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, interrupt: CancellationToken
-    ) -> Any:
+    ) -> ValidateTrajectory.Response:
         """Hold a trajectory against the scene; returns the reply, with the state that was used and the report.
 
         Raises:
@@ -73,13 +76,13 @@ class PlanningCalls:
 
     async def _repeated(
         self,
-        send: Callable[[], Future],
-        drop: Callable[[Future], object],
+        send: Callable[[], Future[T]],
+        drop: Callable[[Future[T]], object],
         patience: float,
         what: str,
         interrupt: CancellationToken,
         lives: Callable[[], bool],
-    ) -> Any:
+    ) -> T:
         """The answer to what `send` sends. It can be lost while the two nodes are still finding each other, so it is
         asked for again, twice as late each time. drop: lets go of an answer that is not waited for any more."""
         left = self._parameters["validation_timeout"]
@@ -97,7 +100,7 @@ class PlanningCalls:
 
     async def plan(
         self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: CancellationToken
-    ) -> Any:
+    ) -> PlanMotion.Result:
         """Plan a motion; returns the result with plan and failure. on_feedback: told how far it has come.
 
         Raises:

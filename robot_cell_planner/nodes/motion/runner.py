@@ -278,7 +278,7 @@ class MotionRunner:
             RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
         """
         goal, reply = await self._prepare(goal, interrupt, state)
-        finished = Future()
+        finished: Future[None] = Future()
         started = self._node.get_clock().now().nanoseconds
         motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
         await self._follow(motion, finished, interrupt, tell, state, reply)
@@ -317,7 +317,7 @@ class MotionRunner:
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, interrupt)
                 joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
-            finished = Future()
+            finished: Future[None] = Future()
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
             self._permission.check()
             if drive.replace(running, foreseen, motion):
@@ -356,7 +356,7 @@ class MotionRunner:
         await self._follow(replacement.motion, replacement.finished, interrupt, tell, state, replacement.reply)
         return Outcome(replacement.motion, replacement.started, replacement.reply)
 
-    def _keywords(self, finished: Future) -> dict[str, Any]:
+    def _keywords(self, finished: Future[None]) -> dict[str, Any]:
         """What every motion is made with."""
         return {
             "override": self.override,
@@ -367,7 +367,7 @@ class MotionRunner:
     async def _follow(
         self,
         motion: Motion,
-        finished: Future,
+        finished: Future[None],
         interrupt: CancellationToken,
         tell: Tell,
         state: StateRef | None,

@@ -8,13 +8,15 @@ a while, which shows that the planning node is still there. The scene node is as
 from __future__ import annotations
 
 import traceback
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
-from rclpy.task import Future
+from rclpy.client import Client
 
-from robot_cell_planner.msg import StateRef
+from robot_cell_planner.msg import StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
 
 from ...errors import RobotCellError, ServiceUnavailableError, StaleStateError, StoppedError, Value
@@ -23,7 +25,7 @@ from ..common.cancellation import CancellationToken, outcome, pause
 from ..common.node import CellNode
 from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
 from ..conversions.trajectories import trajectory_to_message
-from .motion import Motion
+from .motion import Array, Motion
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 STAGE = "look-ahead"  # of errors that the watch ends motions with because of the scene
@@ -31,6 +33,10 @@ WATCH = "watch"  # of errors because nobody watches any more
 PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
 MOST_POINTS = 500  # of a request; what lies further ahead follows in others
 NEVER = 2**63  # a revision that no scene gets to
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+Watch = Callable[["Watched", CancellationToken], Awaitable[None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +55,17 @@ class Watched:
         first = int(np.searchsorted(whole.times, begin + 1e-9, side="right"))
         last = min(first + MOST_POINTS - 1, len(whole))
         times = np.concatenate([[begin], whole.times[first:last]])
-        rows = [
-            None if given is None else np.concatenate([whole.at([begin], order), given[first:last]])
-            for order, given in enumerate((whole.positions, whole.velocities, whole.accelerations))
-        ]
-        assert rows[0] is not None
-        return Trajectory(self.motion.goal.names, times, *rows)
+
+        def rows(order: int, given: Array) -> Array:
+            return np.concatenate([whole.at([begin], order), given[first:last]])
+
+        return Trajectory(
+            self.motion.goal.names,
+            times,
+            rows(0, whole.positions),
+            None if whole.velocities is None else rows(1, whole.velocities),
+            None if whole.accelerations is None else rows(2, whole.accelerations),
+        )
 
 
 class MotionWatch:
@@ -62,8 +73,8 @@ class MotionWatch:
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
-        self._ahead = node.create_client(LookAhead, LOOK_AHEAD, callback_group=node.concurrent)
-        self._scene = node.create_client(WaitForState, SCENE, callback_group=node.concurrent)
+        self._ahead = node.service_client(LookAhead, LOOK_AHEAD)
+        self._scene = node.service_client(WaitForState, SCENE)
 
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
         """Watch a motion until the interrupt that is returned is set. A state of the caller's own does not change, and
@@ -71,13 +82,11 @@ class MotionWatch:
         over = CancellationToken()
         if not state.own_state:
             watched = Watched(motion, state, revision)
-            executor = self._node.executor
-            assert executor is not None
-            executor.create_task(self._watching(self._look_ahead, watched, over))
-            executor.create_task(self._watching(self._follow_scene, watched, over))
+            for watch in (self._look_ahead, self._follow_scene):
+                self._node.soon(partial(self._watching, watch, watched, over))
         return over
 
-    async def _watching(self, watch: Any, watched: Watched, over: CancellationToken) -> None:
+    async def _watching(self, watch: Watch, watched: Watched, over: CancellationToken) -> None:
         """Watch to the end of the motion; whatever is found before that stops it."""
         try:
             await watch(watched, over)
@@ -89,7 +98,7 @@ class MotionWatch:
             self._node.get_logger().error(traceback.format_exc())
             watched.motion.stop(unexpected(error, WATCH))
 
-    async def _ready(self, client: Any, over: CancellationToken) -> None:
+    async def _ready(self, client: Client[Any, Any], over: CancellationToken) -> None:
         """Wait for a node that was there when the motion was validated, but may still have to be discovered."""
         while not client.service_is_ready():
             await pause(self._node, PERIOD, over)
@@ -111,7 +120,9 @@ class MotionWatch:
             seen = reply.state.revision
             await self._check(watched, rest, reply, over)
 
-    async def _check(self, watched: Watched, rest: Trajectory | None, reply: Any, over: CancellationToken) -> None:
+    async def _check(
+        self, watched: Watched, rest: Trajectory | None, reply: LookAhead.Response, over: CancellationToken
+    ) -> None:
         """Raise the first collision ahead, given the answer about the next stretch; ask about those that follow."""
         motion, revision = watched.motion, reply.state.revision
         while rest is not None:
@@ -124,7 +135,9 @@ class MotionWatch:
             if rest is not None:
                 reply = await self._ask(watched, rest, revision, over)
 
-    async def _ask(self, watched: Watched, rest: Trajectory, revision: int, over: CancellationToken) -> Any:
+    async def _ask(
+        self, watched: Watched, rest: Trajectory, revision: int, over: CancellationToken
+    ) -> LookAhead.Response:
         """What the planning node finds on a stretch, in a scene that is not older than a revision.
 
         Raises:
@@ -143,9 +156,16 @@ class MotionWatch:
             raise error
         return reply
 
-    async def _answer(self, client: Any, request: Any, over: CancellationToken, who: str, name: str) -> Any:
+    async def _answer(
+        self,
+        client: Client[RequestT, ResponseT],
+        request: RequestT,
+        over: CancellationToken,
+        who: str,
+        name: str,
+    ) -> ResponseT:
         patience = self._node.parameters["watch_timeout"]
-        future: Future = client.call_async(request)
+        future = client.call_async(request)
         try:
             return await outcome(self._node, future, over, PERIOD + patience, name)
         except ServiceUnavailableError:
@@ -156,7 +176,7 @@ class MotionWatch:
             client.remove_pending_request(future)
 
 
-def _blocked(found: Any, reached: float, revision: int) -> StoppedError:
+def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> StoppedError:
     first, second, time = found.pair.name_a, found.pair.name_b, duration_from_message(found.time)
     return StoppedError(
         f"since revision {revision} of the scene, {first} and {second} would collide at {time:.3f} s of the trajectory",

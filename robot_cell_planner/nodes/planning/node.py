@@ -26,6 +26,8 @@ from ...planning.workers.server import PRELOAD
 from ...scene.scene import Scene
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
+from ..common.action_server import GoalServer, report_error
+from ..common.cancellation import CancellationToken
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
@@ -118,11 +120,11 @@ class PlanningNode(CellNode):
         self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
         self._covers = SpherePreparation(self, self._replica, self._prepare)
         self._markers = PlanMarkers(self)
-        self._running: dict[bytes, Job] = {}
+        self._running: set[Job] = set()  # of goals
         self._served = 0
-        self.serve_action(action.PlanMotion, "planning/plan_motion", self._plan_motion, self._cancel)
-        self.serve_action(action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, self._cancel)
-        self.serve_action(action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, self._cancel)
+        GoalServer(self, action.PlanMotion, "planning/plan_motion", self._plan_motion, report_error)
+        GoalServer(self, action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, report_error)
+        GoalServer(self, action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, report_error)
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
@@ -137,7 +139,7 @@ class PlanningNode(CellNode):
             pool.prepare(scene)
 
     def close(self) -> None:
-        for job in list(self._running.values()):
+        for job in tuple(self._running):
             job.cancel()
         self._checks.close()
         self._pool.close()
@@ -163,64 +165,64 @@ class PlanningNode(CellNode):
         scene: Scene,
         request: Any,
         limit: float,
-        goal: Any = None,
-        tell: Callable[[Any], None] | None = None,
+        token: CancellationToken | None = None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
         pool: WorkerPool | None = None,
     ) -> Any:
-        """Run a task in a worker; a goal's job can be cancelled, and its progress is told."""
-        future: Future = Future()
+        """The result of a task that a worker runs. token, on_progress: of a goal."""
+        future: Future[tuple[Any, RobotCellError | None]] = Future()
         job = (pool or self._pool).submit(
             task,
             scene,
             request,
             time_limit=limit,
             on_done=lambda result, error: self.resolve(future, (result, error)),
-            on_progress=tell or (lambda progress: None),
+            on_progress=on_progress,
         )
-        key = bytes(goal.goal_id.uuid) if goal is not None else b""
-        if key:
-            self._running[key] = job
-            if goal.is_cancel_requested:
-                job.cancel()
+
+        def cancel(_: RobotCellError) -> None:
+            job.cancel()
+
+        if token is not None:
+            self._running.add(job)
+            token.on_set(cancel)
         try:
-            result, error = await future
+            found = await future
         finally:
-            self._running.pop(key, None)
+            if token is not None:
+                token.remove(cancel)
+            self._running.discard(job)
             self._served += 1
+        assert found is not None
+        result, error = found
         if error is not None:
             raise error
         return result
 
-    def _cancel(self, goal: Any) -> None:
-        job = self._running.get(bytes(goal.goal_id.uuid))
-        if job is not None:
-            job.cancel()
-
-    def _teller(self, kind: type, goal: Any) -> Callable[[Progress], None]:
-        def tell(progress: Progress) -> None:
-            feedback = msg.PlanningFeedback(
-                stage=progress.stage,
-                step=progress.step,
-                fraction=progress.fraction,
-                states_checked=progress.states_checked,
-                best_cost=progress.best_cost,
-            )
-            self.send_feedback(goal, kind.Feedback(progress=feedback))
-
-        return tell
-
-    async def _plan_motion(self, goal: Any, result: Any) -> None:
-        message = goal.request.request
+    async def _plan_motion(
+        self,
+        goal: action.PlanMotion.Goal,
+        send: Callable[[action.PlanMotion.Feedback], None],
+        token: CancellationToken,
+        result: action.PlanMotion.Result,
+    ) -> None:
+        message = goal.request
         request = plans.motion_request_from_message(
             message, self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
         )
         state = await self._replica.resolve(message.start, "start")
-        tell = self._teller(action.PlanMotion, goal)
         hurried = request.options.certify and not await self._covers.wait()
         if hurried:
             request = replace(request, options=replace(request.options, certify=False))
         try:
-            plan = await self._work(tasks.PLAN_MOTION, state.scene, request, request.options.time_limit, goal, tell)
+            plan = await self._work(
+                tasks.PLAN_MOTION,
+                state.scene,
+                request,
+                request.options.time_limit,
+                token,
+                lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
@@ -230,38 +232,62 @@ class PlanningNode(CellNode):
         result.plan = plans.plan_to_message(plan, state.used)
         self._markers.show(state.scene, plan)
 
-    async def _plan_multistep(self, goal: Any, result: Any) -> None:
-        message = goal.request
+    async def _plan_multistep(
+        self,
+        goal: action.PlanMultistep.Goal,
+        send: Callable[[action.PlanMultistep.Feedback], None],
+        token: CancellationToken,
+        result: action.PlanMultistep.Result,
+    ) -> None:
         most = self.parameters["most_configurations"]
         result.failed_step = -1
         request = multistep_request_from_message(
-            message, self._models, self._planning_defaults(), self._timing_defaults(), most
+            goal, self._models, self._planning_defaults(), self._timing_defaults(), most
         )
-        state = await self._replica.resolve(message.start, "start")
-        tell = self._teller(action.PlanMultistep, goal)
+        state = await self._replica.resolve(goal.start, "start")
         await self._covers.wait()
         try:
-            plans = await self._work(tasks.PLAN_MULTISTEP, state.scene, request, request.options.time_limit, goal, tell)
+            plans = await self._work(
+                tasks.PLAN_MULTISTEP,
+                state.scene,
+                request,
+                request.options.time_limit,
+                token,
+                lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             fill_multistep_failure(result, error, state.used)
             raise
         fill_multistep(result, plans, state.used)
 
-    async def _plan_cartesian(self, goal: Any, result: Any) -> None:
-        message = goal.request
-        request = cartesian_request_from_message(message, self._planning_defaults(), self._timing_defaults())
-        state = await self._replica.resolve(message.start, "start")
-        tell = self._teller(action.PlanCartesian, goal)
+    async def _plan_cartesian(
+        self,
+        goal: action.PlanCartesian.Goal,
+        send: Callable[[action.PlanCartesian.Feedback], None],
+        token: CancellationToken,
+        result: action.PlanCartesian.Result,
+    ) -> None:
+        request = cartesian_request_from_message(goal, self._planning_defaults(), self._timing_defaults())
+        state = await self._replica.resolve(goal.start, "start")
         await self._covers.wait()
         try:
-            plan = await self._work(tasks.PLAN_CARTESIAN, state.scene, request, request.options.time_limit, goal, tell)
+            plan = await self._work(
+                tasks.PLAN_CARTESIAN,
+                state.scene,
+                request,
+                request.options.time_limit,
+                token,
+                lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             fill_cartesian_failure(result, error, state.used)
             raise
         fill_cartesian_result(result, plan, state.used)
         self._markers.show(state.scene, plan)
 
-    async def _validate_trajectory(self, request: Any, response: Any) -> None:
+    async def _validate_trajectory(
+        self, request: srv.ValidateTrajectory.Request, response: srv.ValidateTrajectory.Response
+    ) -> None:
         trajectory, scene = await self._requested(request, response)
         task = tasks.ValidationRequest(
             trajectory=trajectory,
@@ -277,21 +303,25 @@ class PlanningNode(CellNode):
         response.report = report_to_message(report)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
-    async def _look_ahead(self, request: Any, response: Any) -> None:
+    async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
         trajectory, scene = await self._requested(request, response)
         task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
         limit = self.parameters["time_limit"]
         report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._checks)
         response.report = report_to_message(report)
 
-    async def _requested(self, request: Any, response: Any) -> tuple[Trajectory, Scene]:
+    async def _requested(
+        self,
+        request: srv.ValidateTrajectory.Request | srv.LookAhead.Request,
+        response: srv.ValidateTrajectory.Response | srv.LookAhead.Response,
+    ) -> tuple[Trajectory, Scene]:
         """The trajectory of a request and the scene that it means, whose state the response names."""
         trajectory = trajectory_from_message(request.trajectory, "trajectory")
         state = await self._replica.resolve(request.state)
         response.state = state.used
         return trajectory, state.scene
 
-    async def _list_planners(self, request: Any, response: Any) -> None:
+    async def _list_planners(self, request: srv.ListPlanners.Request, response: srv.ListPlanners.Response) -> None:
         response.default_planner = self.parameters["default_planner"]
         response.planners = [plans.planner_to_message(planner.info) for planner in PLANNERS.values()]
 
@@ -304,6 +334,16 @@ class PlanningNode(CellNode):
         if not self._replica.revision:
             return WARN, "no cell has come from the scene node yet", values
         return OK, "ready", values
+
+
+def _feedback(progress: Progress) -> msg.PlanningFeedback:
+    return msg.PlanningFeedback(
+        stage=progress.stage,
+        step=progress.step,
+        fraction=progress.fraction,
+        states_checked=progress.states_checked,
+        best_cost=progress.best_cost,
+    )
 
 
 def main() -> None:

@@ -65,8 +65,10 @@ class PathServices:
         node.serve(srv.VerifyPlan, "planning/verify_plan", self._verify_plan)
         node.serve(srv.TimeParameterize, "planning/time_parameterize", self._time_parameterize)
 
-    def _processor(self, tool: PathTool) -> Callable[[Any, Any], Awaitable[None]]:
-        async def process(request: Any, response: Any) -> None:
+    def _processor(
+        self, tool: PathTool
+    ) -> Callable[[srv.ProcessPath.Request, srv.ProcessPath.Response], Awaitable[None]]:
+        async def process(request: srv.ProcessPath.Request, response: srv.ProcessPath.Response) -> None:
             wanted = path_request_from_message(request, tool, self._options(), self._most)
             state = await self._replica.resolve(request.state)
             plan = await self._work(tasks.PROCESS_PATH, state.scene, wanted, wanted.options.time_limit)
@@ -74,26 +76,28 @@ class PathServices:
 
         return process
 
-    async def _check_path(self, request: Any, response: Any) -> None:
+    async def _check_path(self, request: srv.CheckPath.Request, response: srv.CheckPath.Response) -> None:
         check = path_check_from_message(request, self._options(), self._most)
         state = await self._replica.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         fill_path_check(response, found, state.used)
 
-    async def _measure_path(self, request: Any, response: Any) -> None:
+    async def _measure_path(self, request: srv.MeasurePath.Request, response: srv.MeasurePath.Response) -> None:
         check = path_measurement_from_message(request, self._options(), self._most)
         state = await self._replica.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         response.record = record_to_message(found.record, state.used)
 
-    async def _time_parameterize(self, request: Any, response: Any) -> None:
+    async def _time_parameterize(
+        self, request: srv.TimeParameterize.Request, response: srv.TimeParameterize.Response
+    ) -> None:
         wanted = path_timing_from_message(request, self._options(), self._timing(), self._most)
         state = await self._replica.resolve(request.state)
         response.state = state.used
         found = await self._work(tasks.TIME_PATH, state.scene, wanted, wanted.options.time_limit)
         fill_timed_path(response, found)
 
-    async def _verify_plan(self, request: Any, response: Any) -> None:
+    async def _verify_plan(self, request: srv.VerifyPlan.Request, response: srv.VerifyPlan.Response) -> None:
         plan = self._plan_of(request)
         state = await self._replica.resolve(request.state)
         response.state = state.used
@@ -103,7 +107,7 @@ class PathServices:
         response.violations = [error_to_message(violation) for violation in verdict.violations]
         response.certificate = certificate_to_message(verdict.record)
 
-    def _plan_of(self, request: Any) -> Plan:
+    def _plan_of(self, request: srv.VerifyPlan.Request) -> Plan:
         """The plan that is given, or that in a file.
 
         Raises:

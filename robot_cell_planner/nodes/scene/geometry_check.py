@@ -31,7 +31,7 @@ class GeometryCheck:
                 await self._built(cell)
 
     async def _built(self, cell: RobotCell) -> None:
-        arrived: Future = Future()
+        arrived: Future[None] = Future()
         work: ThreadFuture[None] = ThreadFuture()
         work.add_done_callback(lambda _: self._node.resolve(arrived, None))
         # The process must be able to end in the middle of it, hence no thread of a pool.
@@ -50,7 +50,7 @@ class GeometryCheck:
 
 
 def _has_meshes(cell: RobotCell) -> bool:
-    mechanisms = [thing.mechanism for thing in (*cell.robots.values(), *cell.tools.values())]
-    links = [link for mechanism in mechanisms for link in mechanism.links.values()]
-    shapes = [shape for thing in (*links, *cell.bodies.values()) for shape in thing.collisions]
+    mechanisms = [robot.mechanism for robot in cell.robots.values()] + [tool.mechanism for tool in cell.tools.values()]
+    shapes = [shape for mechanism in mechanisms for link in mechanism.links.values() for shape in link.collisions]
+    shapes += [shape for body in cell.bodies.values() for shape in body.collisions]
     return any(isinstance(shape.geometry, Mesh | Triangles) for shape in shapes)

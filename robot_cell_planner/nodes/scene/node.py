@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneUpdate, StateSnapshot
@@ -167,7 +166,7 @@ class SceneNode(CellNode):
 
     # Services.
 
-    async def _load_cell(self, request: Any, response: Any) -> None:
+    async def _load_cell(self, request: srv.LoadCell.Request, response: srv.LoadCell.Response) -> None:
         response.revision = self._owned.revision
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
@@ -203,10 +202,10 @@ class SceneNode(CellNode):
             found.cell.check_state(found.state)
         response.revision = self._owned.revision
 
-    async def _get_cell(self, request: Any, response: Any) -> None:
+    async def _get_cell(self, request: srv.GetCell.Request, response: srv.GetCell.Response) -> None:
         response.scene = self._publisher.snapshot()
 
-    async def _get_state(self, request: Any, response: Any) -> None:
+    async def _get_state(self, request: srv.GetState.Request, response: srv.GetState.Response) -> None:
         change = self._owned.since(request.since_revision) if request.since_revision else None
         response.is_update = change is not None
         if change is None:
@@ -215,7 +214,7 @@ class SceneNode(CellNode):
             response.update = self._update(change)
             response.state = StateSnapshot(revision=change.revision, digest=change.digest)
 
-    async def _apply_changes(self, request: Any, response: Any) -> None:
+    async def _apply_changes(self, request: srv.ApplyChanges.Request, response: srv.ApplyChanges.Response) -> None:
         response.revision = self._owned.revision
         changes = changes_from_message(request.changes, self._models, "changes", self.parameters["most_changes"])
         await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
@@ -223,7 +222,7 @@ class SceneNode(CellNode):
         response.update = self._update(change) if request.dry_run else self._tell(change)
         response.revision = self._owned.revision
 
-    async def _save_cell(self, request: Any, response: Any) -> None:
+    async def _save_cell(self, request: srv.SaveCell.Request, response: srv.SaveCell.Response) -> None:
         scene = Scene(self._owned.scene.cell, self._view.current_state())
         kinds = srv.SaveCell.Request
         if request.content == kinds.STATE:
@@ -235,7 +234,7 @@ class SceneNode(CellNode):
             raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
         response.revision = self._owned.revision
 
-    async def _load_state(self, request: Any, response: Any) -> None:
+    async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:
         response.revision = self._owned.revision
         state = load_state(request.uri, self._roots, confined=True)
         self._owned.scene.cell.check_state(state)
@@ -243,12 +242,12 @@ class SceneNode(CellNode):
         response.update = self._update(change) if request.dry_run else self._tell(change)
         response.revision = self._owned.revision
 
-    async def _undo(self, request: Any, response: Any) -> None:
+    async def _undo(self, request: srv.UndoChanges.Request, response: srv.UndoChanges.Response) -> None:
         change = self._owned.undo(request.steps or 1, request.expected_revision)
         response.update = self._tell(change)
         response.revision = self._owned.revision
 
-    async def _wait_for_state(self, request: Any, response: Any) -> None:
+    async def _wait_for_state(self, request: srv.WaitForState.Request, response: srv.WaitForState.Response) -> None:
         stamp, timeout = time_from_message(request.min_joint_stamp), timeout_from_message(request.timeout, "timeout")
         if self._owned.revision:
             self._view.measured.check(request.joint_names)
@@ -270,7 +269,7 @@ def _unknown_text(names: tuple[str, ...]) -> str:
     return f"the collision settings name {listed}, which the cell does not have; they wait for it, or are misspelt"
 
 
-def _saved(save: Callable[..., str], request: Any, *arguments: Any) -> str:
+def _saved(save: Callable[..., str], request: srv.SaveCell.Request, *arguments: object) -> str:
     """Save to the request's file, below the roots; the text where it names none."""
     text = save(request.uri, *arguments, overwrite=request.overwrite, confined=True)
     return "" if request.uri else text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header, String
 from visualization_msgs.msg import MarkerArray
 
@@ -15,6 +14,7 @@ from ..common.monitored_scene import MonitoredScene
 from ..common.node import LATCHED, CellNode, reliable
 from ..common.rate_budget import Pace
 from ..common.scene_monitor import UPDATES_KEPT
+from ..common.waiting import steady_timer
 from ..conversions.basic import configuration_to_message, time_to_message
 from ..conversions.models import CellWriter
 from ..conversions.states import StateWriter
@@ -52,9 +52,8 @@ class ScenePublisher:
         self._semantics = node.create_publisher(String, "robot_description_semantic", LATCHED)
         self._marker_arrays = node.create_publisher(MarkerArray, "scene/markers", LATCHED)
         view.on_joints(self._on_joints)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(1.0 / node.parameters["tf_rate"], self._follow_joints, clock=steady)
-        node.create_timer(1.0 / node.parameters["view_rate"], self._follow_scene, clock=steady)
+        steady_timer(node, 1.0 / node.parameters["tf_rate"], self._follow_joints)
+        steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene)
 
     def tell(self, update: SceneUpdate) -> None:
         """Publish what a change did, once its reply is out."""

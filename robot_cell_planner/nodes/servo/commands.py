@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from control_msgs.msg import JointJog
@@ -24,9 +23,10 @@ from ..conversions.arrays import twist_from_message
 from ..conversions.basic import pose_from_message, time_from_message
 
 Array = NDArray[np.float64]
+Command = TwistStamped | JointJog | PoseStamped
 DEPTH = 20  # commands kept between two looks
 MAX_COMMAND = 1e6  # [m, m/s or rad/s] in a command
-SOURCES = {
+SOURCES: dict[int, tuple[type[Command], str]] = {
     ServoOptions.TWIST: (TwistStamped, "servo/twist"),
     ServoOptions.JOINT_VELOCITY: (JointJog, "servo/joint_velocities"),
     ServoOptions.TRACK_TARGET: (PoseStamped, "servo/target"),
@@ -38,7 +38,7 @@ class ServoTopics:
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
-        self._subscriptions = {
+        self._subscriptions: dict[int, PolledSubscription[Command]] = {
             source: PolledSubscription(node, kind, topic, sensor(DEPTH)) for source, (kind, topic) in SOURCES.items()
         }
 
@@ -48,7 +48,7 @@ class ServoTopics:
             text = f"source {source} is none of 0 to 2"
             raise InvalidRequestError(text, stage="servo", subjects=("source",))
 
-    def take(self, source: int) -> Iterator[Any]:
+    def take(self, source: int) -> Iterator[Command]:
         """What has come since the last look."""
         return self._subscriptions[source].take()
 
@@ -58,7 +58,7 @@ class ServoTopics:
             for _ in subscription.take():
                 pass
 
-    def check_age(self, message: Any, timeout: float) -> None:
+    def check_age(self, message: Command, timeout: float) -> None:
         """Raise StaleStateError for a command whose stamp is older than a timeout [s]; one without a stamp is new."""
         stamp = time_from_message(message.header.stamp)
         age = (self._node.get_clock().now().nanoseconds - stamp) * 1e-9

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from robot_cell_planner.msg import ServoOptions
 
 from ...errors import InvalidRequestError, Value
 from ...trajectory.servo_frames import FrameServoOptions
@@ -68,7 +69,7 @@ class ServoSettings:
     timeout: float
 
 
-def servo_settings(options: Any, parameters: Parameters) -> ServoSettings:
+def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettings:
     """The settings that a ServoOptions message means.
 
     Raises:
@@ -94,7 +95,7 @@ def servo_settings(options: Any, parameters: Parameters) -> ServoSettings:
     )
 
 
-def _or_default(options: Any, field: str, parameters: Parameters) -> float:
+def _or_default(options: ServoOptions, field: str, parameters: Parameters) -> float:
     """What a field says, 0 for the node's default; it has the range of that parameter."""
     return _within(field, float(getattr(options, field)), f"servo_{field}") or float(parameters[f"servo_{field}"])
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 import traceback
 from contextlib import ExitStack
-from typing import Any
+from functools import partial
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 
 from robot_cell_planner import srv
-from robot_cell_planner.msg import ServoStatus
+from robot_cell_planner.msg import ServoOptions, ServoStatus
 
 from ...errors import CancelledError, InvalidRequestError, RobotCellError
 from ...kinematics.targets import target_frame
@@ -23,6 +22,7 @@ from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, reliable
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
+from ..common.waiting import steady_timer
 from ..conversions.basic import unexpected
 from ..conversions.models import ModelReader
 from ..conversions.targets import MODES
@@ -33,7 +33,7 @@ from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
 from .channel import ServoChannel
 from .commands import ServoTopics
-from .parameters import servo_settings
+from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
 from .watch import CLEARANCE, ServoWatch
 
@@ -63,7 +63,7 @@ class ServoServer:
         self._moving = moving
         self._topics = ServoTopics(node)
         self.statuses = node.create_publisher(ServoStatus, "servo/status", reliable(10))
-        self._clearances = node.create_client(srv.ComputeClearance, CLEARANCE, callback_group=node.concurrent)
+        self._clearances = node.service_client(srv.ComputeClearance, CLEARANCE)
         self._replica: SceneMonitor | None = None
         self._running: _Running | None = None
         node.serve(srv.SetServo, "execution/set_servo", self._set_servo)
@@ -96,7 +96,7 @@ class ServoServer:
         if self._running is not None:
             self._running.interrupt.set(error)
 
-    async def _set_servo(self, request: Any, response: Any) -> None:
+    async def _set_servo(self, request: srv.SetServo.Request, response: srv.SetServo.Response) -> None:
         options = request.options
         owner = options.owner or "anonymous"
         running = self._running
@@ -130,7 +130,7 @@ class ServoServer:
             self._replica = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE)
         return self._replica
 
-    def _task(self, options: Any, state: ResolvedState, settings: Any) -> ServoTask:
+    def _task(self, options: ServoOptions, state: ResolvedState, settings: ServoSettings) -> ServoTask:
         cell, values = state.scene.cell, state.scene.state
         variables = cell.group(options.group).variables
         frame = target_frame(cell, values, options.group, MODES[options.mode], options.frame)
@@ -138,7 +138,9 @@ class ServoServer:
         joints = robot_names(variables, self._feedback.names, "servo")
         return ServoTask(cell, values, joints, options.source, frame, limits, settings)
 
-    def _begin(self, owner: str, options: Any, task: ServoTask, interrupt: CancellationToken, owned: ExitStack) -> None:
+    def _begin(
+        self, owner: str, options: ServoOptions, task: ServoTask, interrupt: CancellationToken, owned: ExitStack
+    ) -> None:
         with owned:
             positions = self._runner.start_positions(task.joints)
             start = np.array([positions[joint] for joint in task.joints])
@@ -155,8 +157,7 @@ class ServoServer:
             self._runner.last_error = None
             self._running = _Running(self, owner, session, interrupt, owned.pop_all())
         if watch is not None:
-            assert self.node.executor is not None
-            self.node.executor.create_task(self._watching(watch, interrupt))
+            self.node.soon(partial(self._watching, watch, interrupt))
 
     async def _watching(self, watch: ServoWatch, interrupt: CancellationToken) -> None:
         try:
@@ -194,16 +195,15 @@ class _Running:
         self.session = session
         self.interrupt = interrupt
         self._owned = owned
-        self._waiting: list[Future] = []
+        self._waiting: list[Future[None]] = []
         self._told_at = 0.0
         node = server.node
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(1.0 / float(node.parameters["servo_rate"]), self._tick, clock=steady)
+        self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
         interrupt.on_set(self._on_interrupt)
 
     async def end(self, error: RobotCellError) -> None:
         """Bring the robot to rest, and wait for that."""
-        future: Future = Future()
+        future: Future[None] = Future()
         self._waiting.append(future)
         self.interrupt.set(error)
         await future

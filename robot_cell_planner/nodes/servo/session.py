@@ -6,9 +6,10 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from control_msgs.msg import JointJog
+from geometry_msgs.msg import TwistStamped
 from numpy.typing import NDArray
 
 from robot_cell_planner.msg import ServoOptions, ServoStatus
@@ -26,7 +27,7 @@ from ..motion.joint_feedback import JointFeedback, lost
 from ..motion.motion import ON_PATH
 from ..motion.path_return import PathReturn, patience
 from .channel import ServoChannel
-from .commands import FrameReader, ServoTopics, joint_velocities
+from .commands import Command, FrameReader, ServoTopics, joint_velocities
 from .parameters import ServoSettings
 from .watch import ServoWatch
 
@@ -166,11 +167,11 @@ class ServoSession:
             except RobotCellError as error:
                 self._tell(error)
 
-    def _accept(self, message: Any, positions: Array, now: float) -> None:
+    def _accept(self, message: Command, positions: Array, now: float) -> None:
         task = self._task
-        if task.source == ServoOptions.JOINT_VELOCITY:
+        if isinstance(message, JointJog):
             self._velocities = joint_velocities(message, task.limits.variables, task.joints)
-        elif task.source == ServoOptions.TWIST:
+        elif isinstance(message, TwistStamped):
             self._twist = self._reader.twist(message, positions)
         else:
             self._tracker.take(self._reader.target(message, positions), now)

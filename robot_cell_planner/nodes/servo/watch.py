@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.client import Client
 
 from robot_cell_planner.msg import Clearance, StateRef
 from robot_cell_planner.srv import ComputeClearance
@@ -41,7 +42,7 @@ class ServoWatch:
     def __init__(
         self,
         node: CellNode,
-        client: Any,
+        client: Client[ComputeClearance.Request, ComputeClearance.Response],
         state: StateRef,
         variables: tuple[str, ...],
         limits: MotionLimits,
@@ -103,7 +104,7 @@ class ServoWatch:
             self._take(reply.clearances, wanted, asked)
             await pause(self._node, PERIOD, over)
 
-    def _take(self, clearances: Any, wanted: Array, asked: float) -> None:
+    def _take(self, clearances: Iterable[Clearance], wanted: Array, asked: float) -> None:
         now: dict[tuple[str, str], float] = {}
         ahead: dict[tuple[str, str], float] = {}
         closest = Clearance(distance=math.inf)

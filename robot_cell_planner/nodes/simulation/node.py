@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -29,8 +29,10 @@ from ..common.node import CellNode, end, reliable, run, sensor
 from ..common.parameters import Parameter
 from ..common.polled_subscription import PolledSubscription
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.waiting import steady_timer
 from ..conversions.basic import NANOSECONDS, pose_to_message, time_from_message, time_to_message
 
+M = TypeVar("M")
 DEFAULTS = SimulationOptions()
 PARAMETERS = (
     Parameter("cell_file", "", "Cell file; the simulation starts in its state.", constraint="not empty"),
@@ -165,7 +167,7 @@ class SimulatedRobotNode(CellNode):
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
         self._joint_states = self.create_publisher(JointState, "joint_states", reliable(10))
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
-        self._clock_messages: Publisher | None = None
+        self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
             self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10))
         self._failure: RobotCellError | None = None
@@ -179,7 +181,7 @@ class SimulatedRobotNode(CellNode):
             self.get_logger().warning(f"{cell_file}: {remark}")
         self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
         period = max(SHORTEST_LOOK, schedule.delay / 4.0)
-        self.create_timer(period, self._read_commands, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, period, self._read_commands)
         self._diagnostics = Diagnostics(self, "simulated_robot", self._check)
         self._simulation.run()
         joints = ", ".join(self._simulation.driven_joints)
@@ -223,7 +225,7 @@ class SimulatedRobotNode(CellNode):
     # What follows runs in the thread that listens to the simulation.
 
     def _on_sample(self, sample: JointSample) -> None:
-        message = JointState(name=self._simulation.joint_names)
+        message = JointState(name=list(self._simulation.joint_names))
         message.header.stamp = self._moments.stamp(sample.moment)
         message.position, message.velocity, message.effort = sample.positions, sample.velocities, sample.efforts
         if self._clock_messages is not None:
@@ -251,7 +253,7 @@ class SimulatedRobotNode(CellNode):
             max_force=record.max_force,
         )
 
-    def _publish(self, publisher: Publisher, message: JointState | SimulationState | ClockMessage) -> None:
+    def _publish(self, publisher: Publisher[M], message: M) -> None:
         try:
             publisher.publish(message)
         except RuntimeError:  # an RCLError, which has no public name

@@ -22,6 +22,7 @@ from std_msgs.msg import UInt8
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.errors import InternalError, InvalidRequestError, LimitExceededError
 from robot_cell_planner.nodes.common import node as node_module
+from robot_cell_planner.nodes.common.action_server import GoalServer, report_error
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor, NodeEndsError
 from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.conversions.basic import error_from_message
@@ -93,7 +94,7 @@ class Raiser(CellNode):
         self.serve(srv.ListPlanners, "unexpected", self._unexpected)
         self.serve(srv.ForwardKinematics, "not_finite", self._not_finite)
         self.serve(srv.ForwardKinematics, "not_a_number", self._not_a_number)
-        self.serve_action(action.PlanMotion, "plan", self._plan, self._cancel)
+        GoalServer(self, action.PlanMotion, "plan", self._plan, report_error)
         self.cancelled = Future()
         self.numbers = self.create_publisher(UInt8, "numbers", reliable(10))
 
@@ -106,13 +107,14 @@ class Raiser(CellNode):
     async def _not_a_number(self, request, response):
         response.poses = [_pose("text")]
 
-    async def _plan(self, goal, result):
-        goal.publish_feedback(action.PlanMotion.Feedback())
-        self.send_feedback(goal, action.PlanMotion.Feedback(progress=msg.PlanningFeedback(step=-1)))
+    async def _plan(self, goal, send, token, result):
+        token.on_set(self._cancel)
+        send(action.PlanMotion.Feedback())
+        send(action.PlanMotion.Feedback(progress=msg.PlanningFeedback(step=-1)))
         await self.cancelled
         result.plan.record.states_checked = -5
 
-    def _cancel(self, goal):
+    def _cancel(self, error):
         self.cancelled.set_result(None)
         raise ValueError("cannot cancel")
 

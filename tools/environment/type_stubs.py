@@ -1,0 +1,20 @@
+"""Type stubs of the ROS interfaces, for mypy: in `.venv/cache/stubs`."""
+
+from __future__ import annotations
+
+from layout import Layout, digest
+from python_packages import run
+from ros_installation import RosInstallation
+from workspace import INTERFACES
+
+
+def write_stubs(layout: Layout, ros: RosInstallation | None) -> None:
+    """Write them anew if an interface, the environment or the script that writes them has changed."""
+    script = layout.root / "tools" / "interface_stubs.py"
+    interfaces = sorted(path for kind in INTERFACES for path in layout.root.glob(f"{kind}/*.{kind}"))
+    key = digest([ros.distro if ros else "wheels"], [script, layout.constraints, *interfaces])
+    stamp = layout.stamp("stubs")
+    if not stamp.is_current(key):
+        command = [str(layout.root / "tools" / "with_environment"), "python", str(script)]
+        run([*command, str(layout.venv / "cache" / "stubs")])
+        stamp.write(key)
