@@ -8,7 +8,13 @@ no commands. Needs the packages that docs/ros2_control.md names.
 import os
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, SetEnvironmentVariable, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    SetEnvironmentVariable,
+    Shutdown,
+)
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
@@ -20,7 +26,11 @@ from robot_cell_planner.nodes.common.localhost import localhost_variables
 
 PACKAGE = "robot_cell_planner"
 CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")
+# Jazzy is the last distribution with the gripper controller of GripperCommand.
+GRIPPERS = {"jazzy": "gripper_jazzy.yaml"}
+GRIPPER = "gripper.yaml"
 # The robot's own side. The broadcaster publishes joint_states, which all other nodes follow.
+RATE = 100.0  # [Hz] of its states, as of the controller manager
 COMMANDS, STATES = "/robot/joint_commands", "/robot/joint_states"
 # The scene node publishes robot_description and TF of the cell; the description with the hardware goes beside them.
 DESCRIPTION = "/ros2_control/robot_description"
@@ -42,7 +52,12 @@ def generate_launch_description():
         DeclareLaunchArgument(
             "controllers",
             default_value=PathJoinSubstitution([config, "controllers.yaml"]),
-            description="parameters of the controller manager and its controllers",
+            description="parameters of the controller manager and the arm's controllers",
+        ),
+        DeclareLaunchArgument(
+            "gripper",
+            default_value=PathJoinSubstitution([config, GRIPPERS.get(os.environ.get("ROS_DISTRO", ""), GRIPPER)]),
+            description="parameters of the gripper's controller",
         ),
         DeclareLaunchArgument(
             "params",
@@ -56,7 +71,7 @@ def generate_launch_description():
             description="start the simulated robot; false where there is a real one",
         ),
     ]
-    cell = IncludeLaunchDescription(
+    nodes = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([share, "launch", "cell.launch.py"])),
         launch_arguments={
             "cell": LaunchConfiguration("cell"),
@@ -64,6 +79,8 @@ def generate_launch_description():
             "simulated_robot": "false",
         }.items(),
     )
+    # In a scope of its own, as the included file has arguments of the same names.
+    cell = GroupAction([nodes], scoped=True)
     local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
     return LaunchDescription(
         [*arguments, *local, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)]
@@ -74,7 +91,7 @@ def _robot():
     return Node(
         package=PACKAGE,
         executable="simulated_robot_node",
-        parameters=[{"cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str), "rate": 500.0}],
+        parameters=[{"cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str), "rate": RATE}],
         remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
         output="both",
         condition=IfCondition(LaunchConfiguration("simulated_robot")),
@@ -108,7 +125,7 @@ def _manager():
     return Node(
         package="controller_manager",
         executable="ros2_control_node",
-        parameters=[LaunchConfiguration("controllers")],
+        parameters=[LaunchConfiguration("controllers"), LaunchConfiguration("gripper")],
         remappings=[("robot_description", DESCRIPTION), ("~/robot_description", DESCRIPTION)],
         output="both",
         on_exit=Shutdown(reason="the controller manager ended"),
@@ -116,8 +133,9 @@ def _manager():
 
 
 def _spawner(controller):
+    file = LaunchConfiguration("gripper" if controller == "gripper_controller" else "controllers")
     return Node(
         package="controller_manager",
         executable="spawner",
-        arguments=[controller, "--param-file", LaunchConfiguration("controllers")],
+        arguments=[controller, "--param-file", file],
     )

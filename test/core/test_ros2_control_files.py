@@ -19,9 +19,20 @@ LAUNCH = (ROOT / "launch" / "ros2_control.launch.py").read_text()
 COMMANDS, STATES = re.search(r'COMMANDS, STATES = "(.*?)", "(.*?)"', LAUNCH).groups()
 
 
-@pytest.fixture(scope="module")
-def controllers():
-    return yaml.safe_load((CONFIG / "controllers.yaml").read_text())
+GRIPPERS = {
+    "gripper.yaml": "parallel_gripper_action_controller/GripperActionController",
+    "gripper_jazzy.yaml": "position_controllers/GripperActionController",
+}
+
+
+@pytest.fixture(scope="module", params=GRIPPERS)
+def controllers(request):
+    """The parameters of all controllers, with those of the gripper of either kind."""
+    arm, gripper = (yaml.safe_load((CONFIG / name).read_text()) for name in ("controllers.yaml", request.param))
+    manager = gripper.pop("controller_manager")["ros__parameters"]
+    assert manager["gripper_controller"]["type"] == GRIPPERS[request.param]
+    arm["controller_manager"]["ros__parameters"].update(manager)
+    return arm | gripper
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +67,21 @@ def test_controllers_move_the_joints_of_group_and_tool_through_interfaces_that_t
         commands = {interface.get("name") for interface in joint.findall("command_interface")}
         states = {interface.get("name") for interface in joint.findall("state_interface")}
         assert commands == {"position"}
+        assert states == {"position", "velocity", "effort"}, "all that the simulated robot reports"
         if name in arm["joints"]:
             assert set(arm["command_interfaces"]) <= commands
             assert set(arm["state_interfaces"]) <= states
+
+
+def test_controllers_and_the_simulated_robot_have_the_same_rate(controllers):
+    rate = float(re.search(r"RATE = (\S+)", LAUNCH).group(1))
+    assert controllers["controller_manager"]["ros__parameters"]["update_rate"] == rate
+
+
+def test_the_gripper_controller_is_that_of_the_distribution():
+    chosen = dict(re.findall(r'"(\w+)": "(gripper_\w+\.yaml)"', LAUNCH))
+    assert chosen == {"jazzy": "gripper_jazzy.yaml"}
+    assert re.search(r'GRIPPER = "gripper.yaml"', LAUNCH)
 
 
 def test_hardware_and_simulated_robot_meet_on_topics_that_nobody_else_has(hardware):
