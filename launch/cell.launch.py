@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -52,10 +52,16 @@ def generate_launch_description():
     local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
     # What the scene node goes on from when it is started again; the file of parameters may name another.
     journal = os.path.join(tempfile.mkdtemp(prefix="robot_cell_"), JOURNAL)
-    return LaunchDescription([*arguments, *local, *(_node(name, journal) for name in NODES)])
+    return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes, args=[journal])])
 
 
-def _node(name, journal):
+def _nodes(context, journal):
+    # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
+    respawn = LaunchConfiguration("respawn").perform(context) == "true"
+    return [_node(name, journal, respawn) for name in NODES]
+
+
+def _node(name, journal, respawn):
     # An absolute path stays what it is; a relative one is meant from where the launch was started.
     cell = PathJoinSubstitution([os.getcwd(), LaunchConfiguration("cell")])
     use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
@@ -70,9 +76,9 @@ def _node(name, journal):
             {"cell_file": ParameterValue(cell, value_type=str), "use_sim_time": use_sim_time},
         ],
         output="both",
-        respawn=LaunchConfiguration("respawn"),
+        respawn=respawn,
         respawn_delay=RESPAWN_DELAY,
-        on_exit=_Ends(f"{name}_node"),
+        on_exit=_Ends(f"{name}_node", respawn),
         **condition,
     )
 
@@ -80,8 +86,9 @@ def _node(name, journal):
 class _Ends:
     """Looks at each end of a node: nothing to do if it is started again, else the end of all."""
 
-    def __init__(self, name):
+    def __init__(self, name, respawn):
         self._name = name
+        self._respawn = respawn
         self._failures = 0
         self._first = True
         self._started = time.monotonic()
@@ -92,8 +99,7 @@ class _Ends:
         lasted, self._started = now - self._started, now + RESPAWN_DELAY
         first, self._first = self._first, False
         self._failures = NODE_RULE.failures_after(self._failures, lasted, event.returncode)
-        respawns = LaunchConfiguration("respawn").perform(context) == "true"
-        if respawns and not NODE_RULE.gives_up(self._failures, event.returncode, first):
+        if self._respawn and not NODE_RULE.gives_up(self._failures, event.returncode, first):
             return None
         often = f" {self._failures} times in a row soon after its start" if self._failures > 1 else ""
         return [Shutdown(reason=f"{self._name} ended{often}, with status {event.returncode}")]

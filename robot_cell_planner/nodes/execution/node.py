@@ -96,7 +96,7 @@ class ExecutionNode(CellNode):
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._told_at = 0.0
-        self._ends_at = math.inf
+        self._end_requests = 0
         self._looks = 0
         self._clock_watch = ClockWatch()
         steady_timer(self, WATCH_PERIOD, self._on_watch)
@@ -178,8 +178,7 @@ class ExecutionNode(CellNode):
         if now - self._told_at >= self._feedback_period:
             self._told_at = now
             self._runner.tell()
-        if now >= self._ends_at and not (self._moving.owner or self._gripping.owner):
-            rclpy.try_shutdown()
+        self._end_if_requested()
 
     def _look_at_clock(self) -> None:
         """End motions if simulated time was set while they run."""
@@ -248,13 +247,21 @@ class ExecutionNode(CellNode):
         self._publish_status()
 
     def end(self) -> None:
-        """Bring the robot to rest on its path, then end the node; at once when called again."""
-        if math.isfinite(self._ends_at):
-            rclpy.try_shutdown()
-        self._ends_at = time.monotonic()
+        """Bring the robot to rest on its path, then end the node; at once when called again.
+
+        Signal handlers may call it: they interrupt the thread anywhere, even where it holds locks. What it asks for is
+        done by the next look of the node.
+        """
+        self._end_requests += 1
+
+    def _end_if_requested(self) -> None:
+        if not self._end_requests:
+            return
         for owned in (self._moving, self._gripping):
             if owned.interrupt is not None:
                 owned.interrupt.set(StoppedError("the execution node was told to end", stage="shutdown"))
+        if self._end_requests > 1 or not (self._moving.owner or self._gripping.owner):
+            rclpy.try_shutdown()
 
     # What is told.
 

@@ -214,6 +214,20 @@ assert _forkserver._forkserver_pid == first, "the pool uses it"
     assert done.returncode == 0, done.stderr
 
 
+def test_the_server_of_workers_leaves_ctrl_c_to_its_owner():
+    """Its workers inherit the mask: in a terminal, Ctrl-C goes to all of them."""
+    code = """
+from multiprocessing.forkserver import _forkserver
+from robot_cell_planner.planning.workers.server import start_server
+start_server()
+print(open(f"/proc/{_forkserver._forkserver_pid}/status").read())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT)
+    assert done.returncode == 0, done.stderr
+    blocked = int(done.stdout.split("SigBlk:")[1].split()[0], 16)
+    assert blocked & 1 << signal.SIGINT - 1
+
+
 OWNER = """
 import queue, sys
 sys.path.insert(0, {folder!r})
