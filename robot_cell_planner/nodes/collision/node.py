@@ -18,7 +18,7 @@ from ...collision.pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
 from ...collision.paths import check_path, path_at
 from ...collision.report import CollisionPair, CollisionReport
 from ...collision.targets import TargetChecker
-from ...errors import InvalidRequestError, LimitExceededError, Value
+from ...errors import InvalidRequestError
 from ...model.value import WORLD
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from ..common.monitored_scene import ResolvedState
@@ -29,6 +29,7 @@ from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import SpherePreparation
 from ..common.waiting import steady_timer
 from ..conversions.basic import (
+    check_count,
     configuration_to_message,
     duration_from_message,
     duration_to_message,
@@ -151,9 +152,7 @@ class CollisionNode(CellNode):
     def _path(self, trajectory: JointTrajectory) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
         """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
         points, most = trajectory.points, self.parameters["most_configurations"]
-        if len(points) > most:
-            numbers = (Value("points", len(points), most),)
-            raise LimitExceededError("trajectory has too many points", subjects=("trajectory",), values=numbers)
+        check_count(len(points), most, "trajectory", "points")
         rows = rows_from_points(trajectory, "positions", "trajectory")
         if rows is None:
             raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
@@ -188,9 +187,7 @@ class CollisionNode(CellNode):
         most = self.parameters["most_configurations"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
-        if len(request.targets) > most:
-            numbers = (Value("targets", len(request.targets), most),)
-            raise LimitExceededError("too many targets", subjects=("targets",), values=numbers)
+        check_count(len(request.targets), most, "targets", "entries")
         targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
         state = await self._replica.resolve(request.state)
         response.state = state.used

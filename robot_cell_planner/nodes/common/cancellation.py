@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -13,6 +14,8 @@ from ...errors import RobotCellError, ServiceUnavailableError
 from .waiting import Deadline
 
 T = TypeVar("T")
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
 POLL_PERIOD = 0.1  # [s] between looks whether something has appeared
 LOOK_PERIOD = 1.0  # [s] between looks whether it is still there
 
@@ -111,6 +114,27 @@ async def outcome(
         future.remove_done_callback(wake)
         waited += step
     return cast("T", future.result())
+
+
+async def reply_of(
+    node: Node,
+    client: Client[RequestT, ResponseT],
+    request: RequestT,
+    interrupt: CancellationToken,
+    seconds: float,
+    name: str,
+) -> ResponseT:
+    """The reply of a service.
+
+    Raises:
+        ServiceUnavailableError: it did not answer within `seconds`.
+        RobotCellError: the reason why it was called off meanwhile.
+    """
+    future = client.call_async(request)
+    try:
+        return await outcome(node, future, interrupt, seconds, name)
+    finally:
+        client.remove_pending_request(future)
 
 
 async def available(

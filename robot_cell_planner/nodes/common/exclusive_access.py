@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rclpy.task import Future
-
 from ...errors import MotionBusyError
 from .cancellation import CancellationToken, outcome
 from .node import CellNode
+from .waiting import Waiters
 
 
 class ExclusiveAccess:
@@ -22,7 +21,7 @@ class ExclusiveAccess:
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
         self._what = what
         self._on_change = on_change
-        self._waiting: list[Future[None]] = []
+        self._waiting = Waiters()
         self.owner = ""
         self.interrupt: CancellationToken | None = None
 
@@ -54,13 +53,9 @@ class ExclusiveAccess:
             if self.interrupt is interrupt:  # it has not been handed over
                 self.owner, self.interrupt = "", None
                 self._on_change()
-                waiting, self._waiting = self._waiting, []
-                for future in waiting:
-                    future.set_result(None)
+                self._waiting.wake()
 
     async def released(self, node: CellNode, interrupt: CancellationToken) -> None:
         """Wait until nobody has it."""
         while self.interrupt is not None:
-            future: Future[None] = Future()
-            self._waiting.append(future)
-            await outcome(node, future, interrupt, math.inf, self._what)
+            await outcome(node, self._waiting.future(), interrupt, math.inf, self._what)

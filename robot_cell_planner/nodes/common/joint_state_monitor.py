@@ -1,8 +1,8 @@
-"""Measured joint values: what `joint_states` says, freed of its traps."""
+"""Measured joint values of a cell, from `joint_states`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from frozendict import frozendict
 
@@ -12,27 +12,23 @@ from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import MAX_JOINT_VALUE
 from ...scene.scene import joint_names
-
-CLOCK_STEP = 1_000_000_000  # [ns] a stamp older than the last by more than this means that the clock was set back
+from .joint_states import JointStates
 
 
 class JointStateMonitor:
-    """The latest value and stamp of every joint, merged from any number of publishers.
+    """The latest value and stamp of every joint of a cell, merged from any number of publishers (`JointStates`).
 
-    Names may come in any order, be a part of the cell's joints or more than them; the joints of a tool are known as
-    "tool/joint" and, where that is clear, by their own name. A value that is not finite, larger than MAX_JOINT_VALUE,
-    older than what is known, or in a message whose lists differ in length is passed over and counted.
+    Names may come in any order, and be some of the cell's joints or more than them; the joints of a tool are known as
+    "tool/joint" and, where that is unambiguous, by their own name.
     """
 
     def __init__(self, cell: RobotCell) -> None:
-        self._stamps: dict[str, int] = {}
-        self._values: dict[str, float] = {}
+        self._states = JointStates(repeats=True)
         self._problem = ""
-        self.passed_over = 0
         self.set_cell(cell)
 
     def set_cell(self, cell: RobotCell) -> None:
-        """Follow the joints of another cell; values of joints that it shares with the last one are kept."""
+        """Follow the joints of another cell; values of joints that it shares with the last one are retained."""
         self._tools = joint_names(cell)
         self._aliases = {name: name for name in self._tools}
         short = [name[len(tool) + 1 :] for name, tool in self._tools.items() if tool]
@@ -40,32 +36,17 @@ class JointStateMonitor:
             own = name[len(tool) + 1 :]
             if tool and own not in self._tools and short.count(own) == 1:
                 self._aliases[own] = name
-        self._values = {name: value for name, value in self._values.items() if name in self._tools}
-        self._stamps = {name: stamp for name, stamp in self._stamps.items() if name in self._tools}
+        latest = self._states.latest
+        self._states.latest = {name: measured for name, measured in latest.items() if name in self._tools}
 
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> bool:
-        """Take over a message; stamp in nanoseconds. True if any value was taken."""
-        if len(names) != len(positions):
-            self.passed_over += 1
-            if len(positions):  # without any it may be of efforts alone
-                self._problem = f"a message has {len(names)} names and {len(positions)} positions"
-            return False
-        taken = False
-        for alias, position in zip(names, positions, strict=True):
-            name = self._aliases.get(alias)
-            if name is None:
-                continue
-            last = self._stamps.get(name, -1)
-            if not abs(position) <= MAX_JOINT_VALUE:  # NaN neither
-                self.passed_over += 1
-                self._problem = f"joint {name} is {position:g}, expected {MAX_JOINT_VALUE:g} at most"
-                continue
-            if last - CLOCK_STEP <= stamp < last:
-                self.passed_over += 1
-                continue
-            self._values[name], self._stamps[name] = float(position), stamp
-            taken = True
-        return taken
+        """Merge a message; stamp in nanoseconds. True if it updates any value."""
+        updated = self._states.merge([self._aliases.get(name) for name in names], positions, stamp)
+        if len(positions) and len(names) != len(positions):  # without any it may be of efforts alone
+            self._problem = f"a message has {len(names)} names and {len(positions)} positions"
+        for name, position in self._states.take_invalid():
+            self._problem = f"joint {name} is {position:g}, expected {MAX_JOINT_VALUE:g} at most"
+        return bool(updated)
 
     def take_problem(self) -> str:
         """What was wrong with the latest value that no publisher should have sent, once; "" if there was none."""
@@ -73,24 +54,33 @@ class JointStateMonitor:
         return problem
 
     @property
-    def values(self) -> Mapping[str, float]:
+    def skipped(self) -> int:
+        """Number of values and messages that were skipped."""
+        return self._states.skipped
+
+    @property
+    def values(self) -> dict[str, float]:
         """Measured values by joint, those of tools as "tool/joint"."""
-        return self._values
+        return {name: measured.position for name, measured in self._states.latest.items()}
+
+    def _stamp(self, name: str) -> int:
+        measured = self._states.latest.get(self._aliases.get(name, name))
+        return 0 if measured is None else measured.stamp
 
     def oldest(self, names: Sequence[str] = ()) -> int:
         """Oldest stamp [ns] among the latest ones of the named joints (none named: of all measured); 0 if one of them,
         or none at all, was measured."""
         if names:
-            return min(self._stamps.get(self._aliases.get(name, name), 0) for name in names)
-        return min(self._stamps.values(), default=0)
+            return min(map(self._stamp, names))
+        return min((measured.stamp for measured in self._states.latest.values()), default=0)
 
     def newest(self) -> int:
         """Newest stamp [ns] of all; 0 if none was measured."""
-        return max(self._stamps.values(), default=0)
+        return max((measured.stamp for measured in self._states.latest.values()), default=0)
 
     def behind(self, names: Sequence[str], stamp: int) -> tuple[str, ...]:
         """Those of the joints that were not measured at `stamp` [ns] or later."""
-        return tuple(name for name in names if self._stamps.get(self._aliases.get(name, name), 0) < stamp)
+        return tuple(name for name in names if self._stamp(name) < stamp)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that no joint has.
@@ -104,11 +94,9 @@ class JointStateMonitor:
 
     def applied_to(self, state: RobotCellState) -> RobotCellState:
         """The state with measured values in the place of its own."""
-        if not self._values:
-            return state
         robots: dict[str, float] = {}
         tools: dict[str, dict[str, float]] = {}
-        for name, value in self._values.items():
+        for name, value in self.values.items():
             tool = self._tools[name]
             if tool:
                 tools.setdefault(tool, {})[name[len(tool) + 1 :]] = value

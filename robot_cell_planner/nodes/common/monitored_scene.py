@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
-from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.msg import StateRef, StateUsed
@@ -25,7 +24,7 @@ from ..conversions.states import state_from_message
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode, sensor
 from .polled_subscription import PolledSubscription
-from .waiting import Deadline, delay, steady_timer
+from .waiting import Deadline, Waiters, delay, steady_timer
 
 MOST_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
@@ -34,7 +33,7 @@ JOINT_STATES = "joint_states"
 FIRST_JOINTS_LOOK = 0.02  # [s] between two looks whether joints were measured, for requests that wait for the first
 PUBLISHERS_FOUND = 1.0  # [s] after the first scene, by which time DDS has found who publishes joint_states, too
 WAITING_PERIOD = 0.004  # [s]
-REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are passed over
+REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are skipped
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class MonitoredScene:
         self._measured: JointStateMonitor | None = None
         self._heard_since = math.inf  # the first scene came [s]
         self._followed_by_scene: frozenset[str] = frozenset()  # joints that the scene node has measured
-        self._waiting: list[Future[None]] = []
+        self._waiting = Waiters()
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
         self.revision = 0
@@ -118,8 +117,8 @@ class MonitoredScene:
     @property
     def diagnostics(self) -> dict[str, object]:
         """What diagnostics say of it."""
-        passed_over = 0 if self._measured is None else self._measured.passed_over
-        return {"revision": self.revision, "joint values passed over": passed_over}
+        skipped = 0 if self._measured is None else self._measured.skipped
+        return {"revision": self.revision, "joint values skipped": skipped}
 
     def current_state(self) -> RobotCellState:
         """The latest state with measured joints in it."""
@@ -135,12 +134,7 @@ class MonitoredScene:
         self._scene, self.revision = scene, revision
         for listener in self._scene_listeners:
             listener()
-        self._wake()
-
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            future.set_result(None)
+        self._waiting.wake()
 
     def read_joints(self) -> None:
         """Read what has come on `joint_states` since the last time."""
@@ -159,14 +153,13 @@ class MonitoredScene:
             if self._measured is not None and self._measured.update(message.name, message.position, stamp):
                 newest = stamp
         if self._measured is not None and (problem := self._measured.take_problem()):
-            text = f"joint_states: {problem}; {self._measured.passed_over} values were passed over so far"
+            text = f"joint_states: {problem}; {self._measured.skipped} values were skipped so far"
             self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
         if not newest:
             return
         for listener in self._joint_listeners:
             listener(newest)
-        if self._waiting:
-            self._wake()
+        self._waiting.wake()
 
     async def wait_for(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
         """Wait until the scene has at least a revision and the joints at least a stamp [ns]; 0 for no wait.
@@ -184,10 +177,7 @@ class MonitoredScene:
             while not self._is_new_enough(revision, joint_stamp, joints):
                 if deadline.passed:
                     raise self._stale(revision, joint_stamp, joints, deadline.seconds)
-                future: Future[None] = Future()
-                self._waiting.append(future)
-                deadline.wakes(future)
-                await future
+                await self._waiting.wait(deadline)
         finally:
             deadline.end()
             if looks is not None:

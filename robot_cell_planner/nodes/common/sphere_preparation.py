@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from rclpy.task import Future
-
 from ...collision.sphere_model.report import graspable, prepare_sphere_models
 from ...errors import RobotCellError
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
 from .node import CellNode
 from .scene_monitor import SceneMonitor
-from .waiting import Deadline
+from .waiting import Deadline, Waiters
 
 PATIENCE = 2.0  # [s] that a request waits for covers, before it does without proofs
 REMARK = "nothing is proven: the balls around new geometry were still being made"
@@ -31,7 +29,7 @@ class SpherePreparation:
         self._on_covered = on_covered
         self._replica = replica
         self._covered = self._making = NOTHING
-        self._waiting: list[Future[None]] = []
+        self._waiting = Waiters()
         replica.on_change(self._follow)
 
     @property
@@ -48,10 +46,7 @@ class SpherePreparation:
         deadline = Deadline(self._node, PATIENCE)
         try:
             while not self.ready and not deadline.passed:
-                made: Future[None] = Future()
-                self._waiting.append(made)
-                deadline.wakes(made)
-                await made
+                await self._waiting.wait(deadline)
         finally:
             deadline.end()
         return self.ready
@@ -81,10 +76,7 @@ class SpherePreparation:
         for warning in warnings:
             self._node.get_logger().warning(warning)
         self._covered, self._making = self._making, NOTHING
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self._waiting.wake()
         self._follow()
         if self._making == NOTHING:
             self._on_covered(self._replica.scene)

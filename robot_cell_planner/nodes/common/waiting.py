@@ -48,6 +48,32 @@ class Deadline:
             self._timer = None
 
 
+class Waiters:
+    """Coroutines that wait for the same event."""
+
+    def __init__(self) -> None:
+        self._futures: list[Future[None]] = []
+
+    def future(self) -> Future[None]:
+        """A future that the next event resolves."""
+        future: Future[None] = Future()
+        self._futures.append(future)
+        return future
+
+    async def wait(self, deadline: Deadline) -> None:
+        """Wait for the event or the deadline, whichever comes first."""
+        future = self.future()
+        deadline.wakes(future)
+        await future
+
+    def wake(self) -> None:
+        """Report the event."""
+        futures, self._futures = self._futures, []
+        for future in futures:
+            if not future.done():
+                future.set_result(None)
+
+
 async def delay(node: Node, seconds: float) -> None:
     """Let a time pass, on the steady clock."""
     passed: Future[None] = Future()

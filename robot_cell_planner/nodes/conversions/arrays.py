@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.msg import Configuration
 
-from ...errors import InvalidRequestError, LimitExceededError, UnknownNameError, Value
+from ...errors import InvalidRequestError, UnknownNameError
 from ...kinematics._kernels import chain_kernels
 from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
-from .basic import configuration_from_message, position_from_message, vector_to_message
+from .basic import check_count, configuration_from_message, position_from_message, vector_to_message
 
 Rows = NDArray[np.float64]
 AXES_OF_TWIST = 6
@@ -52,9 +52,7 @@ def table_from_message(values: Sequence[float], columns: Sequence[str], field: s
         text = f"{field} has {block.size} numbers, which is no multiple of {len(columns)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = block.reshape(-1, len(columns))
-    if len(rows) > most:
-        numbers = (Value("rows", len(rows), most),)
-        raise LimitExceededError(f"{field} has too many rows", subjects=(field,), values=numbers)
+    check_count(len(rows), most, field, "rows")
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         row, column = (int(index) for index in bad[0])

@@ -150,6 +150,17 @@ def configuration_from_message(
     return frozendict(values)
 
 
+def check_count(count: int, limit: int, field: str, entries: str) -> None:
+    """Refuse a field with too many entries, which are called `entries`.
+
+    Raises:
+        LimitExceededError: there are more than `limit`.
+    """
+    if count > limit:
+        numbers = (Value(entries, count, limit),)
+        raise LimitExceededError(f"{field} has {count} {entries}", subjects=(field,), values=numbers)
+
+
 def _joint_value(value: float) -> str:
     return f"{MAX_JOINT_VALUE:g} at most" if math.isfinite(value) else "a finite number"
 
@@ -177,10 +188,7 @@ def path_from_message(message: JointPath, field: str, most: int) -> tuple[tuple[
         text = f"{field} has {values.size} numbers, which is no multiple of its {len(names)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = values.reshape(-1, len(names))
-    if len(rows) > most:
-        text = f"{field} has {len(rows)} configurations"
-        limit = Value("configurations", len(rows), most)
-        raise LimitExceededError(text, subjects=(field,), values=(limit,))
+    check_count(len(rows), most, field, "configurations")
     bad = np.argwhere(~(np.abs(rows) <= MAX_JOINT_VALUE))
     if len(bad):
         row, column = (int(index) for index in bad[0])

@@ -11,7 +11,7 @@ from geometry_msgs.msg import Pose as PoseMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import SceneChange, SceneUpdate
 
-from ...errors import InvalidRequestError, LimitExceededError, Value
+from ...errors import InvalidRequestError
 from ...model.cell import RobotCell
 from ...model.pose import Quaternion
 from ...model.value import WORLD, Vector3
@@ -20,7 +20,14 @@ from ...scene.changes import Change
 from ...scene.diff import SceneDiff
 from ...scene.model_changes import Add, Remove, Replace
 from ...scene.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetState, SetTouch
-from .basic import configuration_from_message, names_from_message, pose_from_message
+from .basic import (
+    check_count,
+    configuration_from_message,
+    names_from_message,
+    pose_from_message,
+    position_from_message,
+    quaternion_from_message,
+)
 from .models import ModelReader, cell_to_message, settings_to_message
 from .states import state_from_message, state_to_message
 from .units import change_in_metres
@@ -54,10 +61,7 @@ def changes_from_message(
         LimitExceededError: more than `most` of them.
         RobotCellError: a malformed one; its message begins with the field and the place in the list.
     """
-    if len(messages) > most:
-        raise LimitExceededError(
-            f"{field} has {len(messages)} changes", subjects=(field,), values=(Value("changes", len(messages), most),)
-        )
+    check_count(len(messages), most, field, "changes")
     result: list[Change] = []
     for index, message in enumerate(messages):
         place = f"{field}[{index}]"
@@ -107,12 +111,11 @@ def _touch(message: SceneChange, field: str) -> _Touch:
 
 def _pose_update(message: SceneChange, field: str) -> tuple[Vector3, Quaternion | None]:
     """Position with NaN for what stays, and orientation, None if it stays."""
-    position, turn = message.pose.position, message.pose.orientation
-    raw = (turn.x, turn.y, turn.z, turn.w)
+    values = position_from_message(message.pose.position)
     quaternion = None
-    if not all(map(math.isnan, raw)):
-        quaternion = pose_from_message(PoseMessage(orientation=turn), f"{field}.pose").quaternion
-    values = (position.x, position.y, position.z)
+    if not all(map(math.isnan, quaternion_from_message(message.pose))):
+        turned = PoseMessage(orientation=message.pose.orientation)
+        quaternion = pose_from_message(turned, f"{field}.pose").quaternion
     if any(map(math.isinf, values)):
         raise InvalidRequestError(f"{field}.pose: position is infinite", subjects=(field,))
     return values, quaternion

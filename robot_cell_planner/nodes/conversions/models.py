@@ -21,7 +21,7 @@ from robot_cell_planner.msg import Inertial as InertialMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import Shape as ShapeMessage
 
-from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
+from ...errors import InvalidRequestError, RobotCellError
 from ...io.common.resources import ResourceRoots, resolve_below
 from ...io.mesh.inertia import uniform_inertial
 from ...io.mesh.loading import check_collision_geometry, mesh_reference
@@ -40,7 +40,14 @@ from ...model.robot import Robot
 from ...model.sources import ModelSources
 from ...model.value import WORLD
 from ...scene.model_changes import AddFrame
-from .basic import names_from_message, pose_from_message, pose_to_message, position_from_message, vector_to_message
+from .basic import (
+    check_count,
+    names_from_message,
+    pose_from_message,
+    pose_to_message,
+    position_from_message,
+    vector_to_message,
+)
 from .kept import CachedMessages
 
 PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
@@ -107,7 +114,7 @@ class ModelReader:
             RobotCellError: a malformed model; the message names the field.
         """
         for part in ("robots", "tools", "bodies", "frames"):
-            self._check_count(len(getattr(message, part)), self._most_models, f"{field}.{part}")
+            check_count(len(getattr(message, part)), self._most_models, f"{field}.{part}", "entries")
         robots = [self._robot(entry, f"{field}.robots") for entry in self._once(message.robots, f"{field}.robots")]
         tools = [self._tool(entry, f"{field}.tools") for entry in self._once(message.tools, f"{field}.tools")]
         bodies = [self._body(entry, f"{field}.bodies") for entry in self._once(message.bodies, f"{field}.bodies")]
@@ -138,11 +145,6 @@ class ModelReader:
             for name, reference in related.items()
         ]
         return RobotCell(cell.name, cell.robots, cell.tools, cell.bodies, plain, cell.collision), added
-
-    def _check_count(self, count: int, most: int, field: str) -> None:
-        if count > most:
-            numbers = (Value("entries", count, most),)
-            raise LimitExceededError(f"{field} has {count} entries", subjects=(field,), values=numbers)
 
     def _once(self, entries: Iterable[N], field: str) -> list[N]:
         result: dict[str, N] = {}
@@ -204,7 +206,7 @@ class ModelReader:
         return sources_roots(sources, self._roots) if self._trusting and sources.folder else self._roots
 
     def _shapes(self, messages: list[ShapeMessage], field: str) -> tuple[Shape, ...]:
-        self._check_count(len(messages), self._most_shapes, field)
+        check_count(len(messages), self._most_shapes, field, "entries")
         shapes = tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
         if field.endswith(".collision") and not self._trusting:
             for index, shape in enumerate(shapes):

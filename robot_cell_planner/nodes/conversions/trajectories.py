@@ -10,7 +10,6 @@ from robot_cell_planner.msg import LimitViolation, TrajectoryReport
 
 from ...errors import (
     InvalidRequestError,
-    LimitExceededError,
     RobotCellError,
     TrajectoryError,
     TrajectoryInCollisionError,
@@ -19,7 +18,7 @@ from ...errors import (
     Value,
 )
 from ...trajectory.trajectory import Trajectory
-from .basic import duration_from_message, duration_to_message, time_to_message
+from .basic import check_count, duration_from_message, duration_to_message, time_to_message
 
 MOST_POINTS = 100_000
 # What LimitViolation calls its quantities, for people.
@@ -39,9 +38,7 @@ def trajectory_from_message(message: JointTrajectory, field: str, most: int = MO
     points = message.points
     if not points:
         raise InvalidRequestError(f"{field} has no points", stage="trajectory", subjects=(field,))
-    if len(points) > most:
-        text = f"{field} has {len(points)} points"
-        raise LimitExceededError(text, subjects=(field,), values=(Value("points", len(points), most),))
+    check_count(len(points), most, field, "points")
     names = tuple(message.joint_names)
     positions = rows_from_points(message, "positions", field)
     if positions is None:

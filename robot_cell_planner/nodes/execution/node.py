@@ -301,7 +301,7 @@ class ExecutionNode(CellNode):
             "commands in the last second": f"{sent.rate:.0f}",
             "longest interval in the last second [s]": f"{sent.longest_interval:.4f}",
             "age of the oldest joint value [s]": f"{age:.3f}",
-            "joint values passed over": self._feedback.passed_over,
+            "joint values skipped": self._feedback.skipped,
         }
         reason = self._permission.reason
         if reason is not None:

@@ -12,7 +12,7 @@ from robot_cell_planner import msg, srv
 
 from ...collision.checker import CollisionChecker
 from ...collision.report import CollisionPair
-from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, Value
+from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.forward import all_link_poses, forward_batch, frame_matrix, scaled
 from ...kinematics.ik.options import IkOptions
 from ...kinematics.ik.solver import inverse_kinematics
@@ -29,7 +29,7 @@ from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.arrays import check_scale, poses_to_messages
-from ..conversions.basic import path_from_message, pose_to_message, timeout_from_message
+from ..conversions.basic import check_count, path_from_message, pose_to_message, timeout_from_message
 from ..conversions.collisions import options_from_message
 from ..conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
 from ..conversions.models import ModelReader
@@ -116,9 +116,7 @@ class KinematicsNode(CellNode):
         most = self.parameters["most_targets"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
-        if len(request.targets) > most:
-            numbers = (Value("targets", len(request.targets), most),)
-            raise LimitExceededError("too many targets", subjects=("targets",), values=numbers)
+        check_count(len(request.targets), most, "targets", "entries")
         seed_names, seeds = path_from_message(request.seeds, "seeds", most)
         if len(seeds) not in (0, 1, len(request.targets)):
             text = f"{len(seeds)} seeds for {len(request.targets)} targets, expected one for each or one for all"
@@ -171,8 +169,7 @@ class KinematicsNode(CellNode):
         if len(references) not in (1, len(request.frames)):
             text = f"{len(references)} reference frames for {len(request.frames)} frames, expected one or as many"
             raise InvalidRequestError(text, subjects=("reference_frames",))
-        if len(request.frames) > self.parameters["most_targets"]:
-            raise LimitExceededError(f"{len(request.frames)} frames are asked for", subjects=("frames",))
+        check_count(len(request.frames), self.parameters["most_targets"], "frames", "entries")
         check_scale(request.native_scale)
         if len(references) == 1:
             references *= len(request.frames)

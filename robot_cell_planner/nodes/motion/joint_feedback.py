@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
+from ..common.joint_states import CLOCK_STEP, JointStates, Measurement
 
-CLOCK_STEP = 1_000_000_000  # [ns] by which stamps must be off to mean that a clock was set, not that messages overtook
 LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the whole computer, stood still
 # Joint states that come so many times later than the ones before them, and later than that, show that their publisher
 # stood still.
@@ -17,25 +16,10 @@ MOST_JUMPS = 4.0  # times the largest step between messages, at most
 STILL = 1e-3  # [rad or m] that a joint which stands may move
 
 
-class Measurement(NamedTuple):
-    """A joint as it was measured.
-
-    position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
-    [ns]. arrival: when it came, on the steady clock [s]. paused: how long looking had paused until then, in all [s].
-    """
-
-    position: float
-    velocity: float
-    effort: float
-    stamp: int
-    arrival: float
-    paused: float
-
-
 class JointFeedback:
     """The latest measurement of every joint, merged from any number of publishers.
 
-    A value that is not finite, or not newer than what is known, is passed over and counted. What must end a motion (not
+    A value that is not finite, or not newer than what is known, is skipped and counted. What must end a motion (not
     finite, jumped, a clock that was set back or ahead) is kept until it is taken. jump: the largest step of a joint
     from one message to the next [rad or m]; some times that, in proportion, where they are far apart.
 
@@ -47,9 +31,8 @@ class JointFeedback:
         self._jump = jump
         self._looked = math.inf
         self._paused = 0.0
-        self._joints: dict[str, Measurement] = {}
+        self._states = JointStates(repeats=False)
         self._held_up: dict[str, int] = {}  # [ns] for how long the latest measurements may have waited to be looked at
-        self.passed_over = 0
         self._faults: list[FeedbackLostError] = []
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -76,47 +59,31 @@ class JointFeedback:
         stamp: int,
         now: float,
     ) -> None:
-        """Take over a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
-        if len(positions) != len(names):
-            self.passed_over += 1
-            return
-        nothing = [math.nan] * len(names)
-        velocities = velocities if len(velocities) == len(names) else nothing
-        efforts = efforts if len(efforts) == len(names) else nothing
-        for index, name in enumerate(names):
-            measurement = Measurement(positions[index], velocities[index], efforts[index], stamp, now, self._paused)
-            if self._is_usable(name, measurement):
-                self._note(name, measurement)
-                self._joints[name] = measurement
-            else:
-                self.passed_over += 1
+        """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
+        updated = self._states.merge(names, positions, stamp, velocities, efforts, now, self._paused)
+        for name, position in self._states.take_invalid():
+            self._faults.append(FeedbackLostError(f"joint_states says that {name} is at {position}", subjects=(name,)))
+        for name, last, new in updated:
+            if last is not None:
+                self._check(name, last, new)
+                self._note_pause(name, last, new)
+            anchor = self._anchors.get(name)
+            if anchor is None or abs(new.position - anchor[0]) > STILL:
+                self._anchors[name] = new.position, new.arrival
 
-    def _note(self, name: str, new: Measurement) -> None:
-        """Take note of pauses of the publisher, and of when the joint last moved."""
-        last = self._joints.get(name)
-        if last is not None:
-            interval, usual = new.arrival - last.arrival, self._intervals.get(name, math.inf)
-            if interval > max(LONGEST_PAUSE, LATE * usual):
-                self.paused_at = new.arrival
-            self._intervals[name] = interval
-        anchor = self._anchors.get(name)
-        if anchor is None or abs(new.position - anchor[0]) > STILL:
-            self._anchors[name] = new.position, new.arrival
+    def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
+        """Note a pause of the publisher."""
+        interval, usual = new.arrival - last.arrival, self._intervals.get(name, math.inf)
+        if interval > max(LONGEST_PAUSE, LATE * usual):
+            self.paused_at = new.arrival
+        self._intervals[name] = interval
 
     def stood_for(self, names: Sequence[str]) -> float:
         """Time for which the latest measurements of joints show them standing [s]; of measured ones."""
-        return min((self._joints[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
+        return min((self._states.latest[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
 
-    def _is_usable(self, name: str, new: Measurement) -> bool:
-        if not math.isfinite(new.position):
-            text = f"joint_states says that {name} is at {new.position}"
-            self._faults.append(FeedbackLostError(text, subjects=(name,)))
-            return False
-        last = self._joints.get(name)
-        if last is None:
-            return True
-        if new.stamp <= last.stamp and last.stamp - new.stamp <= CLOCK_STEP:
-            return False
+    def _check(self, name: str, last: Measurement, new: Measurement) -> None:
+        """Note that a clock was set, or that the joint jumped."""
         step = abs(new.position - last.position)
         passed = new.stamp - last.stamp
         ahead = passed - int((new.arrival - last.arrival) * 1e9)
@@ -128,7 +95,6 @@ class JointFeedback:
         elif step > (most := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MOST_JUMPS)):
             text, values = f"joint_states says that {name} jumped", (Value("step", step, most),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
-        return True
 
     def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
         """For how long the measurement before this one may have waited to be sent, or to be looked at [ns]: what queued
@@ -147,21 +113,26 @@ class JointFeedback:
 
     def get(self, name: str) -> Measurement | None:
         """The latest measurement of a joint, if there is any."""
-        return self._joints.get(name)
+        return self._states.latest.get(name)
+
+    @property
+    def skipped(self) -> int:
+        """Number of values and messages that were skipped."""
+        return self._states.skipped
 
     @property
     def names(self) -> tuple[str, ...]:
         """All joints that were measured so far."""
-        return tuple(self._joints)
+        return tuple(self._states.latest)
 
     def positions(self) -> dict[str, float]:
         """The latest positions of all joints [rad or m]."""
-        return {name: found.position for name, found in self._joints.items()}
+        return {name: found.position for name, found in self._states.latest.items()}
 
     def age(self, names: Sequence[str], now: float) -> float:
         """Time since the oldest among the latest measurements of joints came, less that in which nobody looked [s];
         infinite if one never came."""
-        measured = [self._joints.get(name) for name in names]
+        measured = [self._states.latest.get(name) for name in names]
         since = [now - found.arrival + found.paused if found else math.inf for found in measured]
         # A pause may have begun after the last look, and none have come since.
         unlooked = now - self._looked
@@ -169,7 +140,7 @@ class JointFeedback:
 
     def arrival(self, names: Sequence[str]) -> float:
         """When the oldest among the latest measurements of joints came, on the steady clock [s]; of measured ones."""
-        return min(self._joints[name].arrival for name in names)
+        return min(self._states.latest[name].arrival for name in names)
 
     def fresh(self, names: Sequence[str], now: float, timeout: float) -> dict[str, Measurement]:
         """The latest measurements of joints.
@@ -177,14 +148,14 @@ class JointFeedback:
         Raises:
             FeedbackLostError: one never came, or is older than `timeout` [s].
         """
-        missing = tuple(name for name in names if name not in self._joints)
+        missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
             text = f"joint_states never told where {', '.join(missing[:6])} are"
             raise FeedbackLostError(text, subjects=missing)
         age = self.age(names, now)
         if age > timeout:
             raise lost(age, timeout)
-        return {name: self._joints[name] for name in names}
+        return {name: self._states.latest[name] for name in names}
 
 
 def lost(age: float, timeout: float) -> FeedbackLostError:

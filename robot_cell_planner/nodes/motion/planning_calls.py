@@ -21,11 +21,11 @@ from robot_cell_planner.srv import ValidateTrajectory
 from ...errors import CancelledError, RobotCellError, ServiceUnavailableError
 from ..common.cancellation import CancellationToken, available, outcome
 from ..common.goal_requests import RepeatableActionClient
+from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..common.server_watch import GOAL_AGAIN, ServerWatch
 from ..conversions.basic import error_from_message, time_from_message, time_to_message
 from ..conversions.trajectories import report_error
-from .joint_feedback import Measurement
 
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"

@@ -24,11 +24,12 @@ from ...errors import (
 )
 from ..common.cancellation import CancellationToken, available, pause
 from ..common.exclusive_access import ExclusiveAccess as ExclusiveAccess
+from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
 from .controller_motion import ControllerDrive
-from .joint_feedback import JointFeedback, Measurement
+from .joint_feedback import JointFeedback
 from .motion import Array, Motion
 from .outcome import Outcome as Outcome
 from .outcome import Replacement

@@ -21,7 +21,7 @@ from robot_cell_planner.srv import LookAhead, WaitForState
 
 from ...errors import RobotCellError, ServiceUnavailableError, StaleStateError, StoppedError, Value
 from ...trajectory.trajectory import Trajectory
-from ..common.cancellation import CancellationToken, outcome, pause
+from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
 from ..conversions.trajectories import trajectory_to_message
@@ -165,15 +165,12 @@ class MotionWatch:
         name: str,
     ) -> ResponseT:
         patience = self._node.parameters["watch_timeout"]
-        future = client.call_async(request)
         try:
-            return await outcome(self._node, future, over, PERIOD + patience, name)
+            return await reply_of(self._node, client, request, over, PERIOD + patience, name)
         except ServiceUnavailableError:
             text = f"{who} is gone: {name} did not answer, and nobody would tell if something got in the way"
             values = (Value("silence", PERIOD + patience, PERIOD + patience, "s"),)
             raise ServiceUnavailableError(text, stage=WATCH, subjects=(name,), values=values) from None
-        finally:
-            client.remove_pending_request(future)
 
 
 def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> StoppedError:

@@ -150,7 +150,7 @@ class SceneNode(CellNode):
         values = {
             "revision": self._owned.revision,
             "age of the oldest joint value [s]": f"{age:.3f}",
-            "joint values passed over": self._view.measured.passed_over,
+            "joint values skipped": self._view.measured.skipped,
         }
         if self._journal is not None and self._journal.broken:
             return ERROR, self._journal.broken, values

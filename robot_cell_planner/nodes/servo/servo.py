@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import partial
 
 import numpy as np
-from rclpy.task import Future
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ServoOptions, ServoStatus
@@ -22,7 +21,7 @@ from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, reliable
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
-from ..common.waiting import steady_timer
+from ..common.waiting import Waiters, steady_timer
 from ..conversions.basic import unexpected
 from ..conversions.models import ModelReader
 from ..conversions.targets import MODES
@@ -195,7 +194,7 @@ class _Running:
         self.session = session
         self.interrupt = interrupt
         self._owned = owned
-        self._waiting: list[Future[None]] = []
+        self._waiting = Waiters()
         self._told_at = 0.0
         node = server.node
         self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
@@ -203,10 +202,9 @@ class _Running:
 
     async def end(self, error: RobotCellError) -> None:
         """Bring the robot to rest, and wait for that."""
-        future: Future[None] = Future()
-        self._waiting.append(future)
+        at_rest = self._waiting.future()
         self.interrupt.set(error)
-        await future
+        await at_rest
 
     def _on_interrupt(self, error: RobotCellError) -> None:
         """Stop within the limits; where motion is forbidden, the robot stops by other means."""
@@ -251,6 +249,4 @@ class _Running:
         server.statuses.publish(self.session.status)
         server.ended(self.interrupt.error)
         self._owned.close()
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            future.set_result(None)
+        self._waiting.wake()

@@ -22,7 +22,7 @@ from ...errors import ServiceUnavailableError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import ServoState, VelocityFollower
 from ...trajectory.servo_frames import collision_share
-from ..common.cancellation import CancellationToken, outcome, pause
+from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import error_from_message, path_to_message
 
@@ -89,15 +89,12 @@ class ServoWatch:
                 max_distance=self._slow_down + BEYOND,
                 pairs=PAIRS,
             )
-            future = self._client.call_async(request)
             try:
-                reply = await outcome(self._node, future, over, patience, CLEARANCE)
+                reply = await reply_of(self._node, self._client, request, over, patience, CLEARANCE)
             except ServiceUnavailableError:
                 text = f"the collision node is gone: {CLEARANCE} did not answer, and nothing would stop the robot"
                 values = (Value("silence", patience, patience, "s"),)
                 raise ServiceUnavailableError(text, stage="servo", subjects=(CLEARANCE,), values=values) from None
-            finally:
-                self._client.remove_pending_request(future)
             error = error_from_message(reply.error)
             if error is not None:
                 raise error

@@ -9,7 +9,8 @@ from running import DEMO
 
 from robot_cell_planner.errors import UnknownNameError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.nodes.common.joint_state_monitor import CLOCK_STEP, JointStateMonitor
+from robot_cell_planner.nodes.common.joint_state_monitor import JointStateMonitor
+from robot_cell_planner.nodes.common.joint_states import CLOCK_STEP
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = list(CELL.variables)
@@ -32,7 +33,7 @@ def test_names_in_any_order_and_number(measured):
     state = measured.applied_to(STATE)
     assert state.configuration[JOINTS[2]] == 5.0
     assert state.tools["gripper"].configuration["finger_joint"] == 0.02
-    assert measured.passed_over == 0
+    assert measured.skipped == 0
 
 
 def test_nothing_that_concerns_the_cell(measured):
@@ -48,17 +49,17 @@ def test_values_that_are_none_keep_the_last(measured, value):
     assert measured.values[JOINTS[0]] == 0.1
     assert measured.values[JOINTS[1]] == 0.3
     assert measured.behind(JOINTS[:2], 2 * SECOND) == (JOINTS[0],)
-    assert measured.passed_over == 1
+    assert measured.skipped == 1
     assert JOINTS[0] in measured.take_problem()
     assert not measured.take_problem()
 
 
 @pytest.mark.parametrize("positions", [[], [0.1], [0.1, 0.2, 0.3]])
-def test_lists_of_other_lengths_are_passed_over(measured, positions):
+def test_lists_of_other_lengths_are_skipped(measured, positions):
     """No positions at all, as of a publisher of efforts alone, says nothing of the joints."""
     assert not measured.update(JOINTS[:2], positions, SECOND)
     assert not measured.values
-    assert measured.passed_over == 1
+    assert measured.skipped == 1
 
 
 def test_late_messages_do_not_overtake(measured):

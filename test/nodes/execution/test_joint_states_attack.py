@@ -47,7 +47,7 @@ def test_garbage_is_counted_and_reported(nodes, client):
     def listen(message):
         for status in message.status:
             values = {entry.key: entry.value for entry in status.values}
-            counts[status.name] = int(values.get("joint values passed over", 0))
+            counts[status.name] = int(values.get("joint values skipped", 0))
         if all(counts.get(name, 0) > 1000 for name in NODES):
             all_counted.set()
 
@@ -68,5 +68,5 @@ def test_garbage_is_counted_and_reported(nodes, client):
     for node in nodes:
         assert node.process.poll() is None, node.output
         assert "Traceback" not in node.output, node.output
-        assert "values were passed over so far" in node.output
+        assert "values were skipped so far" in node.output
         assert len(node.output) < 100_000

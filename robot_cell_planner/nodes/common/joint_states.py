@@ -1,0 +1,82 @@
+"""The latest measurement of every joint, merged from the messages of any number of publishers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...model.value import MAX_JOINT_VALUE
+
+CLOCK_STEP = 1_000_000_000  # [ns] by which a stamp must be older than the latest one to mean that a clock was set back
+
+
+class Measurement(NamedTuple):
+    """A measured joint.
+
+    position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
+    [ns]. arrival: when it came, on the steady clock [s]. paused: total time until then in which nobody listened [s].
+    """
+
+    position: float
+    velocity: float
+    effort: float
+    stamp: int
+    arrival: float
+    paused: float
+
+
+class JointStates:
+    """Merges joint states.
+
+    A message whose lists differ in length, a position that is not finite or beyond MAX_JOINT_VALUE, and a measurement
+    that is not newer than the latest one are skipped and counted. repeats: whether one with the same stamp is newer.
+    """
+
+    def __init__(self, *, repeats: bool) -> None:
+        self._repeats = repeats
+        self.latest: dict[str, Measurement] = {}
+        self.skipped = 0
+        self.invalid: list[tuple[str, float]] = []  # joints and positions that were skipped as such
+
+    def merge(
+        self,
+        names: Sequence[str | None],
+        positions: Sequence[float],
+        stamp: int,
+        velocities: Sequence[float] = (),
+        efforts: Sequence[float] = (),
+        arrival: float = 0.0,
+        paused: float = 0.0,
+    ) -> list[tuple[str, Measurement | None, Measurement]]:
+        """Merge a message. names: None for joints to ignore; velocities and efforts may be empty; others as of
+        `Measurement`. Returns the joints that it updates, with the previous and the new measurement."""
+        if len(positions) != len(names):
+            self.skipped += 1
+            return []
+        unknown = [math.nan] * len(names)
+        velocities = velocities if len(velocities) == len(names) else unknown
+        efforts = efforts if len(efforts) == len(names) else unknown
+        updated = []
+        for name, position, velocity, effort in zip(names, positions, velocities, efforts, strict=True):
+            if name is None:
+                continue
+            last = self.latest.get(name)
+            if not abs(position) <= MAX_JOINT_VALUE:  # NaN neither
+                self.skipped += 1
+                self.invalid.append((name, position))
+            elif last is not None and self._is_old(stamp, last.stamp):
+                self.skipped += 1
+            else:
+                self.latest[name] = Measurement(position, velocity, effort, stamp, arrival, paused)
+                updated.append((name, last, self.latest[name]))
+        return updated
+
+    def _is_old(self, stamp: int, last: int) -> bool:
+        """Whether a stamp is not newer than the last one; one that is older by far is of a clock that was set back."""
+        return last - CLOCK_STEP <= stamp < last or (stamp == last and not self._repeats)
+
+    def take_invalid(self) -> list[tuple[str, float]]:
+        """Joints and positions that were skipped as not finite or too large since the last call."""
+        invalid, self.invalid = self.invalid, []
+        return invalid
