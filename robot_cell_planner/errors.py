@@ -31,7 +31,7 @@ def _bounded_subjects(subjects: Iterable[object]) -> tuple[str, ...]:
     return listed if len(names) <= MAX_ENTRIES else (*listed, f"and {len(names) - MAX_ENTRIES} more")
 
 
-def told_apart(value: float, limit: float) -> tuple[str, str]:
+def distinct_texts(value: float, limit: float) -> tuple[str, str]:
     """Format two numbers with six digits, or with as many as needed to distinguish them."""
     texts = [(f"{value:.{digits}g}", f"{limit:.{digits}g}") for digits in range(6, 18)]
     return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
@@ -50,7 +50,7 @@ class Value:
         unit = f" {self.unit}" if self.unit else ""
         if self.limit is None:
             return f"{self.name} = {self.value:.6g}{unit}"
-        value, limit = told_apart(self.value, self.limit)
+        value, limit = distinct_texts(self.value, self.limit)
         return f"{self.name} = {value}{unit} (limit {limit}{unit})"
 
 

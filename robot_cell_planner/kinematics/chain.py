@@ -23,14 +23,14 @@ class ChainJoint(NamedTuple):
 
     Attributes:
         before: Transform (4, 4) from the preceding joint (or the base).
-        turns: Whether the joint is revolute; otherwise it is prismatic.
+        revolute: Whether the joint is revolute; otherwise it is prismatic.
         axis: Unit axis in the joint's own frame.
         variable: Variable that the joint follows.
         multiplier, offset: Joint value = multiplier * variable + offset.
     """
 
     before: Array
-    turns: bool
+    revolute: bool
     axis: Array
     variable: str
     multiplier: float
@@ -69,7 +69,7 @@ class Chain:
         return chain_kernels.jacobian_of(self.table, q)
 
 
-class Way:
+class JointPath:
     """Joints between the world and a frame, before the variables are selected.
 
     variables: Names of all variables of these joints, in chain order.
@@ -81,10 +81,10 @@ class Way:
         joints: list[ChainJoint] = []
         index = placement.joint
         while index:
-            drive = model.mechanisms.drives[index - 1]
-            turns, axis = joint_motion(plain, index)
+            coupling = model.mechanisms.couplings[index - 1]
+            revolute, axis = joint_axis(plain, index)
             before = plain.jointPlacements[index].homogeneous
-            joints.append(ChainJoint(before, turns, axis, drive.variable, drive.multiplier, drive.offset))
+            joints.append(ChainJoint(before, revolute, axis, coupling.variable, coupling.multiplier, coupling.offset))
             index = plain.parents[index]
         self.joints = tuple(reversed(joints))
         self.tip: Array = placement.placement.homogeneous
@@ -99,10 +99,10 @@ class Way:
             before = before @ joint.before
             if joint.variable not in position:
                 value = joint.multiplier * values[joint.variable] + joint.offset
-                before = before @ motion_matrix(joint.turns, joint.axis, value)
+                before = before @ joint_transform(joint.revolute, joint.axis, value)
                 continue
             aligned = _aligned(joint.axis)
-            kind = 0.0 if joint.turns else 1.0
+            kind = 0.0 if joint.revolute else 1.0
             rows.append(_row(before @ aligned, kind, position[joint.variable], joint.multiplier, joint.offset))
             before = aligned.T  # rotation only
         rows.append(_row(before @ self.tip, 0.0, 0, 0.0, 0.0))
@@ -110,44 +110,46 @@ class Way:
         return Chain(np.array(rows), variables, used)
 
 
-_ways: IdentityCache[Way] = IdentityCache(size=512)
+_joint_paths: IdentityCache[JointPath] = IdentityCache(size=512)
 _chains: IdentityCache[Chain] = IdentityCache(size=512)
 
 
-def way_to(model: CellModel, frame: str) -> Way:
+def joints_to(model: CellModel, frame: str) -> JointPath:
     """Return the joints between the world and a frame.
 
     Raises:
         UnknownNameError: The frame does not exist.
     """
-    return _ways.get((model,), (frame,), lambda: Way(model, frame))
+    return _joint_paths.get((model,), (frame,), lambda: JointPath(model, frame))
 
 
-def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], held: tuple[tuple[str, float], ...]) -> Chain:
+def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], fixed: tuple[tuple[str, float], ...]) -> Chain:
     """Return the chain from the world to a frame with the given variables.
 
-    held: Names and values of all other variables of the chain.
+    fixed: Names and values of all other variables of the chain.
 
     Raises:
         UnknownNameError: The frame does not exist.
     """
-    return _chains.get((model,), (frame, variables, held), lambda: way_to(model, frame).chain(variables, dict(held)))
+    return _chains.get(
+        (model,), (frame, variables, fixed), lambda: joints_to(model, frame).chain(variables, dict(fixed))
+    )
 
 
-def joint_motion(model: pin.Model, index: int) -> tuple[bool, Array]:
+def joint_axis(model: pin.Model, index: int) -> tuple[bool, Array]:
     """Return whether a joint with one degree of freedom is revolute, and its unit axis in its own frame."""
     joint = model.joints[index]
     data = joint.createData()
     joint.calc(data, np.zeros(model.nq), np.zeros(model.nv))
     column = np.asarray(data.S).reshape(6)
-    turns = bool(np.any(column[3:]))
-    return turns, column[3:] if turns else column[:3]
+    revolute = bool(np.any(column[3:]))
+    return revolute, column[3:] if revolute else column[:3]
 
 
-def motion_matrix(turns: bool, axis: Array, value: float) -> Array:
+def joint_transform(revolute: bool, axis: Array, value: float) -> Array:
     """Return the transform (4, 4) of a joint at a value [rad or m]."""
     result = np.eye(4)
-    if turns:
+    if revolute:
         result[:3, :3] = pin.exp3(value * axis)
     else:
         result[:3, 3] = value * axis

@@ -104,14 +104,14 @@ def jacobians(
     if axes is Axes.BASE:
         base = cell.group(group).base_link or cell.robot_of_group(group).mechanism.root
         rotation = frame_matrix(cell, state, base)[:3, :3].T
-        jacobian, derivative = _turned(jacobian, rotation), _turned(derivative, rotation)
+        jacobian, derivative = _wrapped(jacobian, rotation), _wrapped(derivative, rotation)
     elif axes is Axes.TOOL:
         rotations = poses[:, :3, :3].transpose(0, 2, 1)
         # d(R^T J)/dt = R^T (dJ/dt - w x J)
         spin = np.einsum("kij,kj->ki", jacobian[:, 3:], rates)[:, None, :]
         drift = [np.cross(spin, half.transpose(0, 2, 1)) for half in (jacobian[:, :3], jacobian[:, 3:])]
         derivative = derivative - np.concatenate([half.transpose(0, 2, 1) for half in drift], axis=1)
-        jacobian, derivative = _turned(jacobian, rotations), _turned(derivative, rotations)
+        jacobian, derivative = _wrapped(jacobian, rotations), _wrapped(derivative, rotations)
     return Jacobians(names, jacobian, derivative, rates)
 
 
@@ -136,6 +136,6 @@ def at_point(chain: Chain, point: Sequence[float]) -> Chain:
     return Chain(table, chain.variables, chain.used)
 
 
-def _turned(jacobian: Array, rotation: Array) -> Array:
+def _wrapped(jacobian: Array, rotation: Array) -> Array:
     """Rotate the linear and angular rows of Jacobians (k, 6, n); `rotation` is (3, 3) or (k, 3, 3)."""
     return np.concatenate((rotation @ jacobian[:, :3], rotation @ jacobian[:, 3:]), axis=1)

@@ -140,15 +140,15 @@ class Dynamics:
         single = all(given is None or np.ndim(given) == 1 for given in arrays)
         return [np.repeat(table, count, axis=0) if len(table) < count else table for table in tables], single
 
-    def _table(self, given: Array | None, default: Array, most: float) -> Array:
+    def _table(self, given: Array | None, default: Array, max_value: float) -> Array:
         table = np.atleast_2d(np.array(default if given is None else given, dtype=np.float64))
         if table.ndim != 2 or table.shape[1] != len(self.variables):
             expected = f"(k, {len(self.variables)})"
             raise InvalidRequestError(f"an array has shape {table.shape}, expected {expected}", subjects=self.variables)
-        if not (np.abs(table) <= most).all():
-            row, column = np.argwhere(~(np.abs(table) <= most))[0]
+        if not (np.abs(table) <= max_value).all():
+            row, column = np.argwhere(~(np.abs(table) <= max_value))[0]
             name = self.variables[column]
-            text = f"row {row} of joint {name} is {table[row, column]:g}, expected a number within {most:g}"
+            text = f"row {row} of joint {name} is {table[row, column]:g}, expected a number within {max_value:g}"
             raise InvalidRequestError(text, subjects=(name,))
         return table
 

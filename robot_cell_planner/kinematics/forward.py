@@ -16,7 +16,7 @@ from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
 from ._kernels import chain_kernels
-from .chain import Chain, chain_of, way_to
+from .chain import Chain, chain_of, joints_to
 from .model import CellModel, cell_model
 from .targets import TargetMode, target_frame
 from .transforms import WorldTransforms, pose_of
@@ -123,7 +123,7 @@ def _route_to(cell: RobotCell, state: RobotCellState, frame: str) -> _Route:
 
 
 def _free_route(model: CellModel, frame: str) -> _Route:
-    return _Route(model, chain_of(model, frame, way_to(model, frame).variables, ()))
+    return _Route(model, chain_of(model, frame, joints_to(model, frame).variables, ()))
 
 
 def inverted(transform: Array) -> Array:
@@ -145,7 +145,7 @@ def chain_to(cell: RobotCell, state: RobotCellState, frame: str, variables: Sequ
     model = cell_model(cell, state)
     names = tuple(variables)
     model.indices(names)
-    return held_chain(model, state, frame, names)
+    return chain_at_state(model, state, frame, names)
 
 
 def scaled(pose: Pose, native_scale: float) -> Pose:
@@ -196,10 +196,10 @@ def forward_batch(
     names = tuple(variables)
     model.indices(names)
     rows = checked_configurations(configurations, names)
-    poses = held_chain(model, state, frame, names).forward_many(rows)
+    poses = chain_at_state(model, state, frame, names).forward_many(rows)
     if relative_to == WORLD:
         return poses
-    references = held_chain(model, state, relative_to, names).forward_many(rows)
+    references = chain_at_state(model, state, relative_to, names).forward_many(rows)
     rotations = references[:, :3, :3].transpose(0, 2, 1)
     result = np.zeros_like(poses)
     result[:, :3, :3] = rotations @ poses[:, :3, :3]
@@ -208,22 +208,22 @@ def forward_batch(
     return result
 
 
-def held_chain(model: CellModel, state: RobotCellState, frame: str, variables: tuple[str, ...]) -> Chain:
+def chain_at_state(model: CellModel, state: RobotCellState, frame: str, variables: tuple[str, ...]) -> Chain:
     """Return the chain from the world to a frame, with all joints except `variables` fixed at the values of the state.
 
     Raises:
         UnknownNameError: The frame does not exist.
     """
-    held = tuple(name for name in way_to(model, frame).variables if name not in variables)
-    values = tuple(model.values(state, held).tolist()) if held else ()
-    return chain_of(model, frame, variables, tuple(zip(held, values, strict=True)))
+    fixed = tuple(name for name in joints_to(model, frame).variables if name not in variables)
+    values = tuple(model.values(state, fixed).tolist()) if fixed else ()
+    return chain_of(model, frame, variables, tuple(zip(fixed, values, strict=True)))
 
 
-def checked_configurations(configurations: Array, names: tuple[str, ...], most: float = MAX_JOINT_VALUE) -> Array:
-    """Return a C-contiguous, writable copy (k, n). `most` is the max absolute value.
+def checked_configurations(configurations: Array, names: tuple[str, ...], max_value: float = MAX_JOINT_VALUE) -> Array:
+    """Return a C-contiguous, writable copy (k, n). `max_value` is the max absolute value.
 
     Raises:
-        InvalidRequestError: The array has the wrong shape, or a number is not finite or exceeds `most`.
+        InvalidRequestError: The array has the wrong shape, or a number is not finite or exceeds `max_value`.
     """
     try:
         rows = np.array(configurations, dtype=np.float64, order="C")
@@ -231,10 +231,10 @@ def checked_configurations(configurations: Array, names: tuple[str, ...], most: 
         raise InvalidRequestError(f"configurations are not a table of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != len(names):
         raise InvalidRequestError(f"configurations have shape {rows.shape}, expected (k, {len(names)})", subjects=names)
-    if not (np.abs(rows) <= most).all():
-        row, column = np.argwhere(~(np.abs(rows) <= most))[0]
+    if not (np.abs(rows) <= max_value).all():
+        row, column = np.argwhere(~(np.abs(rows) <= max_value))[0]
         raise InvalidRequestError(
-            f"joint {names[column]} of row {row} is {rows[row, column]:g}, expected a number within {most:g}",
+            f"joint {names[column]} of row {row} is {rows[row, column]:g}, expected a number within {max_value:g}",
             subjects=(names[column],),
         )
     return rows

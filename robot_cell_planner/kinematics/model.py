@@ -51,12 +51,12 @@ class CellModel:
     def model(self) -> pin.Model:
         """Pinocchio model including the masses of links, tools and all attached bodies. Must not be modified."""
         plain = self.mechanisms.pin_model
-        carried = [(name, body.inertial) for name, body in self.cell.bodies.items() if body.inertial is not None]
-        loads = [(at, inertial) for name, inertial in carried if (at := self.frame(name)).joint != 0]
-        if not loads:
+        loads = [(name, body.inertial) for name, body in self.cell.bodies.items() if body.inertial is not None]
+        attached_loads = [(at, inertial) for name, inertial in loads if (at := self.frame(name)).joint != 0]
+        if not attached_loads:
             return plain
         model = pin.Model(plain)
-        for at, inertial in loads:
+        for at, inertial in attached_loads:
             append_inertial(model, at, inertial)
         return model
 
@@ -118,14 +118,14 @@ class CellModel:
     @cached_property
     def expansion(self) -> tuple[Array, Array] | None:
         """(A, b) with joint values (nv,) = A (nv, n) @ q (n,) + b (nv,), or None without mimic joints. Read-only."""
-        drives = self.mechanisms.drives
-        if [drive.variable for drive in drives] == list(self.variables):
+        couplings = self.mechanisms.couplings
+        if [coupling.variable for coupling in couplings] == list(self.variables):
             return None
-        matrix = np.zeros((len(drives), self.size))
-        for row, drive in enumerate(drives):
-            matrix[row, self.position[drive.variable]] = drive.multiplier
+        matrix = np.zeros((len(couplings), self.size))
+        for row, coupling in enumerate(couplings):
+            matrix[row, self.position[coupling.variable]] = coupling.multiplier
         matrix.flags.writeable = False
-        return matrix, _read_only([drive.offset for drive in drives])
+        return matrix, _read_only([coupling.offset for coupling in couplings])
 
     def expand(self, q: Array) -> Array:
         """Compute the values of all Pinocchio joints (..., nv) for configurations (..., n)."""
@@ -200,8 +200,8 @@ class CellModel:
             trail[frame] = pin.SE3(pose)
             frame = parent
         for passed in reversed(trail):
-            carrier = self._frames[frame]
-            self._frames[passed] = FramePlacement(carrier.joint, carrier.placement * trail[passed])
+            parent_frame = self._frames[frame]
+            self._frames[passed] = FramePlacement(parent_frame.joint, parent_frame.placement * trail[passed])
             frame = passed
         return self._frames[name]
 

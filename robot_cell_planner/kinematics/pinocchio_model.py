@@ -39,11 +39,11 @@ class Elementary(NamedTuple):
     """Joint with one degree of freedom: suffix of its name, whether it is revolute, and its unit axis."""
 
     suffix: str
-    turns: bool
+    revolute: bool
     axis: Vector3
 
 
-class Drive(NamedTuple):
+class MimicCoupling(NamedTuple):
     """Mimic coupling of a Pinocchio joint: value = multiplier * variable + offset."""
 
     variable: str
@@ -61,13 +61,13 @@ class MechanismModel:
         pin_model: Pinocchio model with one joint for each elementary joint, robots first, each in tree order.
         variables: Variables by name in the cell; tool variables are named "tool/joint". Their order is that of every
             configuration vector (n,).
-        drives: Mimic coupling of each Pinocchio joint.
+        couplings: Mimic coupling of each Pinocchio joint.
         frames: Placements of links, tools and tool centre points.
     """
 
     pin_model: pin.Model
     variables: frozendict[str, Variable]
-    drives: tuple[Drive, ...]
+    couplings: tuple[MimicCoupling, ...]
     frames: Mapping[str, FramePlacement]
     _local: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
@@ -116,13 +116,13 @@ class _Builder:
         self.model.gravity.linear = np.array((0.0, 0.0, -GRAVITY))
         self.frames: dict[str, FramePlacement] = {WORLD: FramePlacement(0, pin.SE3.Identity())}
         self.variables: dict[str, Variable] = {}
-        self.drives: list[Drive] = []
+        self.couplings: list[MimicCoupling] = []
 
     def finish(self) -> MechanismModel:
-        return MechanismModel(self.model, frozendict(self.variables), tuple(self.drives), self.frames)
+        return MechanismModel(self.model, frozendict(self.variables), tuple(self.couplings), self.frames)
 
-    def add_tool(self, tool: Tool, carrier: str, pose: Pose) -> None:
-        at = self.frames[carrier]
+    def add_tool(self, tool: Tool, parent_frame: str, pose: Pose) -> None:
+        at = self.frames[parent_frame]
         self.frames[tool.name] = FramePlacement(at.joint, at.placement * pin.SE3(pose.matrix))
         self.add(tool.mechanism, self.frames[tool.name], f"{tool.name}/")
         link = self.frames[tool.frame_of(tool.tcp_link or tool.mechanism.root)]
@@ -152,17 +152,17 @@ class _Builder:
         for part in _elementary(joint):
             name = f"{prefix}{joint.name}{part.suffix}"
             if joint.mimic is None:
-                drive = Drive(name, 1.0, 0.0)
+                coupling = MimicCoupling(name, 1.0, 0.0)
             else:
                 source, multiplier, offset = mechanism.mimic_source(joint.name)
-                drive = Drive(prefix + source, multiplier, offset)
-            limits = self._limits(joint, drive)
+                coupling = MimicCoupling(prefix + source, multiplier, offset)
+            limits = self._limits(joint, coupling)
             index = self.model.addJoint(at.joint, _pin_joint(part), at.placement, name, *limits)
-            self.drives.append(drive)
+            self.couplings.append(coupling)
             at = FramePlacement(index, pin.SE3.Identity())
         return at
 
-    def _limits(self, joint: Joint, drive: Drive) -> tuple[Array, Array, Array, Array]:
+    def _limits(self, joint: Joint, coupling: MimicCoupling) -> tuple[Array, Array, Array, Array]:
         """Return the effort, velocity and position limits in Pinocchio's form; unknown limits are infinite."""
         known = joint.limits
         effort = np.inf if known.effort is None else known.effort
@@ -170,9 +170,9 @@ class _Builder:
         ends = (known.lower, known.upper)
         if joint.mimic is not None:
             # Limits that result from the range of the variable; mimic joints have no limits of their own.
-            limits = self.variables[drive.variable].limits
-            values = [drive.multiplier * end + drive.offset for end in (limits.lower, limits.upper)]
-            ends = (min(values), max(values)) if drive.multiplier else (drive.offset, drive.offset)
+            limits = self.variables[coupling.variable].limits
+            values = [coupling.multiplier * end + coupling.offset for end in (limits.lower, limits.upper)]
+            ends = (min(values), max(values)) if coupling.multiplier else (coupling.offset, coupling.offset)
         return tuple(np.array([value]) for value in (effort, velocity, *ends))  # type: ignore[return-value]
 
 
@@ -188,8 +188,8 @@ def append_inertial(model: pin.Model, at: FramePlacement, inertial: Inertial) ->
 def _elementary(joint: Joint) -> Iterator[Elementary]:
     """Return the elementary joints that a joint consists of, in the order of its variables."""
     if joint.kind is JointKind.FLOATING:
-        for suffix, turns, axis in zip(("x", "y", "z"), (False,) * 3, AXES, strict=True):
-            yield Elementary(f"/{suffix}", turns, axis)
+        for suffix, revolute, axis in zip(("x", "y", "z"), (False,) * 3, AXES, strict=True):
+            yield Elementary(f"/{suffix}", revolute, axis)
         for suffix, axis in zip(("yaw", "pitch", "roll"), reversed(AXES), strict=True):
             yield Elementary(f"/{suffix}", True, axis)
     elif joint.kind is JointKind.PLANAR:
@@ -205,8 +205,8 @@ def _pin_joint(part: Elementary) -> pin.JointModel:
     """Return a Pinocchio joint along an axis, using the faster joint types for x, y and z."""
     if part.axis in AXES:
         kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
-        if not part.turns:
+        if not part.revolute:
             kinds = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
         return kinds[AXES.index(part.axis)]()
     axis = np.array(part.axis)
-    return pin.JointModelRevoluteUnaligned(axis) if part.turns else pin.JointModelPrismaticUnaligned(axis)
+    return pin.JointModelRevoluteUnaligned(axis) if part.revolute else pin.JointModelPrismaticUnaligned(axis)

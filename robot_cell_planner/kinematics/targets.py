@@ -130,14 +130,14 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
         )
     if mode is TargetMode.TOOL:
         return cell.tools[tool].tcp_frame
-    held = [body for body in state.bodies if _carrier(cell, state, body) in _frames_of_tool(cell, tool)]
-    if len(held) != 1:
-        listed = f"{len(held)}: {', '.join(held[:6])}; name one" if held else "none"
+    fixed = [body for body in state.bodies if _parent_frame(cell, state, body) in _frames_of_tool(cell, tool)]
+    if len(fixed) != 1:
+        listed = f"{len(fixed)}: {', '.join(fixed[:6])}; name one" if fixed else "none"
         raise TargetModeMismatchError(
             f"mode WORKPIECE needs one body held by tool {tool} of group {name}, found {listed}",
-            subjects=(name, tool, *held),
+            subjects=(name, tool, *fixed),
         )
-    return held[0]
+    return fixed[0]
 
 
 def _frames_of_tool(cell: RobotCell, tool: str) -> set[str]:
@@ -145,22 +145,22 @@ def _frames_of_tool(cell: RobotCell, tool: str) -> set[str]:
     return {tool, model.tcp_frame, *map(model.frame_of, model.mechanism.links)}
 
 
-def _carrier(cell: RobotCell, state: RobotCellState, body: str) -> str:
+def _parent_frame(cell: RobotCell, state: RobotCellState, body: str) -> str:
     """Return the parent of a body, skipping named frames."""
-    carrier = state.bodies[body].attached_to
-    while carrier in cell.frames:
-        carrier = cell.frames[carrier].attached_to
-    return carrier or WORLD
+    parent_frame = state.bodies[body].attached_to
+    while parent_frame in cell.frames:
+        parent_frame = cell.frames[parent_frame].attached_to
+    return parent_frame or WORLD
 
 
 def _carried_body(cell: RobotCell, state: RobotCellState, group: str, body: str) -> str:
     if body not in state.bodies:
         raise UnknownNameError(unknown_name(f"body {body!r}", body, state.bodies), subjects=(body,))
-    carrier = _carrier(cell, state, body)
-    while carrier in state.bodies:
-        carrier = _carrier(cell, state, carrier)
+    parent_frame = _parent_frame(cell, state, body)
+    while parent_frame in state.bodies:
+        parent_frame = _parent_frame(cell, state, parent_frame)
     tip, tool = cell.tip_link(group), cell.tool_of_group(state, group)
-    if carrier != tip and not (tool and carrier in _frames_of_tool(cell, tool)):
+    if parent_frame != tip and not (tool and parent_frame in _frames_of_tool(cell, tool)):
         name = cell.group(group).name
         raise TargetModeMismatchError(f"group {name} does not carry body {body}", subjects=(name, body))
     return body

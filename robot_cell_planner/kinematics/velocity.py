@@ -138,25 +138,25 @@ def solve_velocity(
     """
     n = jacobian.shape[1]
     _check(twist, 6, "twist")
-    wished = np.zeros(n) if preferred is None else preferred.astype(np.float64)
-    _check(wished, n, "preferred velocities")
+    requested = np.zeros(n) if preferred is None else preferred.astype(np.float64)
+    _check(requested, n, "preferred velocities")
     smallest = float(np.linalg.svd(jacobian, compute_uv=False)[-1])
     rank = np.linalg.matrix_rank(jacobian, tol=RANK_TOLERANCE)
     free = np.ones(n, dtype=bool)
-    held = np.clip(wished, bounds.lower, bounds.upper)
-    best = (-1.0, free, held)
+    fixed = np.clip(requested, bounds.lower, bounds.upper)
+    best = (-1.0, free, fixed)
     for _ in range(n + 1):
-        along, rest = _parts(jacobian, twist, free, held, damping)
+        along, rest = _parts(jacobian, twist, free, fixed, damping)
         scale, critical = _scale(along, rest, bounds)
         if scale >= 1.0:
-            best = (1.0, free, held)
+            best = (1.0, free, fixed)
             break
         if scale > best[0]:
-            best = (scale, free, held)
+            best = (scale, free, fixed)
         full = along[critical] + rest[critical]
-        free, held = free.copy(), held.copy()
+        free, fixed = free.copy(), fixed.copy()
         free[critical] = False
-        held[critical] = bounds.upper[critical] if full > bounds.upper[critical] else bounds.lower[critical]
+        fixed[critical] = bounds.upper[critical] if full > bounds.upper[critical] else bounds.lower[critical]
         if not free.any() or np.linalg.matrix_rank(jacobian[:, free], tol=RANK_TOLERANCE) < rank:
             break
     scale = max(best[0], 0.0)
@@ -170,10 +170,10 @@ def _check(values: Array, size: int, what: str) -> None:
         raise InvalidRequestError(f"{what} of shape {values.shape} are not {size} finite numbers", subjects=(what,))
 
 
-def _parts(jacobian: Array, twist: Array, free: NDArray[np.bool_], held: Array, damping: float) -> tuple[Array, Array]:
-    """Return (first, second) with velocities = scale * first + second; joints that are not free move as in `held`."""
+def _parts(jacobian: Array, twist: Array, free: NDArray[np.bool_], fixed: Array, damping: float) -> tuple[Array, Array]:
+    """Return (first, second) with velocities = scale * first + second; joints that are not free move as in `fixed`."""
     inverse = _damped_inverse(jacobian * free, damping)
-    return inverse @ twist, held - inverse @ (jacobian @ held)
+    return inverse @ twist, fixed - inverse @ (jacobian @ fixed)
 
 
 def _damped_inverse(matrix: Array, damping: float) -> Array:
@@ -188,11 +188,11 @@ def _damped_inverse(matrix: Array, damping: float) -> Array:
 def _scale(along: Array, rest: Array, bounds: VelocityBounds) -> tuple[float, int]:
     """Return the max fraction of the first part that the bounds allow in addition to the second, at most 1, and the
     limiting joint."""
-    room = np.where(along > 0.0, bounds.upper - rest, bounds.lower - rest)
-    shares = np.full(len(along), np.inf)
+    slack = np.where(along > 0.0, bounds.upper - rest, bounds.lower - rest)
+    scales = np.full(len(along), np.inf)
     moving = np.abs(along) > 1e-12
-    shares[moving] = room[moving] / along[moving]
+    scales[moving] = slack[moving] / along[moving]
     beyond = ~moving & ((rest < bounds.lower - 1e-12) | (rest > bounds.upper + 1e-12))
-    shares[beyond] = -np.inf
-    critical = int(np.argmin(shares))
-    return float(min(shares[critical], 1.0)), critical
+    scales[beyond] = -np.inf
+    critical = int(np.argmin(scales))
+    return float(min(scales[critical], 1.0)), critical

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
-OWNERS = 16  # max number of cells or cell models that own entries
+MAX_OWNERS = 16  # max number of cells or cell models that own entries
 
 
 class _Entry(Generic[V]):
@@ -30,7 +30,7 @@ class IdentityCache(Generic[V]):
     the same entry, one of the two is retained.
     """
 
-    def __init__(self, size: int, owners: int = OWNERS) -> None:
+    def __init__(self, size: int, owners: int = MAX_OWNERS) -> None:
         self._size = size
         self._most_owners = owners
         self._entries: OrderedDict[tuple[object, ...], _Entry[V]] = OrderedDict()

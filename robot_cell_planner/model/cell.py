@@ -205,15 +205,15 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             raise StateError(f"the state of tool {name} lacks joint {', '.join(missing)}", subjects=(name, *missing))
 
     def _check_one_tool_a_tip(self, state: RobotCellState) -> None:
-        carriers: dict[str, str] = {}
+        tool_at_link: dict[str, str] = {}
         for name, tool in state.tools.items():
             if not tool.attached_to:
                 continue
             tip = self.tip_link(tool.attached_to)
-            if tip in carriers:
-                text = f"tools {carriers[tip]} and {name} are both attached at link {tip}"
-                raise StateError(text, subjects=(carriers[tip], name, tip))
-            carriers[tip] = name
+            if tip in tool_at_link:
+                text = f"tools {tool_at_link[tip]} and {name} are both attached at link {tip}"
+                raise StateError(text, subjects=(tool_at_link[tip], name, tip))
+            tool_at_link[tip] = name
 
     def tip_link(self, group: str = "") -> str:
         """Return the tip link of a planning group.

@@ -65,11 +65,11 @@ class FrameTree:
         safe = {WORLD}
         for name, body in state.bodies.items():
             if body.attached_to:
-                self._check_way_up(name, safe)
+                self._check_ancestors(name, safe)
         for name in cell.frames:
-            self._check_way_up(name, safe)
+            self._check_ancestors(name, safe)
 
-    def _check_way_up(self, name: str, safe: set[str]) -> None:
+    def _check_ancestors(self, name: str, safe: set[str]) -> None:
         trail: dict[str, None] = {}
         frame = name
         while frame not in safe and frame not in self._cell.mechanism_frames:
@@ -126,14 +126,14 @@ class FrameTree:
         """
         if self.check(name) == WORLD:
             return FrameKind.WORLD
-        for things, kind in (
+        for names, kind in (
             (self._state.bodies, FrameKind.BODY),
             (self._cell.frames, FrameKind.FRAME),
             (self._cell.tools, FrameKind.TOOL),
             (self._cell.tool_links, FrameKind.TOOL_LINK),
             (self._cell.tool_centre_points, FrameKind.TOOL_CENTRE_POINT),
         ):
-            if name in things:
+            if name in names:
                 return kind
         return FrameKind.LINK
 
@@ -159,7 +159,7 @@ class FrameTree:
         moved = self._cell.moved_frames
         return name in moved or any(frame in moved for frame in self.ancestors(name))
 
-    def carried_by(self, name: str) -> tuple[str, ...]:
+    def descendants(self, name: str) -> tuple[str, ...]:
         """Return all descendants of frame `name`."""
         self.check(name)
         return tuple(frame for frame in self if frame != WORLD and name in self.ancestors(frame))

@@ -99,13 +99,13 @@ def motion(mechanism: Mechanism, joint: Joint, configuration: Mapping[str, float
     if joint.kind is JointKind.PRISMATIC:
         x, y, z = joint.axis
         return Pose((value * x, value * y, value * z))
-    return turn(joint.axis, value)
+    return rotation_about(joint.axis, value)
 
 
 def _planar(joint: Joint, x: float, y: float, theta: float) -> Pose:
     first, second = plane_axes(joint.axis)
     position = tuple(x * a + y * b for a, b in zip(first, second, strict=True))
-    return Pose((position[0], position[1], position[2]), turn(joint.axis, theta).quaternion)
+    return Pose((position[0], position[1], position[2]), rotation_about(joint.axis, theta).quaternion)
 
 
 def plane_axes(normal: Vector3) -> tuple[Vector3, Vector3]:
@@ -121,7 +121,7 @@ def plane_axes(normal: Vector3) -> tuple[Vector3, Vector3]:
     return (1.0 - k * nx * nx, -k * nx * ny, -nx), (-k * nx * ny, 1.0 - k * ny * ny, -ny)
 
 
-def turn(axis: Vector3, angle: float) -> Pose:
+def rotation_about(axis: Vector3, angle: float) -> Pose:
     """Return the rotation by an angle [rad] about a unit axis."""
     s = math.sin(0.5 * angle)
     return Pose(quaternion=normalised((axis[0] * s, axis[1] * s, axis[2] * s, math.cos(0.5 * angle))))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import told_apart
+from ..errors import distinct_texts
 from .cell import RobotCell
 from .mechanism import Variable
 from .state import RobotCellState
 
 START_LIMIT_TOLERANCE = 1e-3  # [rad or m]
-MOST_START_TOLERANCE = 0.1  # [rad or m] upper bound of a requested tolerance
+MAX_START_TOLERANCE = 0.1  # [rad or m] upper bound of a requested tolerance
 
 
 def clamped_start(
@@ -30,7 +30,7 @@ def clamped_start(
     for variable, value in zip(variables, values, strict=True):
         limit = min(max(value, variable.limits.lower), variable.limits.upper)
         if value != limit and abs(value - limit) <= tolerance:
-            found, allowed = told_apart(value, limit)
+            found, allowed = distinct_texts(value, limit)
             unit = "rad" if variable.angular else "m"
             warnings.append(
                 f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; the motion is "
@@ -57,7 +57,7 @@ def limits_around_start(
         value = start.get(variable.name, lower)
         excess = max(lower - value, value - upper)
         if 0.0 < excess <= tolerance:
-            found, allowed = told_apart(value, lower if value < lower else upper)
+            found, allowed = distinct_texts(value, lower if value < lower else upper)
             unit = "rad" if variable.angular else "m"
             warnings.append(
                 f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; it may be there, "
@@ -82,6 +82,6 @@ def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, .
             if variable is None or variable.limits.lower <= value <= variable.limits.upper:
                 continue
             limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper
-            found, allowed = told_apart(value, limit)
+            found, allowed = distinct_texts(value, limit)
             warnings.append(f"{what} has joint {joint} at {found}, beyond its limit {allowed}")
     return tuple(warnings)

@@ -126,9 +126,9 @@ def check_keys(mapping: Mapping[str, Named], what: str) -> None:
     Raises:
         InvalidValueError: A key differs; the message says which.
     """
-    for key, thing in mapping.items():
-        if key != thing.name:
-            raise InvalidValueError(f"{what} {thing.name!r} is listed under the name {key!r}")
+    for key, item in mapping.items():
+        if key != item.name:
+            raise InvalidValueError(f"{what} {item.name!r} is listed under the name {key!r}")
 
 
 def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:

@@ -42,9 +42,9 @@ class SetMargin(msgspec.Struct, frozen=True):
         _check_owners(scene, tuple(name for name in (self.first, self.second) if name), {"*"})
         if self.second:
             pair = sorted((self.first, self.second))
-            kept = tuple(p for p in rules.pair_margins if sorted((p.first, p.second)) != pair)
+            retained = tuple(p for p in rules.pair_margins if sorted((p.first, p.second)) != pair)
             added = () if self.margin is None else (PairMargin(self.first, self.second, self.margin),)
-            rules = replace(rules, pair_margins=kept + added)
+            rules = replace(rules, pair_margins=retained + added)
         elif self.margin is None:
             rules = replace(rules, margins=without_item(rules.margins, self.first))
         else:

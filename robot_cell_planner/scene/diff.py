@@ -79,25 +79,25 @@ def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
 
     Consistency is not checked here; see `RobotCell.check_state`.
     """
-    cell, gone = scene.cell, frozenset(change.removed)
+    cell, removed = scene.cell, frozenset(change.removed)
     if change.changes_models or change.models.name != cell.name:
         cell = RobotCell(
             change.models.name,
-            _merged(cell.robots, change.models.robots, gone),
-            _merged(cell.tools, change.models.tools, gone),
-            _merged(cell.bodies, change.models.bodies, gone),
-            _merged(cell.frames, change.models.frames, gone),
+            _merged(cell.robots, change.models.robots, removed),
+            _merged(cell.tools, change.models.tools, removed),
+            _merged(cell.bodies, change.models.bodies, removed),
+            _merged(cell.frames, change.models.frames, removed),
             cell.collision if change.collision is None else change.collision,
         )
     old, new = scene.state, change.state
     configuration = _merged(old.configuration, new.configuration, frozenset())
-    if change.models.robots or gone:
+    if change.models.robots or removed:
         configuration = frozendict({name: v for name, v in configuration.items() if name in cell.variables})
     state = RobotCellState(
-        _merged(old.base_poses, new.base_poses, gone),
+        _merged(old.base_poses, new.base_poses, removed),
         configuration,
-        _merged(old.tools, new.tools, gone),
-        _merged(old.bodies, new.bodies, gone),
+        _merged(old.tools, new.tools, removed),
+        _merged(old.bodies, new.bodies, removed),
     )
     return Scene(cell, state)
 
@@ -112,7 +112,7 @@ def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
     return frozendict(changed) if changed else NOTHING
 
 
-def _merged(old: frozendict[str, T], new: Mapping[str, T], gone: frozenset[str]) -> frozendict[str, T]:
-    if not gone and not new:
+def _merged(old: frozendict[str, T], new: Mapping[str, T], removed: frozenset[str]) -> frozendict[str, T]:
+    if not removed and not new:
         return old
-    return frozendict({**{name: value for name, value in old.items() if name not in gone}, **new})
+    return frozendict({**{name: value for name, value in old.items() if name not in removed}, **new})

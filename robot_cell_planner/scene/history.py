@@ -39,13 +39,13 @@ class SceneHistory:
     Args:
         world_pose: Computes the world pose of a frame.
         log: Log of accepted changes; None for no log.
-        kept: Number of earlier revisions retained for undo and for `since`.
+        retained: Number of earlier revisions retained for undo and for `since`.
     """
 
-    def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, kept: int = 200) -> None:
+    def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, retained: int = 200) -> None:
         self._world_pose = world_pose
         self._log = log
-        self._kept = kept
+        self._kept = retained
         self._scenes: OrderedDict[int, Scene] = OrderedDict()
         self._undoable: list[int] = []
         self.revision = 0
@@ -154,6 +154,6 @@ class SceneHistory:
         if change.difference.changes_models:
             self.cell_revision = change.revision
         while len(self._scenes) > self._kept:
-            gone, _ = self._scenes.popitem(last=False)
-            self._undoable = [revision for revision in self._undoable if revision != gone]
+            removed, _ = self._scenes.popitem(last=False)
+            self._undoable = [revision for revision in self._undoable if revision != removed]
         return change

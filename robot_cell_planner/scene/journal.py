@@ -62,12 +62,12 @@ class Journal:
 
     def _open(self) -> int:
         if not self._file.exists():
-            kept = self._file.with_name(f"{self._file.name}.{PREVIOUS}")
-            if kept.exists():
+            retained = self._file.with_name(f"{self._file.name}.{PREVIOUS}")
+            if retained.exists():
                 raise JournalError(
-                    f"{self.path} is missing, but there is {kept}, which a journal leaves when it is compacted. Rename "
-                    "that to go on from it, or remove it to begin a new journal",
-                    subjects=(str(self.path), str(kept)),
+                    f"{self.path} is missing, but there is {retained}, the copy that compaction leaves. "
+                    "Rename the copy to continue from it, or remove it to begin a new journal",
+                    subjects=(str(self.path), str(retained)),
                 )
             create(self._file, header_line(0))
         return open_locked(self._file)
@@ -99,10 +99,12 @@ class Journal:
             )
             raise JournalError(text, subjects=(str(self.path),))
         try:
-            kept = self._rewrite(found.restored.scene, "damaged")
+            retained = self._rewrite(found.restored.scene, "damaged")
         except OSError as error:
             raise self._error(error) from error
-        self.warning = f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {kept}"
+        self.warning = (
+            f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {retained}"
+        )
 
     def append(self, scene: Scene, change: AcceptedChange) -> None:
         """Record a change that led to `scene`.
@@ -186,11 +188,11 @@ class Journal:
         except OSError as error:
             log.warning("%s is not compacted, which is tried again later: %s", self.path, error)
 
-    def _rewrite(self, scene: Scene, kept_as: str) -> Path:
+    def _rewrite(self, scene: Scene, retained_as: str) -> Path:
         """Rewrite the file with the whole scene only. Readers find either the old or the new file, never a part."""
         record = record_line(WholeScene(FORMAT, self._revision, self._cell_revision, scene))
         content = header_line(self._revision) + record
-        fresh, kept = replace(self._file, content, kept_as)
+        fresh, retained = replace(self._file, content, retained_as)
         os.close(self._handle)
         self._handle, self._length, self._records = fresh, len(content), 1
         self._compact_at, self._must_rewrite = self._compact_after, False
@@ -198,7 +200,7 @@ class Journal:
             sync_folder(self._file.parent)
         except OSError as error:
             self._break(f"the folder could not be written to the disk ({error.strerror})")
-        return kept
+        return retained
 
     def _break(self, reason: str) -> None:
         self.broken = f"{self.path}: {reason}. No more changes are taken until the journal is opened anew"

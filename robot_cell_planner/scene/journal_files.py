@@ -73,7 +73,7 @@ def create(path: Path, content: bytes) -> None:
         os.close(handle)
 
 
-def replace(path: Path, content: bytes, kept_as: str) -> tuple[int, Path]:
+def replace(path: Path, content: bytes, retained_as: str) -> tuple[int, Path]:
     """Replace an open journal atomically: readers find either the old or the new file, never a part.
 
     Returns:
@@ -84,14 +84,14 @@ def replace(path: Path, content: bytes, kept_as: str) -> tuple[int, Path]:
     """
     handle, temporary = _write_beside(path, content)
     try:
-        kept = _keep(path, kept_as)
+        retained = _retain(path, retained_as)
         os.replace(temporary, path)
     except BaseException:
         os.close(handle)
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    return handle, kept
+    return handle, retained
 
 
 def sync_folder(folder: Path) -> None:
@@ -128,7 +128,7 @@ def _write_beside(path: Path, content: bytes) -> tuple[int, Path]:
     return handle, temporary
 
 
-def _keep(path: Path, suffix: str) -> Path:
+def _retain(path: Path, suffix: str) -> Path:
     """Give a file a second name: with the suffix, and a number if that name must not be overwritten."""
     target = path.with_name(f"{path.name}.{suffix}")
     number = 1

@@ -63,8 +63,8 @@ class AddFrame(msgspec.Struct, frozen=True):
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         tree = FrameTree(scene.cell, scene.state)
-        carrier, reference = tree.check(self.attached_to or WORLD), tree.check(self.relative_to or WORLD)
-        frame = NamedFrame(self.name, carrier, rewritten(scene, world_pose, carrier, reference, self.pose))
+        parent_frame, reference = tree.check(self.attached_to or WORLD), tree.check(self.relative_to or WORLD)
+        frame = NamedFrame(self.name, parent_frame, rewritten(scene, world_pose, parent_frame, reference, self.pose))
         frames = _merged(scene.cell.frames, {self.name: frame}, "frame")
         return replace(scene, cell=replace(scene.cell, frames=frames))
 
@@ -86,11 +86,11 @@ class Replace(msgspec.Struct, frozen=True):
         state = scene.state
         for name, tool in new.tools.items():
             joints = {variable.name for variable in tool.mechanism.variables}
-            kept = frozendict({j: v for j, v in state.tools[name].configuration.items() if j in joints})
-            state = state.with_tool(name, _with_neutral(tool, replace(state.tools[name], configuration=kept)))
+            retained = frozendict({j: v for j, v in state.tools[name].configuration.items() if j in joints})
+            state = state.with_tool(name, _with_neutral(tool, replace(state.tools[name], configuration=retained)))
         values = {**cell.default_state().configuration, **state.configuration}
-        kept = frozendict({joint: values[joint] for joint in cell.variables})
-        return Scene(cell, replace(state, configuration=kept))
+        retained = frozendict({joint: values[joint] for joint in cell.variables})
+        return Scene(cell, replace(state, configuration=retained))
 
 
 class Remove(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ class Remove(msgspec.Struct, frozen=True):
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         cell, state, name = scene.cell, scene.state, self.name
-        _refuse_carrier(scene, name)
+        _refuse_parent(scene, name)
         if name in cell.tools:
             cell = replace(cell, tools=without_item(cell.tools, name))
             return Scene(cell, replace(state, tools=without_item(state.tools, name)))
@@ -114,8 +114,8 @@ class Remove(msgspec.Struct, frozen=True):
             values = frozendict({joint: v for joint, v in state.configuration.items() if joint in cell.variables})
             poses = without_item(state.base_poses, name)
             return Scene(cell, replace(state, configuration=values, base_poses=poses))
-        things = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
-        raise UnknownNameError(unknown_name(f"{name!r}", name, things), subjects=(name,))
+        objects = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
+        raise UnknownNameError(unknown_name(f"{name!r}", name, objects), subjects=(name,))
 
 
 def _merged(old: frozendict[str, T], new: Mapping[str, T], what: str) -> frozendict[str, T]:
@@ -135,16 +135,16 @@ def _with_neutral(tool: Tool, state: ToolState) -> ToolState:
     return replace(state, configuration=frozendict({**tool.mechanism.neutral(), **state.configuration}))
 
 
-def _refuse_carrier(scene: Scene, name: str) -> None:
+def _refuse_parent(scene: Scene, name: str) -> None:
     """Refuse to remove an object that other objects are attached to."""
     cell, own = scene.cell, {name}
     if name in cell.tools:
         own |= {f"{name}/{TCP}", *(f"{name}/{link}" for link in cell.tools[name].mechanism.links)}
-    carried: list[str] = []
+    dependents: list[str] = []
     if name in cell.robots:
         own |= set(cell.robots[name].mechanism.links)
-        carried += [tool for tool, s in scene.state.tools.items() if s.attached_to in cell.robots[name].groups]
-    carried += [body for body, state in scene.state.bodies.items() if state.attached_to in own]
-    carried += [other for other, frame in cell.frames.items() if frame.attached_to in own]
-    if carried:
-        raise InvalidRequestError(f"{name} carries {', '.join(carried[:5])}", subjects=(name, *carried))
+        dependents += [tool for tool, s in scene.state.tools.items() if s.attached_to in cell.robots[name].groups]
+    dependents += [body for body, state in scene.state.bodies.items() if state.attached_to in own]
+    dependents += [other for other, frame in cell.frames.items() if frame.attached_to in own]
+    if dependents:
+        raise InvalidRequestError(f"{name} is the parent of {', '.join(dependents[:5])}", subjects=(name, *dependents))

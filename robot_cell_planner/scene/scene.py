@@ -50,6 +50,6 @@ def between(scene: Scene, world_pose: WorldPose, parent: str, child: str) -> Pos
     return child_pose if parent == WORLD else world_pose(scene.cell, scene.state, parent).inverse() @ child_pose
 
 
-def rewritten(scene: Scene, world_pose: WorldPose, carrier: str, reference: str, pose: Pose) -> Pose:
-    """Convert a pose relative to `reference` to a pose relative to `carrier`; unchanged if the two are the same."""
-    return pose if carrier == reference else between(scene, world_pose, carrier, reference) @ pose
+def rewritten(scene: Scene, world_pose: WorldPose, parent_frame: str, reference: str, pose: Pose) -> Pose:
+    """Convert a pose relative to `reference` to a pose relative to `parent_frame`; unchanged if both are the same."""
+    return pose if parent_frame == reference else between(scene, world_pose, parent_frame, reference) @ pose

@@ -34,12 +34,12 @@ class Move(msgspec.Struct, frozen=True):
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         reference = self.relative_to or WORLD
-        carrier = _carrier(scene, self.name)
+        parent_frame = _parent_frame(scene, self.name)
         tree = FrameTree(scene.cell, scene.state)
         if self.name == tree.check(reference) or self.name in tree.ancestors(reference):
-            raise InvalidRequestError(f"{self.name} cannot be placed relative to {reference}, which it carries")
+            raise InvalidRequestError(f"{self.name} cannot be placed relative to {reference}, which is attached to it")
         pose = _patched(between(scene, world_pose, reference, self.name), self.position, self.quaternion)
-        return _placed(scene, self.name, rewritten(scene, world_pose, carrier, reference, pose))
+        return _placed(scene, self.name, rewritten(scene, world_pose, parent_frame, reference, pose))
 
 
 class Attach(msgspec.Struct, frozen=True):
@@ -63,11 +63,11 @@ class Attach(msgspec.Struct, frozen=True):
             raise InvalidRequestError(f"{self.name} is attached to nothing; Detach sets it free")
         tree = FrameTree(scene.cell, scene.state)
         tree.check(self.name)
-        carrier = tree.check(scene.cell.tip_link(self.to) if self.name in scene.cell.tools else self.to)
-        pose, reference = self.pose, self.relative_to or carrier
+        parent_frame = tree.check(scene.cell.tip_link(self.to) if self.name in scene.cell.tools else self.to)
+        pose, reference = self.pose, self.relative_to or parent_frame
         if pose is None:
             pose, reference = world_pose(scene.cell, scene.state, self.name), WORLD
-        pose = rewritten(scene, world_pose, carrier, reference, pose)
+        pose = rewritten(scene, world_pose, parent_frame, reference, pose)
         scene = _touching(_placed(scene, self.name, pose, attached_to=self.to), self)
         FrameTree(scene.cell, scene.state)
         return scene
@@ -81,7 +81,7 @@ class Detach(msgspec.Struct, frozen=True):
     touch_bodies: tuple[str, ...] | None = None
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
-        if _carrier(scene, self.name) == WORLD:
+        if _parent_frame(scene, self.name) == WORLD:
             raise InvalidRequestError(f"{self.name} is not attached to anything", subjects=(self.name,))
         pose = world_pose(scene.cell, scene.state, self.name)
         return _touching(_placed(scene, self.name, pose, attached_to=""), self)
@@ -149,7 +149,7 @@ class SetBasePose(msgspec.Struct, frozen=True):
         root = scene.cell.robots[name].mechanism.root
         tree = FrameTree(scene.cell, scene.state)
         if root == tree.check(reference) or root in tree.ancestors(reference):
-            raise InvalidRequestError(f"robot {name} cannot be placed relative to {reference}, which it carries")
+            raise InvalidRequestError(f"robot {name} cannot be placed relative to {reference}, which is attached to it")
         pose = _patched(between(scene, world_pose, reference, root), self.position, self.quaternion)
         pose = rewritten(scene, world_pose, WORLD, reference, pose)
         return replace(scene, state=replace(scene.state, base_poses=with_item(scene.state.base_poses, name, pose)))
@@ -182,8 +182,8 @@ def _state_of(scene: Scene, name: str) -> ToolState | BodyState:
         return scene.state.tools[name]
     if name in scene.state.bodies:
         return scene.state.bodies[name]
-    things = [*scene.state.tools, *scene.state.bodies]
-    raise UnknownNameError(unknown_name(f"tool or body {name!r}", name, things), subjects=(name,))
+    objects = [*scene.state.tools, *scene.state.bodies]
+    raise UnknownNameError(unknown_name(f"tool or body {name!r}", name, objects), subjects=(name,))
 
 
 def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
@@ -192,7 +192,7 @@ def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
     return replace(scene, state=scene.state.with_body(name, state))
 
 
-def _carrier(scene: Scene, name: str) -> str:
+def _parent_frame(scene: Scene, name: str) -> str:
     """Return the parent frame of a tool, body or named frame."""
     if name in scene.cell.frames:
         return scene.cell.frames[name].attached_to or WORLD
@@ -206,8 +206,8 @@ def _placed(scene: Scene, name: str, pose: Pose, attached_to: str | None = None)
     """Place the object at a pose in its parent frame, which may be new."""
     if name in scene.cell.frames:
         frame = scene.cell.frames[name]
-        carrier = frame.attached_to if attached_to is None else attached_to or WORLD
-        frames = with_item(scene.cell.frames, name, NamedFrame(name, carrier, pose))
+        parent_frame = frame.attached_to if attached_to is None else attached_to or WORLD
+        frames = with_item(scene.cell.frames, name, NamedFrame(name, parent_frame, pose))
         return replace(scene, cell=replace(scene.cell, frames=frames))
     state = replace(_state_of(scene, name), pose=pose)
     if attached_to is not None:

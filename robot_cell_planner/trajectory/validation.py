@@ -17,7 +17,7 @@ from ..errors import (
     TrajectoryLimitError,
     TrajectoryStartError,
     Value,
-    told_apart,
+    distinct_texts,
 )
 from ..model.arguments import public
 from .curve_limits import POSITION_TOLERANCE, RELATIVE_TOLERANCE, excesses
@@ -56,7 +56,7 @@ class LimitViolation:
     limit: float
 
     def __str__(self) -> str:
-        value, limit = told_apart(self.value, self.limit)
+        value, limit = distinct_texts(self.value, self.limit)
         place = f"{self.quantity.value} of {self.variable} at sample {self.sample} ({self.time:.4f} s)"
         return f"{place}: {value}, limit {limit}"
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.chain import joint_motion, motion_matrix
+from ...kinematics.chain import joint_axis, joint_transform
 from ...kinematics.model import CellModel
 from ...model.mechanism import Variable
 from ._kernels.arrays import UNBOUNDED
@@ -17,7 +17,7 @@ from ._kernels.arrays import UNBOUNDED
 Floats = NDArray[np.float64]
 SIDES = 64  # sides of the polygon that encloses a circle
 LIMIT_SLACK = 1e-6  # [m], slack of the limits of prismatic joints in the bounds
-MAX_TURNED = 16.0 * math.pi  # [rad], assumed range (+-) of a variable without limits that drives a prismatic joint
+MAX_CONTINUOUS = 16.0 * math.pi  # [rad], assumed range (+-) of a variable without limits that drives a prismatic joint
 MORE = 1.0 + 1e-6  # factor of the bounds against rounding errors
 
 
@@ -28,7 +28,7 @@ class TreeJoint:
     Attributes:
         parent: index of the parent joint in the tree; -1: the world.
         before: transform (4, 4) from the frame of the parent joint to the frame of this joint, whose axis is z.
-        turns: whether the joint is revolute; otherwise it is prismatic.
+        revolute: whether the joint is revolute; otherwise it is prismatic.
         variable: index of the variable that drives the joint.
         multiplier, offset: joint value = multiplier * variable + offset.
         low, high: range of the joint value [rad or m].
@@ -36,7 +36,7 @@ class TreeJoint:
 
     parent: int
     before: Floats
-    turns: bool
+    revolute: bool
     variable: int
     multiplier: float
     offset: float
@@ -62,20 +62,22 @@ class JointTree:
         # For each Pinocchio joint: the joint of the tree that it is fixed to, and its placement there.
         self._at: list[JointPlacement] = [JointPlacement(-1, np.eye(4))]
         for index in range(1, self._model.njoints):
-            drive = model.mechanisms.drives[index - 1]
+            coupling = model.mechanisms.couplings[index - 1]
             parent = self._at[self._model.parents[index]]
             before = parent.placement @ self._model.jointPlacements[index].homogeneous
-            turns, axis = joint_motion(self._model, index)
-            if drive.variable not in place:
-                moved = before @ motion_matrix(turns, axis, float(expanded[index - 1]))
+            revolute, axis = joint_axis(self._model, index)
+            if coupling.variable not in place:
+                moved = before @ joint_transform(revolute, axis, float(expanded[index - 1]))
                 self._at.append(JointPlacement(parent.joint, moved))
                 continue
             aligned = _aligned(axis)
-            variable = model.mechanisms.variables[drive.variable]
-            low, high = _range(variable, drive.multiplier, drive.offset, 0.0 if turns else LIMIT_SLACK)
-            number = place[drive.variable]
+            variable = model.mechanisms.variables[coupling.variable]
+            low, high = _range(variable, coupling.multiplier, coupling.offset, 0.0 if revolute else LIMIT_SLACK)
+            number = place[coupling.variable]
             self.joints.append(
-                TreeJoint(parent.joint, before @ aligned, turns, number, drive.multiplier, drive.offset, low, high)
+                TreeJoint(
+                    parent.joint, before @ aligned, revolute, number, coupling.multiplier, coupling.offset, low, high
+                )
             )
             self._at.append(JointPlacement(len(self.joints) - 1, aligned.T))
 
@@ -106,7 +108,7 @@ class JointTree:
         chain = []
         for index in self.ancestors(joint):
             moving = self.joints[index]
-            chain.append((index, moving.turns, moving.low, moving.high, moving.before.tobytes()))
+            chain.append((index, moving.revolute, moving.low, moving.high, moving.before.tobytes()))
         return _chain_bounds(tuple(chain), len(self.joints), np.ascontiguousarray(points).tobytes())
 
     def between(self, first: int, second: int) -> tuple[list[int], list[int]]:
@@ -128,10 +130,10 @@ def _chain_bounds(
     reach = np.zeros((len(points), joints))
     radius = np.hypot(points[:, 0], points[:, 1])
     low = high = points[:, 2]
-    for index, turns, least, most, before in chain:
-        reach[:, index] = radius * MORE if turns else 1.0
-        if not turns:
-            low, high = low + least, high + most
+    for index, revolute, lower, upper, before in chain:
+        reach[:, index] = radius * MORE if revolute else 1.0
+        if not revolute:
+            low, high = low + lower, high + upper
         placement = np.frombuffer(before).reshape(4, 4)
         corners = _corners(radius, low, high) @ placement[:3, :3].T + placement[:3, 3]
         radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
@@ -158,7 +160,7 @@ def _range(variable: Variable, multiplier: float, offset: float, slack: float) -
     ends: tuple[float, ...] = (variable.limits.lower, variable.limits.upper)
     if variable.angular:
         # Limit continuous joints, such as spindles, so that the joints that they drive stay bounded.
-        ends = tuple(math.copysign(MAX_TURNED, end) if math.isinf(end) else end for end in ends)
+        ends = tuple(math.copysign(MAX_CONTINUOUS, end) if math.isinf(end) else end for end in ends)
     values = [multiplier * end + offset if multiplier else offset for end in ends]
     return min(values) - slack, max(values) + slack
 

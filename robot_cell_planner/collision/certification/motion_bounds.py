@@ -73,7 +73,7 @@ class MotionModel:
         self.fixed_pairs: list[tuple[int, int, float]] = []
         self.obstacle_margins: dict[int, dict[int, float]] = {}
         self._sort_pairs()
-        self._slides = [joint for joint in self.tree.joints if not joint.turns]
+        self._slides = [joint for joint in self.tree.joints if not joint.revolute]
         self._pair_bounds: dict[tuple[int, int], Floats] = {}
 
     def _placement(self, frame: str) -> JointPlacement:
@@ -125,7 +125,7 @@ class MotionModel:
             points = corners[:, :3] @ at.placement[:3, :3].T + at.placement[:3, 3]
             reach, _ = self.tree.bounds(at.joint, points)
             for j in self.tree.ancestors(at.joint):
-                radius = corners[:, 3] if self.tree.joints[j].turns else 0.0
+                radius = corners[:, 3] if self.tree.joints[j].revolute else 0.0
                 found[number, j] = float((reach[:, j] + radius).max())
         found.setflags(write=False)
         return found

@@ -90,7 +90,7 @@ class MotionScene:
             sides[2 * row, list(pair.first_joints)] = 1.0
             sides[2 * row + 1, list(pair.second_joints)] = 1.0
         return MotionArrays(
-            joints=_integers([(j.parent, 0 if j.turns else 1, j.variable) for j in joints], 3),
+            joints=_integers([(j.parent, 0 if j.revolute else 1, j.variable) for j in joints], 3),
             frames=_singles([self._frame(j.parent, j.before) for j in joints], 12),
             couplings=np.array([(j.multiplier, j.offset) for j in joints]).reshape(-1, 2),
             spheres=spheres,

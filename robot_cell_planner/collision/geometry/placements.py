@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.chain import joint_motion
+from ...kinematics.chain import joint_axis
 from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -30,9 +30,9 @@ class GeometryPlacements:
         # Few arrays are passed, since every array argument adds to the duration of a call.
         self._joints = np.zeros((model.njoints, PLACEMENT + MATRIX))
         for index in range(1, model.njoints):
-            turns, axis = joint_motion(model, index)
+            revolute, axis = joint_axis(model, index)
             placement = model.jointPlacements[index].homogeneous.ravel()
-            self._joints[index] = (model.parents[index], turns, *axis, *placement)
+            self._joints[index] = (model.parents[index], revolute, *axis, *placement)
         columns = (joints.astype(np.float64), joint_T_geometry.reshape(-1, MATRIX))
         self._solids: Floats = np.column_stack(columns)
 

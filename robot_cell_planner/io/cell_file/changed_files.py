@@ -26,8 +26,8 @@ def changed_files(cell: RobotCell, roots: ResourceRoots = NO_ROOTS) -> tuple[str
     was not loaded before cannot be loaded any more. Changes of xacro files are not detected.
     """
     found = {mesh.path for mesh in _meshes(cell) if not _is_same_mesh(mesh, roots)}
-    for thing in _described(cell):
-        found.update(_changed_descriptions(thing.sources, roots))
+    for item in _described(cell):
+        found.update(_changed_descriptions(item.sources, roots))
     return tuple(sorted(found))
 
 

@@ -212,18 +212,18 @@ class _Reader:
         as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in carried.items()}
         resolved = Placements(as_written)
 
-        def settled(name: str, thing: T) -> T:
+        def resolved_item(name: str, item: T) -> T:
             parent = carried[name][0]
             if self.relative.get(name, parent) == parent:
-                return thing
-            return msgspec.structs.replace(thing, pose=resolved.between(parent, name))
+                return item
+            return msgspec.structs.replace(item, pose=resolved.between(parent, name))
 
         return (
-            msgspec.structs.replace(cell, frames=frozendict({k: settled(k, v) for k, v in cell.frames.items()})),
+            msgspec.structs.replace(cell, frames=frozendict({k: resolved_item(k, v) for k, v in cell.frames.items()})),
             msgspec.structs.replace(
                 state,
-                tools=frozendict({k: settled(k, v) for k, v in state.tools.items()}),
-                bodies=frozendict({k: settled(k, v) for k, v in state.bodies.items()}),
+                tools=frozendict({k: resolved_item(k, v) for k, v in state.tools.items()}),
+                bodies=frozendict({k: resolved_item(k, v) for k, v in state.bodies.items()}),
             ),
         )
 

@@ -67,8 +67,8 @@ def read_collisions(parent: Section, folder: str, roots: ResourceRoots) -> tuple
         try:
             check_collision_geometry(shape.geometry)
         except (GeometryError, FileError, LimitExceededError) as error:
-            place = parent.error("", "collisions", index).message
-            raise type(error)(place + error.message, stage=error.stage, subjects=error.subjects) from error
+            location = parent.error("", "collisions", index).message
+            raise type(error)(location + error.message, stage=error.stage, subjects=error.subjects) from error
     return shapes
 
 
@@ -125,8 +125,8 @@ def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
     try:
         return mesh_reference(section.text("uri"), folder, roots, _scale(section), use)
     except (ResourceError, GeometryError) as error:
-        place = section.error("", "uri").message
-        raise type(error)(place + error.message, stage=error.stage, subjects=error.subjects) from error
+        location = section.error("", "uri").message
+        raise type(error)(location + error.message, stage=error.stage, subjects=error.subjects) from error
 
 
 def _scale(section: Section) -> Vector3:

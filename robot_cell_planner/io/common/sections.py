@@ -28,10 +28,10 @@ class ConfigurationFile:
         self.root = Section(self, (), parse_yaml(text, source, stage))
 
     def error(self, path: Sequence[str | int], text: str) -> FileError:
-        place = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-        where = f"{place}: " if place else ""
+        location = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+        where = f"{location}: " if location else ""
         line = line_of(self.text, path)
-        return FileError(f"{self.source}:{line}: {where}{text}", stage=self.stage, subjects=(self.source, place))
+        return FileError(f"{self.source}:{line}: {where}{text}", stage=self.stage, subjects=(self.source, location))
 
 
 class Section:

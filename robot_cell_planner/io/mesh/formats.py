@@ -117,10 +117,10 @@ def checked_mesh(vertices: Vertices, faces: Indices, path: str) -> tuple[Vertice
         raise refused("has vertices that are not finite")
     unique, inverse = _merged(corners)
     merged = inverse.reshape(-1, 3)
-    whole = (merged[:, 0] != merged[:, 1]) & (merged[:, 1] != merged[:, 2]) & (merged[:, 2] != merged[:, 0])
-    if not whole.any():
+    has_area = (merged[:, 0] != merged[:, 1]) & (merged[:, 1] != merged[:, 2]) & (merged[:, 2] != merged[:, 0])
+    if not has_area.any():
         raise refused("has only triangles without area")
-    return unique, np.ascontiguousarray(merged[whole])
+    return unique, np.ascontiguousarray(merged[has_area])
 
 
 def _merged(points: Vertices) -> tuple[Vertices, NDArray[np.int32]]:

@@ -68,11 +68,11 @@ def mesh_reference(
 
 
 def _format(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        text = f"{path} ends in {ending or 'nothing'}, expected one of {', '.join(sorted(FORMATS))}"
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        text = f"{path} ends in {suffix or 'nothing'}, expected one of {', '.join(sorted(FORMATS))}"
         raise GeometryError(text, stage=STAGE, subjects=(str(path),))
-    return FORMATS[ending]
+    return FORMATS[suffix]
 
 
 def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:

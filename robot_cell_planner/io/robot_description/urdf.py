@@ -270,6 +270,6 @@ class _Reader:
         return frozendict({str(name): self.xml.number(element, str(name)) for name in element.attrib})
 
 
-def _placed(error: RobotCellError, place: str) -> RobotCellError:
+def _placed(error: RobotCellError, location: str) -> RobotCellError:
     """Return the same error with the position in the file prepended to its message."""
-    return type(error)(place + error.message, stage=error.stage, subjects=error.subjects, values=error.values)
+    return type(error)(location + error.message, stage=error.stage, subjects=error.subjects, values=error.values)

@@ -141,12 +141,12 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
 
 
 def reason(error: BaseException, inner: BaseException) -> str:
-    told = str(inner) if isinstance(inner, OutsideError) else str(error)
+    text = str(inner) if isinstance(inner, OutsideError) else str(error)
     if isinstance(inner, PermissionError):
-        told = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
+        text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
     if isinstance(inner, (MemoryError, RecursionError)):
-        told = f"{type(inner).__name__}: {told}"
-    return " ".join((told or repr(error)).split())
+        text = f"{type(inner).__name__}: {text}"
+    return " ".join((text or repr(error)).split())
 
 
 def main() -> None:

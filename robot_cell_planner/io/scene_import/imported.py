@@ -33,8 +33,8 @@ class Imported(msgspec.Struct, frozen=True):
 def moved(imported: Imported, origin: Pose) -> Imported:
     """Move the origin of an import to a pose in the world; applies to all objects without a parent frame."""
 
-    def at(pose: Pose, carrier: str) -> Pose:
-        return pose if carrier not in ("", WORLD) else origin @ pose
+    def at(pose: Pose, parent_frame: str) -> Pose:
+        return pose if parent_frame not in ("", WORLD) else origin @ pose
 
     cell, state = imported.cell, imported.state
     frames = {name: replace(f, pose=at(f.pose, f.attached_to)) for name, f in cell.frames.items()}
@@ -72,8 +72,8 @@ class _Renamer:
     def names(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.name(name) for name in names)
 
-    def things(self, things: Mapping[str, N]) -> frozendict[str, N]:
-        return frozendict({self.name(name): replace(thing, name=self.name(name)) for name, thing in things.items()})
+    def renamed(self, items: Mapping[str, N]) -> frozendict[str, N]:
+        return frozendict({self.name(name): replace(item, name=self.name(name)) for name, item in items.items()})
 
     def states(self, states: Mapping[str, S]) -> frozendict[str, S]:
         return frozendict(
@@ -98,9 +98,9 @@ class _Renamer:
         renamed = RobotCell(
             name=cell.name,
             robots=frozendict({self.name(name): self.robot(robot) for name, robot in cell.robots.items()}),
-            tools=self.things(cell.tools),
-            bodies=self.things(cell.bodies),
-            frames=self.things(frames),
+            tools=self.renamed(cell.tools),
+            bodies=self.renamed(cell.bodies),
+            frames=self.renamed(frames),
             collision=self.settings(cell.collision),
         )
         return Imported(

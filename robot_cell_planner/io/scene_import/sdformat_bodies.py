@@ -39,9 +39,9 @@ class SdfBuilder:
         self.states: dict[str, BodyState] = {}
 
     def imported(self, name: str) -> Imported:
-        carriers = self._carriers()
+        parents = self._carriers()
         for link in self.contents.links:
-            self._add_link(link, carriers.get(link, WORLD))
+            self._add_link(link, parents.get(link, WORLD))
         for frame, found in self.frames.frames.items():
             if found.kind in (SdfKind.FRAME, SdfKind.MODEL):
                 body = self.frames.link_of(frame)
@@ -55,7 +55,7 @@ class SdfBuilder:
     def _carriers(self) -> dict[str, str]:
         """Return the parent link of each link that is the child of a joint; further joints with the same child are
         ignored."""
-        carriers: dict[str, str] = {}
+        parents: dict[str, str] = {}
         for joint in self.contents.joints.values():
             child = self.frames.link_of(self.frames.find(joint.child))
             parent = self.frames.link_of(self.frames.find(joint.parent, world=True))
@@ -63,30 +63,30 @@ class SdfBuilder:
                 raise joint.child.error("is the world, expected a link")
             if child == parent:
                 raise joint.child.error(f"is attached to {child}, as the parent of the same joint is")
-            if carriers.setdefault(child, parent) != parent:
+            if parents.setdefault(child, parent) != parent:
                 self.contents.left_out["joint that closes a loop"] += 1
             elif joint.kind != "fixed":
                 self.contents.left_out[f"motion of {joint.kind} joint"] += 1
-        return carriers
+        return parents
 
-    def _pose(self, carrier: str, frame: str) -> Pose:
+    def _pose(self, parent_frame: str, frame: str) -> Pose:
         """Return carrier_T_frame, with the exact numbers of the file if it specifies this pose directly."""
         parent, pose = self.frames.placements.placements[frame]
-        return pose if parent == carrier else self.frames.placements.between(carrier, frame)
+        return pose if parent == parent_frame else self.frames.placements.between(parent_frame, frame)
 
-    def _add_link(self, name: str, carrier: str) -> None:
+    def _add_link(self, name: str, parent_frame: str) -> None:
         link = self.contents.links[name]
-        pose = self._pose(carrier, name)
+        pose = self._pose(parent_frame, name)
         collisions = self._shapes(name, link, "collision", self._collision)
         visuals = self._shapes(name, link, "visual", self._visual)
         try:
             if not (collisions or visuals):
-                self.named[name] = NamedFrame(name, carrier, pose)
+                self.named[name] = NamedFrame(name, parent_frame, pose)
                 return
             self.bodies[name] = RigidBody(name, collisions, visuals, self._inertial(link, collisions))
         except ValueError as error:
             raise link.file.xml.error(link.element, f"is refused: {error}") from error
-        self.states[name] = BodyState(pose, "" if carrier == WORLD else carrier)
+        self.states[name] = BodyState(pose, "" if parent_frame == WORLD else parent_frame)
 
     def _shapes(
         self, name: str, link: SdfLink, kind: str, read: Callable[[SdfFile, Element, Pose], Shape | None]

@@ -25,7 +25,7 @@ CHAIN_COLUMNS = 16
 
 
 @compiled
-def walk(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> None:
+def forward_pass(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> None:
     """Compute axes (m, 3) and origins (m, 3) of all joints and the pose (4, 4) of the tip in the base, in place."""
     r00, r01, r02 = 1.0, 0.0, 0.0
     r10, r11, r12 = 0.0, 1.0, 0.0
@@ -67,7 +67,7 @@ def forward(chain: Array, q: Array) -> Array:
     """Compute the pose (4, 4) of the tip."""
     rows = chain.shape[0]
     pose = np.empty((4, 4))
-    walk(chain, q, np.empty((rows, 3)), np.empty((rows, 3)), pose)
+    forward_pass(chain, q, np.empty((rows, 3)), np.empty((rows, 3)), pose)
     return pose
 
 
@@ -78,7 +78,7 @@ def forward_many(chain: Array, configurations: Array) -> Array:
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
     poses = np.empty((configurations.shape[0], 4, 4))
     for k in range(configurations.shape[0]):
-        walk(chain, configurations[k], origins, axes, poses[k])
+        forward_pass(chain, configurations[k], origins, axes, poses[k])
     return poses
 
 
@@ -165,7 +165,7 @@ def jacobian_of(chain: Array, q: Array) -> Array:
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     result = np.empty((6, q.shape[0]))
-    walk(chain, q, origins, axes, pose)
+    forward_pass(chain, q, origins, axes, pose)
     fill_jacobian(chain, origins, axes, pose, result)
     return result
 
@@ -184,27 +184,27 @@ def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: A
     rows = chain.shape[0]
     last = rows - 1
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
-    walk(chain, q, origins, axes, pose)
+    forward_pass(chain, q, origins, axes, pose)
     fill_jacobian(chain, origins, axes, pose, jacobian)
     for k in range(3):
         origins[last, k] = pose[k, 3]
     # Velocity of each joint origin and of the tip: angular velocity of the parent link and the joint's own velocity.
-    spins, speeds, gap = np.zeros((rows, 3)), np.zeros((rows, 3)), np.empty(3)
+    rotations, speeds, gap = np.zeros((rows, 3)), np.zeros((rows, 3)), np.empty(3)
     for i in range(last):
         factor = chain[i, MULTIPLIER]
         rate_of_joint = factor * v[int(chain[i, VARIABLE])]
-        turns = chain[i, KIND] == 0.0
+        revolute = chain[i, KIND] == 0.0
         for k in range(3):
             gap[k] = origins[i + 1, k] - origins[i, k]
-            spins[i + 1, k] = spins[i, k] + (rate_of_joint * axes[i, k] if turns else 0.0)
-            speeds[i + 1, k] = speeds[i, k] + (0.0 if turns else rate_of_joint * axes[i, k])
-        add_cross(1.0, spins[i + 1], gap, speeds[i + 1])
+            rotations[i + 1, k] = rotations[i, k] + (rate_of_joint * axes[i, k] if revolute else 0.0)
+            speeds[i + 1, k] = speeds[i, k] + (0.0 if revolute else rate_of_joint * axes[i, k])
+        add_cross(1.0, rotations[i + 1], gap, speeds[i + 1])
     turning, arm, opening = np.empty(3), np.empty(3), np.empty(3)
     rate[:] = 0.0
     for i in range(last):
         column, factor = int(chain[i, VARIABLE]), chain[i, MULTIPLIER]
         turning[:] = 0.0
-        add_cross(factor, spins[i], axes[i], turning)
+        add_cross(factor, rotations[i], axes[i], turning)
         if chain[i, KIND] != 0.0:
             for k in range(3):
                 rate[k, column] += turning[k]

@@ -1,7 +1,7 @@
 """Compiled kernels of numeric inverse kinematics of serial chains, and of the verification of solutions.
 
-Chains are as in `chain_kernels`. A target is a transform (4, 4); `freedom` is the task-space DoF mask: the rotations of
-the target that are free.
+Chains are as in `chain_kernels`. A target is a transform (4, 4); `free_rotation` says which rotations of the target are
+free: none, about its z axis, or all.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import math
 import numpy as np
 
 from ...system.compiled import compiled
-from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, walk
-from .wrapping_kernels import LIMIT_SLACK, is_new, turn_within
+from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, forward_pass
+from .wrapping_kernels import LIMIT_SLACK, is_new, wrap_into_limits
 
-NO_FREEDOM, ABOUT_Z, ANY_ROTATION = 0, 1, 2
+FIXED_ROTATION, ABOUT_Z, ANY_ROTATION = 0, 1, 2
 
-ROUGHLY = 1e-2  # [m, rad] analytic candidates within this distance of target and limits are refined
-POLISHINGS = 12  # max iterations of the refinement
+CANDIDATE_TOLERANCE = 1e-2  # [m, rad] analytic candidates within this distance of target and limits are refined
+REFINEMENT_ITERATIONS = 12  # max iterations of the refinement
 DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
-FARTHEST_PULL = 0.5  # [m] max position error used in one iteration
-PATIENCE, LONG_PATIENCE = (
-    0.99,
-    1.0 - 1e-7,
-)  # stall tolerance of one search among many / of a single one
-LONGEST_STEP = 1.0  # [rad, m] max step of one joint in one iteration
-STALLED_AFTER = 8  # iterations without progress
+MAX_POSITION_ERROR = 0.5  # [m] max position error used in one iteration
+STALL_TOLERANCE = 0.99  # required ratio of squared errors in one search among many
+STRICT_STALL_TOLERANCE = 1.0 - 1e-7  # the same in a single search
+MAX_JOINT_STEP = 1.0  # [rad, m] max step of one joint in one iteration
+MAX_STALLED_ITERATIONS = 8  # iterations without progress
 
 
 @compiled
@@ -35,7 +33,7 @@ def rows_product(a: Array, i: int, b: Array, j: int) -> float:
 
 
 @compiled
-def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[float, float]:
+def fill_error(target: Array, pose: Array, free_rotation: int, error: Array) -> tuple[float, float]:
     """Compute the error (6,): translation and rotation vector, in base axes, from the pose to the target.
 
     With ABOUT_Z the rotation is the minimal rotation that aligns the z axes. Returns the distance [m] and the angle
@@ -45,10 +43,10 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
     for i in range(3):
         error[i] = target[i, 3] - pose[i, 3]
         ep += error[i] * error[i]
-    if freedom == ANY_ROTATION:
+    if free_rotation == ANY_ROTATION:
         error[3], error[4], error[5] = 0.0, 0.0, 0.0
         return math.sqrt(ep), 0.0
-    if freedom == ABOUT_Z:
+    if free_rotation == ABOUT_Z:
         zx, zy, zz = pose[0, 2], pose[1, 2], pose[2, 2]
         tx, ty, tz = target[0, 2], target[1, 2], target[2, 2]
         x, y, z = zy * tz - zz * ty, zz * tx - zx * tz, zx * ty - zy * tx
@@ -83,9 +81,9 @@ def fill_error(target: Array, pose: Array, freedom: int, error: Array) -> tuple[
 
 
 @compiled
-def set_free(freedom: int, pose: Array, jacobian: Array) -> None:
+def remove_free_rotations(free_rotation: int, pose: Array, jacobian: Array) -> None:
     """Remove the free rotations from a Jacobian, in place."""
-    if freedom == ANY_ROTATION:
+    if free_rotation == ANY_ROTATION:
         jacobian[3:] = 0.0
         return
     x, y, z = pose[0, 2], pose[1, 2], pose[2, 2]
@@ -129,22 +127,22 @@ def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, ste
 
 
 @compiled
-def approach(
+def solve(
     chain: Array,
     target: Array,
-    freedom: int,
+    free_rotation: int,
     q: Array,
     lower: Array,
     upper: Array,
     tolerance: Array,
     iterations: int,
-    patience: float,
+    stall_tolerance: float,
 ) -> tuple[float, float]:
     """Solve for the configuration q (n,) at the target in place, by damped least squares within limits.
 
     The damping decreases with the squared error (Sugihara, Solvability-Unconcerned Inverse Kinematics by the
     Levenberg-Marquardt Method, 2011). Joints at a limit that a step would violate are fixed for that step. The
-    iteration ends early if the squared error stays above `patience` (stall tolerance) times the best one.
+    iteration ends early if the squared error stays above `stall_tolerance` (stall tolerance) times the best one.
 
     tolerance: (2,) distance [m] and angle [rad].
 
@@ -156,23 +154,25 @@ def approach(
     jacobian, error = np.empty((6, n)), np.empty(6)
     step, matrix, frozen = np.empty(n), np.empty((n, n)), np.zeros(n)
     best, stalled = math.inf, 0
-    walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, freedom, error)
+    forward_pass(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, free_rotation, error)
     for _ in range(iterations):
         if distance <= tolerance[0] and angle <= tolerance[1]:
             break
         square = distance * distance + angle * angle
-        stalled = 0 if square < patience * best else stalled + 1
+        stalled = 0 if square < stall_tolerance * best else stalled + 1
         best = min(best, square)
-        if stalled > STALLED_AFTER:
+        if stalled > MAX_STALLED_ITERATIONS:
             break
         fill_jacobian(chain, origins, axes, pose, jacobian)
-        if freedom != NO_FREEDOM:
-            set_free(freedom, pose, jacobian)
-        if distance > FARTHEST_PULL:  # limit the position error, so that only the direction of a distant target matters
+        if free_rotation != FIXED_ROTATION:
+            remove_free_rotations(free_rotation, pose, jacobian)
+        if (
+            distance > MAX_POSITION_ERROR
+        ):  # limit the position error, so that only the direction of a distant target matters
             for i in range(3):
-                error[i] *= FARTHEST_PULL / distance
-            square = FARTHEST_PULL * FARTHEST_PULL + angle * angle
+                error[i] *= MAX_POSITION_ERROR / distance
+            square = MAX_POSITION_ERROR * MAX_POSITION_ERROR + angle * angle
         frozen[:] = 0.0
         for _round in range(3):
             solve_step(jacobian, error, 0.5 * square + DAMPING_FLOOR, frozen, step, matrix)
@@ -185,47 +185,47 @@ def approach(
         longest = 0.0
         for i in range(n):
             longest = max(longest, abs(step[i]))
-        scale = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+        scale = 1.0 if longest <= MAX_JOINT_STEP else MAX_JOINT_STEP / longest
         for i in range(n):
             q[i] = min(max(q[i] + scale * step[i], lower[i]), upper[i])
-        walk(chain, q, origins, axes, pose)
-        distance, angle = fill_error(target, pose, freedom, error)
+        forward_pass(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, free_rotation, error)
     return distance, angle
 
 
 @compiled
-def approach_many(
+def solve_many(
     chain: Array,
     targets: Array,
-    freedom: int,
+    free_rotation: int,
     configurations: Array,
     lower: Array,
     upper: Array,
     tolerance: Array,
     iterations: int,
-    patience: float,
+    stall_tolerance: float,
 ) -> Array:
-    """Call `approach` in place for each row of configurations (k, n) and targets (k, 4, 4); return the residuals (k,
+    """Call `solve` in place for each row of configurations (k, n) and targets (k, 4, 4); return the residuals (k,
     2)."""
     left = np.empty((configurations.shape[0], 2))
     for k in range(configurations.shape[0]):
-        left[k, 0], left[k, 1] = approach(
-            chain, targets[k], freedom, configurations[k], lower, upper, tolerance, iterations, patience
+        left[k, 0], left[k, 1] = solve(
+            chain, targets[k], free_rotation, configurations[k], lower, upper, tolerance, iterations, stall_tolerance
         )
     return left
 
 
 @compiled
-def approach_in_turn(
+def solve_in_sequence(
     chain: Array,
     targets: Array,
-    freedom: int,
+    free_rotation: int,
     start: Array,
     lower: Array,
     upper: Array,
     tolerance: Array,
     iterations: int,
-    patience: float,
+    stall_tolerance: float,
 ) -> tuple[Array, Array]:
     """Solve for targets (k, 4, 4) in sequence, each starting from the preceding solution, the first from start (n,).
 
@@ -237,29 +237,29 @@ def approach_in_turn(
     for k in range(count):
         for i in range(n):
             found[k, i] = start[i] if k == 0 else found[k - 1, i]
-        left[k, 0], left[k, 1] = approach(
-            chain, targets[k], freedom, found[k], lower, upper, tolerance, iterations, patience
+        left[k, 0], left[k, 1] = solve(
+            chain, targets[k], free_rotation, found[k], lower, upper, tolerance, iterations, stall_tolerance
         )
     return found, left
 
 
 @compiled
-def task_jacobians(chain: Array, configurations: Array, freedom: int) -> Array:
+def task_jacobians(chain: Array, configurations: Array, free_rotation: int) -> Array:
     """Compute Jacobians (k, 6, n) as in `jacobian_of`, without the free rotations, for configurations (k, n)."""
     count, n = configurations.shape
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     result = np.empty((count, 6, n))
     for k in range(count):
-        walk(chain, configurations[k], origins, axes, pose)
+        forward_pass(chain, configurations[k], origins, axes, pose)
         fill_jacobian(chain, origins, axes, pose, result[k])
-        if freedom != NO_FREEDOM:
-            set_free(freedom, pose, result[k])
+        if free_rotation != FIXED_ROTATION:
+            remove_free_rotations(free_rotation, pose, result[k])
     return result
 
 
 @compiled
-def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
+def targets_without_joint(lock: Array, tip: Array, last: bool, targets: Array, values: Array) -> Array:
     """Compute targets (k, 4, 4) of the chain without its first or last joint and without the part beyond that joint.
 
     Without the last joint the chain ends where that joint begins; without the first joint it starts where that joint
@@ -284,7 +284,7 @@ def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Arr
     result = np.zeros(targets.shape)
     for k in range(values.shape[0]):
         value[0] = values[k]
-        walk(table, value, origins, axes, way)
+        forward_pass(table, value, origins, axes, way)
         target, moved = targets[k], result[k]
         for i in range(3):
             for j in range(3):
@@ -299,10 +299,10 @@ def around_lock(lock: Array, tip: Array, last: bool, targets: Array, values: Arr
 
 
 @compiled
-def settle(
+def refine(
     chain: Array,
     target: Array,
-    freedom: int,
+    free_rotation: int,
     q: Array,
     seed: Array,
     limits: Array,
@@ -317,34 +317,42 @@ def settle(
 
     The last four arrays are workspace. On return, error[:2] contains the remaining distance [m] and angle [rad].
     """
-    if turn_within(q, seed, limits, angular) > ROUGHLY:
+    if wrap_into_limits(q, seed, limits, angular) > CANDIDATE_TOLERANCE:
         return False
-    walk(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, freedom, error)
-    if not (distance <= ROUGHLY and angle <= ROUGHLY):  # also refuses NaN
+    forward_pass(chain, q, origins, axes, pose)
+    distance, angle = fill_error(target, pose, free_rotation, error)
+    if not (distance <= CANDIDATE_TOLERANCE and angle <= CANDIDATE_TOLERANCE):  # also refuses NaN
         return False
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
-        distance, angle = approach(
-            chain, target, freedom, q, limits[2], limits[3], 0.01 * tolerance, POLISHINGS, PATIENCE
+        distance, angle = solve(
+            chain,
+            target,
+            free_rotation,
+            q,
+            limits[2],
+            limits[3],
+            0.01 * tolerance,
+            REFINEMENT_ITERATIONS,
+            STALL_TOLERANCE,
         )
-    excess = turn_within(q, seed, limits, angular)
+    excess = wrap_into_limits(q, seed, limits, angular)
     if excess > LIMIT_SLACK:
         return False
     if excess > 0.0:
         for i in range(q.shape[0]):
             q[i] = min(max(q[i], limits[0, i]), limits[1, i])
-        walk(chain, q, origins, axes, pose)
-        distance, angle = fill_error(target, pose, freedom, error)
+        forward_pass(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, free_rotation, error)
     error[0], error[1] = distance, angle
     return bool(distance <= tolerance[0] and angle <= tolerance[1])
 
 
 @compiled
-def finish(
+def verify(
     chain: Array,
     target: Array,
-    freedom: int,
-    rough: Array,
+    free_rotation: int,
+    candidates: Array,
     seed: Array,
     limits: Array,
     angular: Array,
@@ -358,7 +366,7 @@ def finish(
     Returns:
         Distinct solutions (c, n) within limits, and residuals (c, 2): distance [m] and angle [rad].
     """
-    count, n = rough.shape
+    count, n = candidates.shape
     rows = chain.shape[0]
     origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
     found, facts = (
@@ -370,20 +378,20 @@ def finish(
     for k in range(-1, count):
         q = found[c]
         for i in range(n):
-            q[i] = seed[i] if k < 0 else rough[k, i]
-        if not settle(
-            chain, target, freedom, q, seed, limits, angular, tolerance, origins, axes, pose, error
+            q[i] = seed[i] if k < 0 else candidates[k, i]
+        if not refine(
+            chain, target, free_rotation, q, seed, limits, angular, tolerance, origins, axes, pose, error
         ) or not is_new(found, c, q, angular):
             continue
         key = 0.0
         for i in range(n):
             key += (q[i] - seed[i]) ** 2
         facts[c, 0], facts[c, 1], facts[c, 2] = key, error[0], error[1]
-        place = c
-        while place > 0 and facts[order[place - 1], 0] > key:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = c
+        position = c
+        while position > 0 and facts[order[position - 1], 0] > key:
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = c
         c += 1
     solutions, left = np.empty((c, n)), np.empty((c, 2))
     for k in range(c):
@@ -398,16 +406,16 @@ def finish(
 def search(
     chain: Array,
     target: Array,
-    freedom: int,
+    free_rotation: int,
     starts: Array,
     limits: Array,
     angular: Array,
     tolerance: Array,
     iterations: int,
-    wanted: int,
-    patience: float,
+    requested: int,
+    stall_tolerance: float,
 ) -> tuple[Array, Array, Array, Array]:
-    """Search numerically from starts (k, n) until `wanted` distinct solutions are found.
+    """Search numerically from starts (k, n) until `requested` distinct solutions are found.
 
     Returns:
         Solutions (c, n), residuals (c, 2), the closest configuration (n,), and (3,): its residuals and the number of
@@ -421,8 +429,8 @@ def search(
     for k in range(count):
         for i in range(n):
             q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
-        distance, angle = approach(
-            chain, target, freedom, q, limits[0], limits[1], 0.01 * tolerance, iterations, patience
+        distance, angle = solve(
+            chain, target, free_rotation, q, limits[0], limits[1], 0.01 * tolerance, iterations, stall_tolerance
         )
         if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
             closest[:] = q
@@ -432,6 +440,6 @@ def search(
             found[c] = q
             left[c, 0], left[c, 1] = distance, angle
             c += 1
-            if c == wanted:
+            if c == requested:
                 break
     return found[:c], left[:c], closest, facts

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 SNAP_DIRECTION = 1e-4  # axes that deviate less from a coordinate axis are snapped to it
 SNAP_LENGTH = 1e-5  # [m] offsets are snapped likewise
 COMMON_COSINES = np.array((0.0, 0.5, np.sqrt(0.5), np.sqrt(0.75), 1.0))
-ROBOTS_KEPT = 64
+MAX_CACHED = 64
 GENERIC = 0.5  # [rad or m] value of a locked joint at which no axes are aligned by coincidence
 
 
@@ -61,7 +61,7 @@ class LockedSeven:
         slides = [row for row in range(7) if table[row, chain_kernels.KIND] != 0.0]
         if len(slides) > 1:
             raise ValueError("no closed form")
-        self._six_at = lru_cache(maxsize=ROBOTS_KEPT)(self._six)
+        self._six_at = lru_cache(maxsize=MAX_CACHED)(self._six)
         for lock in slides or (6, 0, 2, 3, 4, 5, 1):
             self.lock = lock
             try:
@@ -71,12 +71,12 @@ class LockedSeven:
                 continue
         raise ValueError("no closed form")
 
-    def rough(self, targets: Array, values: Array) -> Array:
+    def candidates(self, targets: Array, values: Array) -> Array:
         """Compute candidates (k, 7), in row order, for targets (c, 4, 4), each with its value (c,) [rad or m] of the
         locked joint."""
         if self.lock in (0, 6):
             table = self._table
-            targets = ik_kernels.around_lock(table[self.lock], table[7], self.lock == 6, targets, values)
+            targets = ik_kernels.targets_without_joint(table[self.lock], table[7], self.lock == 6, targets, values)
             solve = self._six_at(GENERIC).solutions
             found = [solve(target) for target in targets]
         else:
@@ -111,13 +111,13 @@ class AnalyticSolver:
         self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
         self.family = solver.family
 
-    def rough(self, targets: Array, values: Array, start: Array) -> Array:
+    def candidates(self, targets: Array, values: Array, start: Array) -> Array:
         """Compute candidates (k, n) for base_T_tip (c, 4, 4), each with its value (c,) of the locked variable.
 
         Variables that do not move the tip keep their values in the start (n,).
         """
         if isinstance(self._solver, LockedSeven):
-            found = self._solver.rough(targets, values)
+            found = self._solver.candidates(targets, values)
         else:
             found = _stacked([q for target in targets for q in self._solver.solutions(target)])
         if self._in_order:
@@ -183,7 +183,7 @@ def _axes_and_offsets(table: Array) -> tuple[Array, Array, Array]:
     """Return axes (3, m) and offsets between origins (3, m + 1) at zero joint values, and the tip's rotation."""
     rows = len(table)
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
-    chain_kernels.walk(table, np.zeros(rows), origins, axes, pose)
+    chain_kernels.forward_pass(table, np.zeros(rows), origins, axes, pose)
     origins[-1] = pose[:3, 3]
     offsets = np.diff(origins, axis=0, prepend=np.zeros((1, 3)))
     return axes[:-1].T.copy(), offsets.T.copy(), pose[:3, :3].copy()

@@ -77,7 +77,7 @@ class Traces:
     def note_beyond(self, solutions: Array, problem: IkProblem) -> None:
         """Record solutions (k, n) found without limits."""
         for q in solutions.copy():
-            excess = wrapping_kernels.turn_within(q, problem.start, problem.joints.limits, problem.joints.angular)
+            excess = wrapping_kernels.wrap_into_limits(q, problem.start, problem.joints.limits, problem.joints.angular)
             if 0.0 < excess < self.beyond_excess:
                 self.beyond, self.beyond_excess = q, excess
 
@@ -194,14 +194,14 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
     if traces.beyond is None:
         free = unlimited(joints).limits
         found, _, _, _ = ik_kernels.search(
-            problem.chain.table, problem.target, problem.freedom, starts, free, joints.angular, problem.tolerance,
-            ITERATIONS, 8, ik_kernels.PATIENCE,
+            problem.chain.table, problem.target, problem.free_rotation, starts, free, joints.angular, problem.tolerance,
+            ITERATIONS, 8, ik_kernels.STALL_TOLERANCE,
         )  # fmt: skip
         traces.note_beyond(found, problem)
     if traces.closest is None:
         _, _, closest, facts = ik_kernels.search(
-            problem.chain.table, problem.target, problem.freedom, starts, joints.limits, joints.angular,
-            problem.tolerance, ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
+            problem.chain.table, problem.target, problem.free_rotation, starts, joints.limits, joints.angular,
+            problem.tolerance, ITERATIONS, 1, ik_kernels.STRICT_STALL_TOLERANCE,
         )  # fmt: skip
         traces.note_closest(closest, float(facts[0]), float(facts[1]))
 
@@ -213,7 +213,7 @@ def _distance_of_point(problem: IkProblem) -> float:
     free = unlimited(joints).limits
     _, _, _, facts = ik_kernels.search(
         problem.chain.table, problem.target, ik_kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
-        ITERATIONS, 1, ik_kernels.LONG_PATIENCE,
+        ITERATIONS, 1, ik_kernels.STRICT_STALL_TOLERANCE,
     )  # fmt: skip
     return float(facts[0])
 
@@ -229,5 +229,7 @@ def _closest(problem: IkProblem, traces: Traces) -> ClosestConfiguration | None:
 
 def _residual(problem: IkProblem, q: Array) -> tuple[float, float]:
     error = np.empty(6)
-    distance, angle = ik_kernels.fill_error(problem.target, problem.chain.forward(q.copy()), problem.freedom, error)
+    distance, angle = ik_kernels.fill_error(
+        problem.target, problem.chain.forward(q.copy()), problem.free_rotation, error
+    )
     return float(distance), float(angle)

@@ -16,8 +16,8 @@ from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from .._kernels import ik_kernels
-from ..chain import Chain, way_to
-from ..forward import frame_matrix, held_chain
+from ..chain import Chain, joints_to
+from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
 from ..targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
 
@@ -53,7 +53,7 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
         chain: Chain from the world to the frame.
         frame: Frame that has to reach the target.
         target: world_T_target (4, 4).
-        freedom: Task-space DoF mask, see ik_kernels.py.
+        free_rotation: Task-space DoF mask, see ik_kernels.py.
         tolerance: (2,) [m, rad].
         start: (n,) values of the state [rad, m].
     """
@@ -63,7 +63,7 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
     chain: Chain
     frame: str
     target: Array
-    freedom: int
+    free_rotation: int
     tolerance: Array
     start: Array
 
@@ -101,14 +101,14 @@ def ik_problem(
         lambda: _set_up(cell, state, target, group, variables),
     )
     model, joints = setup.model, setup.joints
-    chain = setup.chain or held_chain(model, state, setup.frame, joints.variables)
+    chain = setup.chain or chain_at_state(model, state, setup.frame, joints.variables)
     start = model.values(state, joints.variables)
     scale = target.native_scale
     tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
     free = isinstance(target, PointAxisTarget)
     matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
-    freedom = ik_kernels.ABOUT_Z if free else ik_kernels.NO_FREEDOM
-    return IkProblem(model, joints, chain, setup.frame, matrix, freedom, tolerance, start)
+    free_rotation = ik_kernels.ABOUT_Z if free else ik_kernels.FIXED_ROTATION
+    return IkProblem(model, joints, chain, setup.frame, matrix, free_rotation, tolerance, start)
 
 
 def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:
@@ -136,12 +136,12 @@ def _set_up(cell: RobotCell, state: RobotCellState, target: Target, group: str, 
     model = cell_model(cell, state)
     joints = _solved_for(model, group, variables)
     frame = target_frame(cell, state, group, target.mode, target.frame)
-    chain = held_chain(model, state, frame, joints.variables)
+    chain = chain_at_state(model, state, frame, joints.variables)
     if not any(chain.used):
         name = cell.group(group).name
         raise InvalidRequestError(f"no joint of group {name} moves frame {frame}", subjects=(name, frame))
-    nothing_held = set(way_to(model, frame).variables) <= set(joints.variables)
-    return _Setup(model, joints, frame, chain if nothing_held else None)
+    none_fixed = set(joints_to(model, frame).variables) <= set(joints.variables)
+    return _Setup(model, joints, frame, chain if none_fixed else None)
 
 
 def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joints:

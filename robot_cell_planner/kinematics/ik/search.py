@@ -65,7 +65,7 @@ class IkSearch:
             names = ", ".join(problem.joints.variables)
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
-        self.closed = form is not None and form.locked is None and problem.freedom == ik_kernels.NO_FREEDOM
+        self.closed = form is not None and form.locked is None and problem.free_rotation == ik_kernels.FIXED_ROTATION
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
@@ -146,24 +146,24 @@ class IkSearch:
             index = self.form.locked
             low, high = problem.joints.limits[:2, index]
             values = spread(low, high, problem.start[index], sweep)
-        if problem.freedom == ik_kernels.NO_FREEDOM:
+        if problem.free_rotation == ik_kernels.FIXED_ROTATION:
             return np.repeat(problem.target[None], len(values), axis=0), values
-        spins = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
-        targets = np.array([_spun(problem.target, spin) for spin in spins])
-        return np.repeat(targets, len(values), axis=0), np.tile(values, len(spins))
+        rotations = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
+        targets = np.array([_rotated(problem.target, spin) for spin in rotations])
+        return np.repeat(targets, len(values), axis=0), np.tile(values, len(rotations))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
         """Return the verified analytic solutions for targets (m, 4, 4) and values (m,) of the locked joint."""
         assert self.form is not None
         problem = self.problem
         joints = problem.joints
-        rough = self.form.rough(targets, values, problem.start)
-        found, left = ik_kernels.finish(
-            problem.chain.table, problem.target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
-            problem.tolerance,
+        candidates = self.form.candidates(targets, values, problem.start)
+        found, left = ik_kernels.verify(
+            problem.chain.table, problem.target, problem.free_rotation, candidates, problem.start, joints.limits,
+            joints.angular, problem.tolerance,
         )  # fmt: skip
         if not len(found):
-            self._misses.extend(rough[: MISSES_FOLLOWED - len(self._misses)])
+            self._misses.extend(candidates[: MISSES_FOLLOWED - len(self._misses)])
         return Batch(found, left, self.form.name)
 
     def _numeric_batches(self) -> Iterator[Batch]:
@@ -184,18 +184,18 @@ class IkSearch:
         begin = 0
         while begin < len(starts):
             self.check_clock()
-            found, left, closest, facts = ik_kernels.search(
-                problem.chain.table, problem.target, problem.freedom, starts[begin:], joints.limits, joints.angular,
-                problem.tolerance, ITERATIONS, 1, ik_kernels.PATIENCE,
+            found, left, closest, statistics = ik_kernels.search(
+                problem.chain.table, problem.target, problem.free_rotation, starts[begin:], joints.limits,
+                joints.angular, problem.tolerance, ITERATIONS, 1, ik_kernels.STALL_TOLERANCE,
             )  # fmt: skip
-            self.traces.note_closest(closest, float(facts[0]), float(facts[1]))
-            begin += int(facts[2])
+            self.traces.note_closest(closest, float(statistics[0]), float(statistics[1]))
+            begin += int(statistics[2])
             if len(found):
-                wrapping_kernels.unwind(found[0], problem.start, joints.limits, joints.angular)
+                wrapping_kernels.wrap_all_near(found[0], problem.start, joints.limits, joints.angular)
                 yield Batch(found, left, NUMERIC)
 
 
-def _spun(target: Array, angle: float) -> Array:
+def _rotated(target: Array, angle: float) -> Array:
     """Return the target rotated about its z axis."""
     cosine, sine = np.cos(angle), np.sin(angle)
     result = target.copy()

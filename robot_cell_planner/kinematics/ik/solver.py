@@ -11,7 +11,7 @@ from ...errors import RobotCellError
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
-from ..joint_wrapping import with_all_turns
+from ..joint_wrapping import with_all_wraps
 from ..targets import Target
 from .options import IkOptions, IkOrder, IkResult, limit_distances, manipulabilities
 from .problem import IkProblem, ik_problem
@@ -96,7 +96,7 @@ class _Selection:
         self.options = options
         self.is_valid = is_valid
         self.explain = explain
-        self.wanted = options.max_solutions
+        self.requested = options.max_solutions
         self.search = IkSearch(problem, options)
 
     def collect(self) -> IkResult:
@@ -121,8 +121,8 @@ class _Selection:
 
     def _result(self, found: list[Batch], cut: bool) -> IkResult:
         solutions, residuals, solver = found[0]
-        if self.wanted and len(solutions) > self.wanted:
-            solutions, residuals, cut = solutions[: self.wanted], residuals[: self.wanted], True
+        if self.requested and len(solutions) > self.requested:
+            solutions, residuals, cut = solutions[: self.requested], residuals[: self.requested], True
         joints, chain, form = self.problem.joints, self.problem.chain, self.search.form
         complete = self.search.closed and not cut and chain.all_used and form is not None and solver == form.name
         return IkResult(joints.variables, solutions, residuals, solver, complete, chain, joints.limits)
@@ -131,13 +131,13 @@ class _Selection:
         """Return the solutions found, and whether the search ended because there were enough."""
         found: list[Batch] = []
         # Only the order NEAREST_TO_SEED can stop early; any other order has to select from all solutions.
-        wanted = self.wanted if self.options.order is IkOrder.NEAREST_TO_SEED else 0
+        requested = self.requested if self.options.order is IkOrder.NEAREST_TO_SEED else 0
         for batch in self._batches():
-            kept = self._valid(batch, wanted - self.search.accepted if wanted else 0)
+            kept = self._valid(batch, requested - self.search.accepted if requested else 0)
             if len(kept.solutions):
                 found.append(kept)
                 self.search.accepted += len(kept.solutions)
-            if wanted and self.search.accepted >= wanted:
+            if requested and self.search.accepted >= requested:
                 return found, True
         return found, False
 
@@ -151,30 +151,30 @@ class _Selection:
                 if self._is_valid(q):
                     self.search.accepted += 1
                     yield q.copy()
-                    if self.search.accepted == self.wanted:
+                    if self.search.accepted == self.requested:
                         return
         if not self.search.accepted:
             raise self._failure()
 
     def _batches(self) -> Iterator[Batch]:
         for batch in self.search.batches():
-            yield self._turned(batch) if self.options.all_turns else batch
+            yield self._wrapped(batch) if self.options.all_turns else batch
 
-    def _turned(self, batch: Batch) -> Batch:
+    def _wrapped(self, batch: Batch) -> Batch:
         joints = self.problem.joints
-        rows, sources = with_all_turns(batch.solutions, self.problem.start, joints.limits, joints.angular)
+        rows, sources = with_all_wraps(batch.solutions, self.problem.start, joints.limits, joints.angular)
         order = np.argsort(np.linalg.norm(rows - self.problem.start, axis=1), kind="stable")
         return Batch(rows[order], batch.residuals[sources[order]], batch.solver)
 
-    def _valid(self, batch: Batch, wanted: int) -> Batch:
-        """Return the valid solutions of a batch; only the first `wanted` of them unless it is 0."""
+    def _valid(self, batch: Batch, requested: int) -> Batch:
+        """Return the valid solutions of a batch; only the first `requested` of them unless it is 0."""
         if self.is_valid is None:
             return batch
         rows: list[int] = []
         for row, q in enumerate(batch.solutions):
             if self._is_valid(q):
                 rows.append(row)
-                if len(rows) == wanted:
+                if len(rows) == requested:
                     break
         return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
 

@@ -20,7 +20,7 @@ from ...errors import (
     TrajectoryLimitError,
     TrajectoryStartError,
     Value,
-    told_apart,
+    distinct_texts,
 )
 from ..common.cancellation import CancellationToken, available, pause
 from ..common.exclusive_access import ExclusiveAccess as ExclusiveAccess
@@ -171,7 +171,7 @@ class MotionRunner:
             position = commanded.get(joint, measurement.position)
             away = abs(position - measurement.position)
             if joint not in self._options.passive and away > self._options.start_tolerance:
-                found, left = told_apart(measurement.position, position)
+                found, left = distinct_texts(measurement.position, position)
                 self._node.get_logger().warning(
                     f"{joint} is at {found}, not at {left} where the last command left it; "
                     "its next motion starts where it is"

@@ -12,7 +12,7 @@ from rclpy.task import Future
 from robot_cell_planner import action, msg, srv
 
 from ...errors import RobotCellError
-from ...model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...planning.path.look_ahead import LookAheadRequest
 from ...planning.problem.planner_info import AUTOMATIC
 from ...planning.problem.progress import Progress
@@ -90,7 +90,7 @@ PARAMETERS = (
         START_LIMIT_TOLERANCE,
         "Maximum distance of a start beyond a position limit that is corrected, with a warning [rad or m].",
         0.0,
-        MOST_START_TOLERANCE,
+        MAX_START_TOLERANCE,
         running=True,
     ),
     Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),

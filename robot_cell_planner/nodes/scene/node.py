@@ -72,7 +72,7 @@ class SceneNode(CellNode):
         self._roots = resource_roots(self.parameters, cell_file)
         self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
         self._journal = self._open_journal()
-        self._owned = SceneHistory(world_pose, self._journal, kept=self.parameters["revisions_kept"])
+        self._owned = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"])
         self._publisher = ScenePublisher(self, self._owned, self._view)
         self._geometry = GeometryCheck(self)

@@ -11,7 +11,7 @@ from frozendict import frozendict
 from ...errors import InvalidRequestError, LimitExceededError, Value
 from ...kinematics.targets import FrameTarget, PointAxisTarget
 from ...model.arguments import checked_fields
-from ...model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
 from .constraints import MAX_CONSTRAINTS, PathConstraint
@@ -70,7 +70,7 @@ class PlanningOptions:
         _within("time_limit", self.time_limit, 0.0, 1e6, "s")
         _within("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
         _within("jiggle", self.jiggle, 0.0, 1.0)
-        _within("start_limit_tolerance", self.start_limit_tolerance, 0.0, MOST_START_TOLERANCE)
+        _within("start_limit_tolerance", self.start_limit_tolerance, 0.0, MAX_START_TOLERANCE)
         _within("extra_margin", self.extra_margin, 0.0, 10.0, "m")
         _within("resolution", self.resolution, 1e-5, 1.0)
         _within("search_step", self.search_step, self.resolution, 1.0)

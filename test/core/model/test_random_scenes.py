@@ -91,7 +91,7 @@ def extent(scene):
 def other_frames(scene, name):
     """Frames that a thing may be attached to: all but itself and what it carries."""
     tree = FrameTree(scene.cell, scene.state)
-    below = {name, *tree.carried_by(name)}
+    below = {name, *tree.descendants(name)}
     return [frame for frame in tree if frame not in below]
 
 
@@ -149,7 +149,7 @@ def test_attach_and_move_put_a_thing_where_they_say_and_carry_what_hangs_below(s
     others = other_frames(scene, name)
     carrier, reference = data.draw(st.sampled_from(others)), data.draw(st.sampled_from(others))
     pose = data.draw(poses)
-    below = FrameTree(scene.cell, scene.state).carried_by(name)
+    below = FrameTree(scene.cell, scene.state).descendants(name)
     relative = {frame: np.linalg.inv(world(scene, name)) @ world(scene, frame) for frame in below}
     size = extent(scene)
     for change in (
@@ -185,7 +185,7 @@ def test_what_is_gripped_follows_the_joints_rigidly(scene, data):
 @given(scenes(), st.data())
 def test_loops_are_refused_and_change_nothing(scene, data):
     name = data.draw(st.sampled_from(things(scene)))
-    below = [name, *FrameTree(scene.cell, scene.state).carried_by(name)]
+    below = [name, *FrameTree(scene.cell, scene.state).descendants(name)]
     target = data.draw(st.sampled_from(below))
     before = to_json(scene)
     for change, kind in (

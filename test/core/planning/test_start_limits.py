@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planning_cells import gantry
 
-from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, Value, told_apart
+from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, Value, distinct_texts
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
@@ -165,7 +165,7 @@ def test_inverse_kinematics_from_beyond_a_limit_stays_within_it(elbow):
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 def test_numbers_that_differ_look_different(value, limit):
-    texts = told_apart(value, limit)
+    texts = distinct_texts(value, limit)
     assert (texts[0] != texts[1]) == (value != limit)
 
 

@@ -11,7 +11,7 @@ from robot_cell_planner.scene.state_changes import Detach, Move
 
 
 def owned(kept=200):
-    owner = SceneHistory(reference_world_pose, kept=kept)
+    owner = SceneHistory(reference_world_pose, retained=kept)
     owner.load(*small_cell())
     return owner
 

@@ -80,9 +80,9 @@ def test_tools_and_bodies_ride_on_what_carries_them():
     for name, carrier in (("camera", "mount"), ("mark", "camera"), ("lid", "spot")):
         state = state.with_body(name, BodyState(odd_pose(generator), carrier))
     assemblies = check_frames(cell, state)
-    carried_by = {name: assemblies.items[assemblies.places[name].assembly].name for name in (*bodies, "gripper/tcp")}
+    descendants = {name: assemblies.items[assemblies.places[name].assembly].name for name in (*bodies, "gripper/tcp")}
     # A body with a mass that only a thing at rest carries lies there, free to move.
-    assert carried_by == {"camera": "gantry", "mark": "gantry", "lid": "lid", "gripper/tcp": "gantry"}
+    assert descendants == {"camera": "gantry", "mark": "gantry", "lid": "lid", "gripper/tcp": "gantry"}
     assert not assemblies.items[assemblies.places["lid"].assembly].fixed
 
 

@@ -111,5 +111,5 @@ def test_a_cell_of_nothing_is_not_loaded(loaded, client):
 
 @pytest.mark.parametrize("name", ["arm", "bin"])
 def test_what_carries_others_stays(loaded, client, name):
-    with pytest.raises(InvalidRequestError, match="carries"):
+    with pytest.raises(InvalidRequestError, match="is the parent of"):
         remove(client, name)

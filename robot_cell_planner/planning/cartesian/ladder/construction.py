@@ -62,8 +62,8 @@ def _followed(follower: IkTracker, samples: Samples, start: Array) -> Array:
     """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
     problem = follower.problem
     lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-    found, left = ik_kernels.approach_in_turn(
-        problem.chain.table, samples.poses, problem.freedom, start, lower, upper, follower.tolerance, ITERATIONS,
+    found, left = ik_kernels.solve_in_sequence(
+        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, follower.tolerance, ITERATIONS,
         PATIENCE,
     )  # fmt: skip
     failed = np.flatnonzero(~follower.within(left))

@@ -58,7 +58,7 @@ class CartesianPath:
         """
         self.waypoints = waypoints
         self.start = start
-        self.freedom = ik_kernels.NO_FREEDOM if isinstance(waypoints, FrameWaypoints) else ik_kernels.ABOUT_Z
+        self.freedom = ik_kernels.FIXED_ROTATION if isinstance(waypoints, FrameWaypoints) else ik_kernels.ABOUT_Z
         self.targets = _targets(start, waypoints, world_T_reference)
         self.pieces = _pieces(self._segments(world_T_reference), waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([piece.measure for piece in self.pieces])))
@@ -66,7 +66,7 @@ class CartesianPath:
 
     @property
     def axis_only(self) -> bool:
-        return self.freedom != ik_kernels.NO_FREEDOM
+        return self.freedom != ik_kernels.FIXED_ROTATION
 
     def _segments(self, world_T_reference: Array) -> list[Way]:
         """The ways from waypoint to waypoint, met exactly; each begins exactly where the one before ends."""

@@ -8,7 +8,7 @@ from enum import Enum
 
 from ....errors import InvalidRequestError, Value
 from ....model.arguments import checked_fields
-from ....model.start_limits import MOST_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ....model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 
 DEFAULT_STATE_LIMIT = 10_000_000
 
@@ -89,7 +89,7 @@ class CartesianOptions:
             ("seed", 0, 2**63 - 1),
             ("state_limit", 1, 10**9),
             ("time_limit", 0.0, 1e6),
-            ("start_limit_tolerance", 0.0, MOST_START_TOLERANCE),
+            ("start_limit_tolerance", 0.0, MAX_START_TOLERANCE),
         ):
             value = getattr(self, name)
             if not low <= value <= high:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....kinematics.ik.problem import IkProblem
-from ....kinematics.joint_wrapping import TURN
+from ....kinematics.joint_wrapping import TWO_PI
 from ....trajectory.limits import Array
 from .smoothing import Project, null_spaces
 
@@ -39,7 +39,7 @@ def _new(problem: IkProblem, found: Array, candidates: Array, distance: float) -
     for q in candidates:
         others = np.vstack((found, *chosen)) if chosen else found
         gaps = others - q
-        gaps -= TURN * np.round(gaps / TURN) * (problem.joints.angular > 0.0)
+        gaps -= TWO_PI * np.round(gaps / TWO_PI) * (problem.joints.angular > 0.0)
         if (np.abs(gaps).max(axis=1) >= distance).all():
             chosen.append(q[None])
     return np.concatenate(chosen) if chosen else np.empty((0, candidates.shape[1]))

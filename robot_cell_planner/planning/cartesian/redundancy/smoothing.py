@@ -27,7 +27,7 @@ def smoothed(problem: IkProblem, path: Array, spacings: Array, held: NDArray[np.
     the Jacobians is a banded system, then `project` brings the configurations back to their poses. held (k + 1,): those
     that stay. project: configurations (k, n) of all points but the first, and whether each is at its pose.
     """
-    freedom = path.shape[1] - (6 if problem.freedom == ik_kernels.NO_FREEDOM else 5)
+    freedom = path.shape[1] - (6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5)
     if freedom < 1 or len(path) < 2:
         return path
     stiffness = 1.0 / np.maximum(spacings, 1e-9 + 1e-3 * float(spacings.mean()))
@@ -57,7 +57,7 @@ def _cost(path: Array, stiffness: Array) -> float:
 
 def null_spaces(problem: IkProblem, path: Array, freedom: int) -> Array:
     """Orthonormal bases (k, n, freedom) of what leaves the pose of each configuration alone."""
-    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.freedom)
+    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.free_rotation)
     _, _, rows = np.linalg.svd(jacobians)
     return np.ascontiguousarray(np.swapaxes(rows[:, -freedom:], 1, 2))
 

@@ -58,8 +58,16 @@ class GreedyTracker(IkTracker):
             self.check_limits()
             part = slice(done, done + POINTS_AT_ONCE)
             targets = self.route.poses(pieces[part], shares[part])
-            found, left = ik_kernels.approach_in_turn(
-                problem.chain.table, targets, problem.freedom, q, lower, upper, self.tolerance, ITERATIONS, PATIENCE
+            found, left = ik_kernels.solve_in_sequence(
+                problem.chain.table,
+                targets,
+                problem.free_rotation,
+                q,
+                lower,
+                upper,
+                self.tolerance,
+                ITERATIONS,
+                PATIENCE,
             )
             steps = np.abs(np.diff(found, axis=0, prepend=q[None]))
             bad = np.flatnonzero(~self.within(left) | (steps > self.max_jumps).any(axis=1))

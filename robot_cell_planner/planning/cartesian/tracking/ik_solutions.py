@@ -44,31 +44,31 @@ def solutions_along(problem: IkProblem, targets: Array, seed: int, look: Look) -
 
 def redundancy(problem: IkProblem) -> int:
     """How many joints more there are than the task prescribes directions."""
-    prescribed = 6 if problem.freedom == ik_kernels.NO_FREEDOM else 5
+    prescribed = 6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5
     return max(0, sum(problem.chain.used) - prescribed)
 
 
 def sweep_step(problem: IkProblem) -> float:
     """Widest step [rad] between neighbouring values that are tried of what is free."""
     form = closed_form(problem.chain)
-    both = form is not None and form.locked is not None and problem.freedom != ik_kernels.NO_FREEDOM
+    both = form is not None and form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
     return 2.0 * np.pi / (SWEEP_OF_BOTH if both else SWEEP)
 
 
 def _closed(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
     """What the closed form gives at a pose (4, 4), at all values of what is free."""
-    both = form.locked is not None and problem.freedom != ik_kernels.NO_FREEDOM
+    both = form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
     count = SWEEP_OF_BOTH if both else SWEEP
     values = np.zeros(1)
     if form.locked is not None:
         values = _around(problem, form.locked, count)
     targets = target[None]
-    if problem.freedom != ik_kernels.NO_FREEDOM:
+    if problem.free_rotation != ik_kernels.FIXED_ROTATION:
         targets = _spun(target, 2.0 * np.pi * np.arange(count) / count)
-    rough = form.rough(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
+    rough = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
     joints = problem.joints
-    found, _ = ik_kernels.finish(
-        problem.chain.table, target, problem.freedom, rough, problem.start, joints.limits, joints.angular,
+    found, _ = ik_kernels.verify(
+        problem.chain.table, target, problem.free_rotation, rough, problem.start, joints.limits, joints.angular,
         problem.tolerance,
     )  # fmt: skip
     return found
@@ -115,21 +115,21 @@ def _searched(problem: IkProblem, target: Array, seed: int, first: int) -> Array
     starts = random_starts(RANDOM_STARTS, joints.limits, problem.start, seed, first)
     starts = np.concatenate((problem.start[None], starts))
     found, _, _, _ = ik_kernels.search(
-        problem.chain.table, target, problem.freedom, starts, joints.limits, joints.angular, problem.tolerance,
-        ITERATIONS, len(starts), ik_kernels.PATIENCE,
+        problem.chain.table, target, problem.free_rotation, starts, joints.limits, joints.angular, problem.tolerance,
+        ITERATIONS, len(starts), ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
     found = np.ascontiguousarray(found)
     for row in found:
-        wrapping_kernels.unwind(row, problem.start, joints.limits, joints.angular)
+        wrapping_kernels.wrap_all_near(row, problem.start, joints.limits, joints.angular)
     return found
 
 
 def _with_followed(problem: IkProblem, target: Array, known: Array, neighbours: Array) -> Array:
     """Those known at a pose, and those that are reached from the neighbour's and are new."""
     joints, reached = problem.joints, neighbours[:MOST_TRACKED].copy()
-    left = ik_kernels.approach_many(
-        problem.chain.table, np.repeat(target[None], len(reached), axis=0), problem.freedom, reached,
-        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, ITERATIONS, ik_kernels.PATIENCE,
+    left = ik_kernels.solve_many(
+        problem.chain.table, np.repeat(target[None], len(reached), axis=0), problem.free_rotation, reached,
+        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, ITERATIONS, ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
     within = (left[:, 0] <= problem.tolerance[0]) & (left[:, 1] <= problem.tolerance[1])
     rows, count = np.empty((len(known) + len(reached), len(problem.start))), len(known)

@@ -108,8 +108,16 @@ class IkTracker:
         """Configurations (k, dof) brought from starts (k, dof) to targets (k, 4, 4), and whether each got there."""
         problem, found = self.problem, np.array(starts, order="C")
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-        left = ik_kernels.approach_many(
-            problem.chain.table, targets, problem.freedom, found, lower, upper, self.tolerance, ITERATIONS, PATIENCE
+        left = ik_kernels.solve_many(
+            problem.chain.table,
+            targets,
+            problem.free_rotation,
+            found,
+            lower,
+            upper,
+            self.tolerance,
+            ITERATIONS,
+            PATIENCE,
         )
         return found, self.within(left)
 

@@ -12,13 +12,15 @@ from ....trajectory.limits import Array
 def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
     """sqrt(det(J J^T)), or of J^T J where there are fewer joints than prescribed directions (k,), for configurations
     (k, n): Yoshikawa, Manipulability of Robotic Mechanisms, 1985."""
-    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(configurations), problem.freedom)
-    directions = 5 if problem.freedom == ik_kernels.ABOUT_Z else 6
+    jacobians = ik_kernels.task_jacobians(
+        problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation
+    )
+    directions = 5 if problem.free_rotation == ik_kernels.ABOUT_Z else 6
     if jacobians.shape[2] < directions:
         squares = np.swapaxes(jacobians, 1, 2) @ jacobians
     else:
         squares = jacobians @ np.swapaxes(jacobians, 1, 2)
-        if problem.freedom == ik_kernels.ABOUT_Z:
+        if problem.free_rotation == ik_kernels.ABOUT_Z:
             # The direction that is free has no row of its own: filled by one, it leaves the product of the others.
             axes = problem.chain.forward_many(np.ascontiguousarray(configurations))[:, :3, 2]
             squares[:, 3:, 3:] += axes[:, :, None] * axes[:, None, :]
