@@ -20,10 +20,10 @@ import pybullet
 from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.engines.bullet_poses import pose_numbers
 from robot_cell_planner.collision.engines.bullet_shapes import shape_arguments
 from robot_cell_planner.collision.engines.coal_shapes import coal_geometry
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics._kernels.chain_kernels import positions_and_quaternions
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Cylinder, Shape, Sphere
@@ -155,7 +155,7 @@ class BareBullet:
 
     def check(self, q: Any) -> bool:
         """q: (nq,) of the model; kinematics are those of the engine."""
-        numbers = pose_numbers(self.checker._engine._poses.at(q)).tolist()
+        numbers = positions_and_quaternions(self.checker._engine._poses.at(q)).tolist()
         for body, n in zip(self.bodies, numbers, strict=False):
             pybullet.resetBasePositionAndOrientation(body, n[:3], n[3:], physicsClientId=self.client)
         pybullet.performCollisionDetection(physicsClientId=self.client)

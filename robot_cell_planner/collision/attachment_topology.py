@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Any
 
 from ..errors import UnknownNameError
@@ -12,14 +11,14 @@ from ..model.cell import RobotCell
 from ..model.geometry import Mesh, MeshUse, Triangles
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
+from ..system.cache import IdentityCache
 from .engines.base import CollisionEngine
 from .engines.coal_engine import CoalEngine
-from .geometry.geometry_model import GeometryModel, Placement
+from .geometry.geometry_model import GeometryModel
 from .pairs.allowed_pairs import AllowedPairs, CollisionOptions
 
 ENGINES = ("bullet", "coal")
-KEPT = 8
-_of_thread = threading.local()
+MAX_CACHED = 8  # attachment topologies per thread
 
 
 class AttachmentTopology:
@@ -32,15 +31,13 @@ class AttachmentTopology:
     def __init__(
         self, cell: RobotCell, state: RobotCellState, model: CellModel, engine: str, options: CollisionOptions
     ) -> None:
-        def placement_of(frame: str) -> Placement:
-            found = model.frame(frame)
-            return Placement(found.joint, found.placement.homogeneous)
-
         self.allowed_pairs = AllowedPairs(cell, state, options)
-        self.geometry_model = GeometryModel(self.allowed_pairs, placement_of)
+        self.geometry_model = GeometryModel(self.allowed_pairs, model)
         self.engine = _engine(engine, model, self.geometry_model)
-        asked = {obj.name for obj in self.allowed_pairs.objects if any(_is_decomposed(s.geometry) for s in obj.shapes)}
-        self.decomposed = tuple(sorted(asked.union(self.engine.decomposed)))
+        requested = {
+            obj.name for obj in self.allowed_pairs.objects if any(_is_decomposed(s.geometry) for s in obj.shapes)
+        }
+        self.decomposed = tuple(sorted(requested.union(self.engine.decomposed)))
 
 
 def _engine(name: str, model: CellModel, geometry_model: GeometryModel) -> CollisionEngine:
@@ -59,6 +56,16 @@ def _is_decomposed(geometry: Any) -> bool:
     return isinstance(geometry, Mesh | Triangles) and geometry.use is MeshUse.DECOMPOSITION
 
 
+class _ThreadCache(threading.local):
+    """Cache of a thread."""
+
+    def __init__(self) -> None:
+        self.cache: IdentityCache[AttachmentTopology] = IdentityCache(size=MAX_CACHED)
+
+
+_of_thread = _ThreadCache()
+
+
 def topology_of(
     cell: RobotCell, state: RobotCellState, engine: str, options: CollisionOptions
 ) -> tuple[CellModel, AttachmentTopology]:
@@ -68,21 +75,11 @@ def topology_of(
         UnknownNameError: the engine does not exist.
         GeometryError: a collision shape cannot be built.
     """
-    kept: OrderedDict[tuple[object, ...], tuple[object, AttachmentTopology]]
-    kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
     tools = tuple(
         (name, tool.pose, tool.attached_to, tool.touch_links, tool.touch_bodies, tool.hidden)
         for name, tool in state.tools.items()
     )
     model = cell_model(cell, state)
-    # Comparing whole cells is slow, so keys are ids. Entries keep references to their objects, so that an id stays
-    # valid.
-    held = (cell, state.base_poses, state.bodies)
-    key = (*map(id, held), tools, engine, options)
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = (held, AttachmentTopology(cell, state, model, engine, options))
-        if len(kept) > KEPT:
-            kept.popitem(last=False)
-    kept.move_to_end(key)
-    return model, found[1]
+    objects = (cell, state.base_poses, state.bodies)
+    extras = (tools, engine, options)
+    return model, _of_thread.cache.get(objects, extras, lambda: AttachmentTopology(cell, state, model, engine, options))

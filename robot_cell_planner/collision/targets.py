@@ -70,10 +70,7 @@ class TargetChecker:
             for row in allowed_pairs.static_rows
         )
         q = model.expand(model.configuration(state))
-        data = model.mechanisms.pin_model.createData()
-        pin.forwardKinematics(model.mechanisms.pin_model, data, q)
-        at = model.frame(tip)
-        self._world_T_tip: Floats = (data.oMi[at.joint] * at.placement).homogeneous
+        self._world_T_tip: Floats = frame_matrix(cell, state, tip)
         self._home = self._topology.engine.place(q)
         self._tip_T_geometries = np.linalg.inv(self._world_T_tip) @ self._home
 

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ..model.cache import IdentityCache
+from ..system.cache import IdentityCache
 from ._kernels import chain_kernels
 from .model import CellModel
 
@@ -101,7 +101,7 @@ class JointPath:
                 value = joint.multiplier * values[joint.variable] + joint.offset
                 before = before @ joint_transform(joint.revolute, joint.axis, value)
                 continue
-            aligned = _aligned(joint.axis)
+            aligned = np.eye(4) if np.array_equal(joint.axis, Z) else aligned_rotation(joint.axis)
             kind = 0.0 if joint.revolute else 1.0
             rows.append(_row(before @ aligned, kind, position[joint.variable], joint.multiplier, joint.offset))
             before = aligned.T  # rotation only
@@ -156,14 +156,14 @@ def joint_transform(revolute: bool, axis: Array, value: float) -> Array:
     return result
 
 
-def _aligned(axis: Array) -> Array:
-    """Return a rotation (4, 4) whose z axis is the given axis."""
+def aligned_rotation(axis: Array) -> Array:
+    """Return a rotation (4, 4) whose z axis is the given unit vector."""
     result = np.eye(4)
     smallest = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(smallest, axis)
     x /= np.linalg.norm(x)
     result[:3, :3] = np.column_stack((x, np.cross(axis, x), axis))
-    return np.eye(4) if np.array_equal(axis, Z) else result
+    return result
 
 
 def _row(before: Array, kind: float, variable: int, multiplier: float, offset: float) -> Array:

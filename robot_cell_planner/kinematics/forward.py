@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError
 from ..model.arguments import public
-from ..model.cache import IdentityCache
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
+from ..system.cache import IdentityCache
 from ._kernels import chain_kernels
 from .chain import Chain, chain_of, joints_to
 from .model import CellModel, cell_model

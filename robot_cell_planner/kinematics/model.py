@@ -10,13 +10,15 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ..errors import FrameCycleError, InvalidRequestError, UnknownNameError
-from ..model.cache import IdentityCache
+from ..errors import InvalidRequestError, UnknownNameError
 from ..model.cell import RobotCell
+from ..model.frames import path_to_known
 from ..model.mechanism import Variable
 from ..model.name_suggestions import unknown_name
+from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
+from ..system.cache import IdentityCache
 from .pinocchio_model import FramePlacement, MechanismModel, append_inertial, attachments, mechanism_model
 
 Array = NDArray[np.float64]
@@ -190,29 +192,21 @@ class CellModel:
         return self._resolve(name) if found is None else found
 
     def _resolve(self, name: str) -> FramePlacement:
-        trail: dict[str, pin.SE3] = {}
-        frame = name
-        while frame not in self._frames:
-            if frame in trail:
-                loop = tuple(trail)
-                raise FrameCycleError(f"frames are attached in a loop: {' -> '.join((*loop, frame))}", subjects=loop)
-            parent, pose = self._attachment(frame)
-            trail[frame] = pin.SE3(pose)
-            frame = parent
-        for passed in reversed(trail):
-            parent_frame = self._frames[frame]
-            self._frames[passed] = FramePlacement(parent_frame.joint, parent_frame.placement * trail[passed])
-            frame = passed
-        return self._frames[name]
+        path, frame = path_to_known(name, self._frames, lambda frame: self._attachment(frame)[0])
+        at = self._frames[frame]
+        for attached in reversed(path):
+            pose = self._attachment(attached)[1]
+            at = self._frames[attached] = FramePlacement(at.joint, at.placement * pin.SE3(pose.matrix))
+        return at
 
-    def _attachment(self, name: str) -> tuple[str, Array]:
+    def _attachment(self, name: str) -> tuple[str, Pose]:
         body = self._state.bodies.get(name)
         if body is not None:
-            return body.attached_to or WORLD, body.pose.matrix
+            return body.attached_to or WORLD, body.pose
         named = self.cell.frames.get(name)
         if named is None:
             raise UnknownNameError(unknown_name(f"frame {name!r}", name, self.frame_names), subjects=(name,))
-        return named.attached_to or WORLD, named.pose.matrix
+        return named.attached_to or WORLD, named.pose
 
     @property
     def frame_names(self) -> tuple[str, ...]:

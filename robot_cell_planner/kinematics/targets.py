@@ -9,12 +9,12 @@ import msgspec
 
 from ..errors import InvalidValueError, TargetModeMismatchError, UnknownNameError
 from ..model.arguments import check_fields
-from ..model.cache import IdentityCache
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD, Vector3, positive, vector3
+from ..system.cache import IdentityCache
 from .model import CellModel, cell_model
 
 DEFAULT_TOLERANCE = 1e-6  # [m, rad]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Protocol
@@ -50,6 +50,23 @@ class Framed(Protocol):
     def tip_link(self, group: str = "") -> str: ...
 
 
+def path_to_known(name: str, known: Container[str], parent: Callable[[str], str]) -> tuple[list[str], str]:
+    """Return a frame and its ancestors, nearest first, before the first one that is known; and that one.
+
+    Raises:
+        FrameCycleError: The parents form a cycle.
+    """
+    path: dict[str, None] = {}
+    frame = name
+    while frame not in known:
+        if frame in path:
+            cycle = (*list(path)[list(path).index(frame) :], frame)
+            raise FrameCycleError(f"parents of frames form a loop: {' -> '.join(cycle)}", subjects=cycle)
+        path[frame] = None
+        frame = parent(frame)
+    return list(path), frame
+
+
 class FrameTree:
     """Parents and kinds of all frames of a cell in a state.
 
@@ -62,27 +79,16 @@ class FrameTree:
         self._cell = cell
         self._state = state
         # Unattached objects and frames of mechanisms always have the world as an ancestor.
-        safe = {WORLD}
-        for name, body in state.bodies.items():
-            if body.attached_to:
-                self._check_ancestors(name, safe)
-        for name in cell.frames:
-            self._check_ancestors(name, safe)
+        known = {WORLD, *cell.mechanism_frames}
+        for name in (*(name for name, body in state.bodies.items() if body.attached_to), *cell.frames):
+            known.update(path_to_known(name, known, self._existing_parent)[0])
 
-    def _check_ancestors(self, name: str, safe: set[str]) -> None:
-        trail: dict[str, None] = {}
-        frame = name
-        while frame not in safe and frame not in self._cell.mechanism_frames:
-            if frame in trail:
-                loop = [*list(trail)[list(trail).index(frame) :], frame]
-                raise FrameCycleError(f"attachments form a loop: {' -> '.join(loop)}", subjects=tuple(loop))
-            trail[frame] = None
-            parent = self.parent(frame)
-            if parent not in self:
-                text = unknown_name(f"frame {parent!r}, to which {frame} is attached,", parent, self)
-                raise UnknownNameError(text, subjects=(parent, frame))
-            frame = parent
-        safe.update(trail)
+    def _existing_parent(self, name: str) -> str:
+        parent = self.parent(name)
+        if parent not in self:
+            text = unknown_name(f"frame {parent!r}, to which {name} is attached,", parent, self)
+            raise UnknownNameError(text, subjects=(parent, name))
+        return parent
 
     def __contains__(self, name: str) -> bool:
         state, cell = self._state, self._cell

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ..errors import FrameCycleError, UnknownNameError
+from ..errors import UnknownNameError
 from .cell import RobotCell
+from .frames import path_to_known
 from .mechanism import Joint, JointKind, Mechanism
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose, normalised
@@ -34,20 +35,16 @@ class Placements:
             UnknownNameError: A frame does not exist.
             FrameCycleError: The frames form a cycle.
         """
-        trail: list[str] = []
-        frame = name
-        while frame not in self.poses:
-            if frame in trail:
-                loop = (*trail[trail.index(frame) :], frame)
-                raise FrameCycleError(f"frames are placed in a loop: {' -> '.join(loop)}", subjects=loop)
-            if frame not in self.placements:
-                raise UnknownNameError(unknown_name(f"frame {frame!r}", frame, self.placements), subjects=(frame,))
-            trail.append(frame)
-            frame = self.placements[frame][0]
-        for frame in reversed(trail):
+        path, _ = path_to_known(name, self.poses, lambda frame: self._placement(frame)[0])
+        for frame in reversed(path):
             parent, pose = self.placements[frame]
             self.poses[frame] = self.poses[parent] @ pose
         return self.poses[name]
+
+    def _placement(self, frame: str) -> Placement:
+        if frame not in self.placements:
+            raise UnknownNameError(unknown_name(f"frame {frame!r}", frame, self.placements), subjects=(frame,))
+        return self.placements[frame]
 
     def between(self, first: str, second: str) -> Pose:
         """Return first_T_second."""

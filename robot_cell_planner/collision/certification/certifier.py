@@ -16,6 +16,7 @@ from ...errors import JointLimitError
 from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
+from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..engines.base import TOUCHING, distance_error
 from ..pairs.allowed_pairs import CheckedPair
@@ -31,9 +32,8 @@ from .scene import MotionScene
 Floats = NDArray[np.float64]
 COARSE = 1.0 / 1024.0  # [rad or m], interval size at which the sphere test stops bisecting
 FINE = 1e-5  # [rad or m], interval size at which the exact distance test stops bisecting
-KEPT = 8  # maximum number of cached arrays per margin, and of cached certifiers per attachment topology
+MAX_CACHED = 8  # margins with cached arrays of a certifier, and cached certifiers of a thread
 MAX_LEVELS = 12
-_of_thread = threading.local()
 
 
 class Verdict(str, Enum):
@@ -126,12 +126,13 @@ class MotionCertifier:
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Return the packed arrays and the work space of the kernels for an additional margin [m]."""
+        # A dictionary, since this lookup is a tenth of the duration of a sphere test.
         found = self._packed.get(margin)
         if found is None:
             arrays = self.scene.arrays(margin)
             found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
             self._packed[margin] = found
-            if len(self._packed) > KEPT:
+            if len(self._packed) > MAX_CACHED:
                 self._packed.popitem(last=False)
         return found
 
@@ -344,26 +345,27 @@ def _joined(intervals: Floats) -> tuple[Floats, NDArray[np.intp]]:
     return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins))), counts
 
 
+class _ThreadCache(threading.local):
+    """Cache of a thread."""
+
+    def __init__(self) -> None:
+        self.cache: IdentityCache[MotionCertifier] = IdentityCache(size=MAX_CACHED)
+
+
+_of_thread = _ThreadCache()
+
+
 def certifier_of(checker: CollisionChecker) -> MotionCertifier:
     """Return the cached certifier of a checker; it is shared by equal checkers of a thread.
 
     Raises:
         GeometryError: a collision shape cannot be read.
     """
-    kept: OrderedDict[tuple[object, ...], tuple[object, MotionCertifier]]
-    kept = _of_thread.__dict__.setdefault("kept", OrderedDict())
     model = cell_model(checker.cell, checker.state)
     # Only the values of the fixed joints matter.
-    held = np.delete(model.configuration(checker.state), model.indices(checker.variables))
-    key = (id(checker.allowed_pairs), checker.variables, held.tobytes())
-    found = kept.get(key)
-    if found is None:
-        # The entry keeps a reference to the allowed pairs, so that their id stays valid.
-        found = kept[key] = (checker.allowed_pairs, MotionCertifier(checker))
-        if len(kept) > KEPT:
-            kept.popitem(last=False)
-    kept.move_to_end(key)
-    return found[1]
+    fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
+    extras = (checker.variables, fixed.tobytes())
+    return _of_thread.cache.get((checker.allowed_pairs,), extras, lambda: MotionCertifier(checker))
 
 
 def certify(

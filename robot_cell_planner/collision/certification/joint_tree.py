@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.chain import joint_axis, joint_transform
+from ...kinematics.chain import aligned_rotation, joint_axis, joint_transform
 from ...kinematics.model import CellModel
 from ...model.mechanism import Variable
 from ._kernels.arrays import UNBOUNDED
@@ -70,7 +70,7 @@ class JointTree:
                 moved = before @ joint_transform(revolute, axis, float(expanded[index - 1]))
                 self._at.append(JointPlacement(parent.joint, moved))
                 continue
-            aligned = _aligned(axis)
+            aligned = aligned_rotation(axis)
             variable = model.mechanisms.variables[coupling.variable]
             low, high = _range(variable, coupling.multiplier, coupling.offset, 0.0 if revolute else LIMIT_SLACK)
             number = place[coupling.variable]
@@ -163,12 +163,3 @@ def _range(variable: Variable, multiplier: float, offset: float, slack: float) -
         ends = tuple(math.copysign(MAX_CONTINUOUS, end) if math.isinf(end) else end for end in ends)
     values = [multiplier * end + offset if multiplier else offset for end in ends]
     return min(values) - slack, max(values) + slack
-
-
-def _aligned(axis: Floats) -> Floats:
-    """Return a rotation (4, 4) whose z axis is the given unit vector."""
-    result = np.eye(4)
-    side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
-    side /= np.linalg.norm(side)
-    result[:3, :3] = np.column_stack((side, np.cross(axis, side), axis))
-    return result

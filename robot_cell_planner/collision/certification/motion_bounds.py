@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...errors import Value
 from ...kinematics.model import CellModel, cell_model
-from ...model.cache import IdentityCache
 from ...model.geometry import Capsule, Geometry, Shape, Sphere
+from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..geometry.collision_geometry import ConvexGeometry, Surface, collision_geometries, local_bounds
 from ..pairs.allowed_pairs import AllowedPairs

@@ -17,11 +17,11 @@ import pybullet
 
 from ...errors import InternalError
 from ...io.mesh.decomposition import convex_pieces
+from ...kinematics._kernels.chain_kernels import positions_and_quaternions
 from ..geometry.collision_geometry import ConvexGeometry, Surface
 from ..geometry.geometry_model import GeometryModel
 from ..geometry.placements import GeometryPlacements
 from .base import TOUCHING, DistanceResult, Floats
-from .bullet_poses import pose_numbers
 from .bullet_shapes import bullet_body
 
 FAR = 1e5  # [m], larger than any distance in a cell
@@ -44,7 +44,7 @@ class BulletEngine:
         if self._client < 0:
             raise InternalError("PyBullet has no client left", stage="collision")
         weakref.finalize(self, pybullet.disconnect, self._client)
-        numbers = pose_numbers(geometry_model.joint_T_geometry).tolist()
+        numbers = positions_and_quaternions(geometry_model.joint_T_geometry).tolist()
         self._bodies: list[tuple[int, ...]] = [
             (bullet_body(self._client, geometry, where),)
             for geometry, where in zip(geometry_model.geometries, numbers, strict=True)
@@ -104,7 +104,7 @@ class BulletEngine:
     def place_at(self, poses: Floats) -> None:
         # Bodies are placed lazily when they are queried, since most are never near another one.
         self._numbers: list[list[float] | None] = [None] * len(self._bodies)
-        self._numbers[: len(poses)] = pose_numbers(poses).tolist()
+        self._numbers[: len(poses)] = positions_and_quaternions(poses).tolist()
 
     def _closest(self, first: int, second: int, margin: float) -> Any:
         """Return Bullet's deepest point of two geometries if they collide at a margin [m], else None."""

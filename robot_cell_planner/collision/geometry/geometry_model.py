@@ -5,14 +5,13 @@ Engines share this model, so that they check the same pairs and differ only in t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kinematics.model import CellModel
 from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import BoxSearch, Candidates, StaticBlock
@@ -21,14 +20,6 @@ from .collision_geometry import CollisionGeometry, collision_geometries
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 LARGE = 4096  # number of pairs from which on a block is not listed pair by pair
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Joint that moves a frame (0: the world), and the fixed transform joint_T_frame (4, 4)."""
-
-    joint: int
-    joint_T_frame: Matrix
 
 
 class GeometryPair(NamedTuple):
@@ -54,7 +45,7 @@ class GeometryModel:
         listed: pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
     """
 
-    def __init__(self, allowed_pairs: AllowedPairs, placement_of: Callable[[str], Placement]) -> None:
+    def __init__(self, allowed_pairs: AllowedPairs, model: CellModel) -> None:
         self.allowed_pairs = allowed_pairs
         self.geometries: list[CollisionGeometry] = []
         self._object_list: list[int] = []
@@ -62,11 +53,11 @@ class GeometryModel:
         self._placements: list[Matrix] = []
         self._geometries_of: dict[int, range] = {}
         for index in allowed_pairs.moving:
-            self._add(index, placement_of)
+            self._add(index, model)
         self.moving_count = len(self.geometries)
         rows = allowed_pairs.static_rows
         for index in sorted(obj for row in rows for obj in row.objects):
-            self._add(index, placement_of)
+            self._add(index, model)
         self.object_indices = np.array(self._object_list, dtype=np.intp)
         self.joints = np.array(self._joint_list, dtype=np.intp)
         self.joint_T_geometry = np.array(self._placements).reshape(-1, 4, 4)
@@ -75,17 +66,18 @@ class GeometryModel:
         self.listed: list[GeometryPair] = []
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
-    def _add(self, index: int, placement_of: Callable[[str], Placement]) -> None:
+    def _add(self, index: int, model: CellModel) -> None:
         obj = self.allowed_pairs.objects[index]
-        place = placement_of(obj.name)
+        at = model.frame(obj.name)
+        joint_T_frame = at.placement.homogeneous
         start = len(self.geometries)
         for shape in obj.shapes:
             frame_T_shape = shape.pose.matrix
             for geometry in collision_geometries(shape.geometry):
                 self.geometries.append(geometry)
                 self._object_list.append(index)
-                self._joint_list.append(place.joint)
-                self._placements.append(place.joint_T_frame @ frame_T_shape)
+                self._joint_list.append(at.joint)
+                self._placements.append(joint_T_frame @ frame_T_shape)
         self._geometries_of[index] = range(start, len(self.geometries))
 
     def _collect_moving_pairs(self) -> None:

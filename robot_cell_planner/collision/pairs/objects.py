@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ...model.cell import RobotCell
-from ...model.frames import FrameKind, FrameTree
+from ...model.frames import FrameKind, FrameTree, path_to_known
 from ...model.geometry import Shape
 from ...model.mechanism import JointKind, Mechanism
 from ...model.state import RobotCellState
@@ -67,9 +67,10 @@ class ObjectTable:
         self._tree = FrameTree(cell, state)
         self._parents = self._tree.parents
         self._jointed = _jointed_frames(cell)
-        self._rigid: dict[str, str] = {WORLD: WORLD}
+        self._rigid = {name: name for name in (WORLD, *self._jointed)}
         for name in self._parents:
-            self._find_rigid_frame(name)
+            path, frame = path_to_known(name, self._rigid, self._parents.__getitem__)
+            self._rigid.update(dict.fromkeys(path, self._rigid[frame]))
         self._shapes = _shapes_by_frame(cell)
         self._models = _models_by_frame(cell)
         objects: list[CollisionObject] = []
@@ -86,18 +87,6 @@ class ObjectTable:
             self._add(objects, body, ObjectKind.BODY, body, body, placed.hidden, holding_tool)
         self.objects: tuple[CollisionObject, ...] = tuple(objects)
         self.by_name: dict[str, CollisionObject] = {obj.name: obj for obj in objects}
-
-    def _find_rigid_frame(self, name: str) -> None:
-        trail: list[str] = []
-        frame = name
-        while frame not in self._rigid:
-            trail.append(frame)
-            if frame in self._jointed:
-                self._rigid[frame] = frame
-                break
-            frame = self._parents[frame]
-        for passed in trail:
-            self._rigid[passed] = self._rigid[frame]
 
     def _add(
         self,

@@ -12,7 +12,8 @@ from collections import ChainMap
 from dataclasses import dataclass
 from enum import Enum
 
-from ...errors import DuplicateNameError, FileError, FrameCycleError
+from ...errors import DuplicateNameError, FileError
+from ...model.frames import path_to_known
 from ...model.name_suggestions import unknown_name
 from ...model.placement import Placement, Placements
 from ...model.pose import IDENTITY, Pose
@@ -78,6 +79,7 @@ class SdfFrames:
 
     def __init__(self) -> None:
         self.frames: dict[str, SdfFrame] = {}
+        self._links = {WORLD}
         self._placements: Placements | None = None
 
     def add(
@@ -102,6 +104,8 @@ class SdfFrames:
             double = xml.error(element, f"has the name {name!r}, which another one in the same scope has already", name)
             raise DuplicateNameError(double.message, stage=double.stage, subjects=double.subjects)
         self.frames[full] = frame
+        if frame.kind is SdfKind.LINK:
+            self._links.add(full)
         return full
 
     def find(self, reference: Reference, *, world: bool = False) -> str:
@@ -131,14 +135,7 @@ class SdfFrames:
             FileError: A frame is attached to a frame that does not exist.
             FrameCycleError: Attachments form a cycle.
         """
-        trail = [name]
-        while name != WORLD and self.frames[name].kind is not SdfKind.LINK:
-            name = self._full(self.frames[name].attached_to)
-            if name in trail:
-                loop = (*trail[trail.index(name) :], name)
-                raise FrameCycleError(f"attachments form a loop: {' -> '.join(loop)}", subjects=loop)
-            trail.append(name)
-        return name
+        return path_to_known(name, self._links, lambda frame: self._full(self.frames[frame].attached_to))[1]
 
     @property
     def placements(self) -> Placements:

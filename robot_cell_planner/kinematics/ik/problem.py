@@ -10,11 +10,11 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError, UnknownNameError
-from ...model.cache import IdentityCache
 from ...model.cell import RobotCell
 from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
+from ...system.cache import IdentityCache
 from .._kernels import ik_kernels
 from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix

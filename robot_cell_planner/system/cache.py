@@ -1,4 +1,8 @@
-"""Bounded cache of objects that are built from immutable values."""
+"""Bounded cache of objects that are built from immutable values.
+
+Functions of small values, such as a shape, are cached by `functools.lru_cache`. Everything that is built from a cell or
+another large value is cached by `IdentityCache`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from robot_cell_planner.model.cache import IdentityCache
+from robot_cell_planner.system.cache import IdentityCache
 
 
 def test_a_value_is_built_once_for_the_same_objects_and_extras():
