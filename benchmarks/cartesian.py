@@ -22,7 +22,7 @@ from robot_cell_planner.kinematics.targets import PointAxisTarget
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import RobotCellState
-from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
 from robot_cell_planner.planning.problem.plan import Plan
@@ -157,7 +157,7 @@ def deviation(maker: WayMaker, way: KnownWay, found: Plan) -> tuple[float, float
         shares = begin + inside * (end - begin)
         line = lines[waypoint]
         poses = maker.chain.forward_many(between)
-        distances, angles = off_the_way(line.poses(shares), tangents(line, shares), poses, False)
+        distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
         off, turned = max(off, float(distances.max())), max(turned, float(angles.max()))
         begin = 0.0 if end == 1.0 else end
     return off, turned

@@ -1,4 +1,4 @@
-"""VAMP's planner on the problems of the native one, where it is installed: `vamp-planner` on the package index, built
+"""VAMP on the problems of certified RRT-Connect, where it is installed: `vamp-planner` on the package index, built
 from source. Its Panda is one of spheres; cylinders are capsules to it."""
 
 from __future__ import annotations

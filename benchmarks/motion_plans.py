@@ -1,4 +1,4 @@
-"""Figures of planning on certified motions: the native planner alone, and whole requests. Every path is audited by the
+"""Figures of certified RRT-Connect alone, and of whole requests with it. Every path is audited by the
 collision engine at 1/1000 rad."""
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def collides(checker: CollisionChecker, path: Floats) -> bool:
 
 @dataclass
 class PeerRuns:
-    """What VAMP came to, right after the native planner on the same problem, each called from Python."""
+    """What VAMP came to, right after certified RRT-Connect on the same problem, each called from Python."""
 
     tried: int = 0
     times: list[float] = field(default_factory=list)  # [ms]
-    ratios: list[float] = field(default_factory=list)  # the native planner's time to its
+    ratios: list[float] = field(default_factory=list)  # certified RRT-Connect's time to its
     lengths: list[float] = field(default_factory=list)
     colliding: int = 0
 
-    def run(self, checker: CollisionChecker, planner: Planner, seed: int, native_seconds: float | None) -> None:
+    def run(self, checker: CollisionChecker, planner: Planner, seed: int, certified_seconds: float | None) -> None:
         began = thread_time()
         path = planner(seed)
         took = thread_time() - began
@@ -63,8 +63,8 @@ class PeerRuns:
         self.times.append(1e3 * took)
         self.lengths.append(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()))
         self.colliding += collides(checker, path)
-        if native_seconds is not None:
-            self.ratios.append(native_seconds / took)
+        if certified_seconds is not None:
+            self.ratios.append(certified_seconds / took)
 
     def report(self, results: Results) -> None:
         if not self.times:
@@ -79,8 +79,8 @@ class PeerRuns:
         results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
 
 
-def native(results: Results, problems: Sequence[Problem], seeds: int) -> None:
-    """The native planner and its shortcuts on problems whose ends the exact model finds free, by the processor's time
+def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:
+    """Certified RRT-Connect and its shortcuts on problems whose ends the exact model finds free, by processor time
     of this thread; the cell is known before."""
     times: dict[str, list[float]] = {}
     lengths: list[float] = []
@@ -131,7 +131,7 @@ def requests(results: Results, problems: Sequence[Problem], planner: str) -> Non
     whole: list[float] = []
     proven: list[float] = []
     lengths: list[float] = []
-    tried = colliding = by_native = 0
+    tried = colliding = by_certified = 0
     for problem in problems:
         try:
             _planned(problem, planner, SEED + 1)
@@ -149,13 +149,13 @@ def requests(results: Results, problems: Sequence[Problem], planner: str) -> Non
         search.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
         proven.append(plan.proven)
         lengths.append(plan.path_length)
-        by_native += plan.planner == "Native"
+        by_certified += plan.planner == "CertifiedRRTConnect"
         colliding += collides(CollisionChecker(problem.cell, problem.state, problem.joints), np.array(plan.path))
     name = f"request.{planner}"
     results.add(f"{name}.tried", tried)
     results.add(f"{name}.solved", len(whole))
     results.add(f"{name}.paths_colliding", colliding)
-    results.add(f"{name}.by_native_share", by_native / max(len(whole), 1))
+    results.add(f"{name}.by_native_share", by_certified / max(len(whole), 1))
     results.add(f"{name}.plan_and_simplify_median_ms", float(np.median(search)))
     results.add(f"{name}.plan_and_simplify_p95_ms", float(np.percentile(search, 95)))
     results.add(f"{name}.whole_median_ms", float(np.median(whole)))

@@ -25,7 +25,7 @@ from robot_cell_planner.collision.sphere_model.report import prepare_sphere_mode
 
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness
-from .motion_plans import native, problems_of_arms, requests
+from .motion_plans import certified_search, problems_of_arms, requests
 from .planning_problems import read_problems
 from .results import Results
 
@@ -100,7 +100,7 @@ def main() -> None:
                 completeness(results, name, cells, IN_A_CELL)
     if options.only in (None, "plans"):
         made = read_problems(options.problems) if options.problems else problems_of_arms(ROBOTS, 3)
-        native(results, made[:: options.every], options.seeds)
+        certified_search(results, made[:: options.every], options.seeds)
         for planner in ("Automatic", "RRTConnect"):
             requests(results, made[:: options.every], planner)
     results.finish()

@@ -20,7 +20,7 @@ from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
-from robot_cell_planner.planning.problem.collision_checks import EXACT_STATES
+from robot_cell_planner.planning.problem.collision_checks import MAX_EXACT_STATES
 from robot_cell_planner.planning.problem.plan import Plan
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.parameterization import Method
@@ -114,7 +114,7 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
         rules = CollisionOptions(extra_margin=options.extra_margin)
         certifier = MotionCertifier(CollisionChecker(generator.cell, state, plan.variables, options=rules))
         certified = np.array(
-            [certifier.certify(a, b, enough=EXACT_STATES).free for a, b in pairwise(plan.path)], dtype=bool
+            [certifier.certify(a, b, enough=MAX_EXACT_STATES).free for a, b in pairwise(plan.path)], dtype=bool
         )
         lengths = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
         share = float(lengths[certified].sum() / lengths.sum()) if lengths.any() else math.nan

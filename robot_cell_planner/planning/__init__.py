@@ -1,4 +1,4 @@
-"""Planning: joint space and Cartesian motions, sequences, and tools for paths."""
+"""Motion planning: joint-space and Cartesian motions, sequences of motions, and path processing."""
 
 from ..system.lazy_exports import lazy_exports
 

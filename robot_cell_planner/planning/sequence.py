@@ -1,4 +1,4 @@
-"""Motions one after the other, with changes to the cell between them, chosen with the later ones in view."""
+"""Sequences of motions with scene changes between them, with goals chosen for the whole sequence."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from ..scene.scene import Scene
 from ..trajectory.limits import Array
 from ..trajectory.timing import TimingOptions
 from .joint_space.goals import GoalSet
-from .joint_space.planner import plan_watched
+from .joint_space.planner import plan_with_monitor
 from .problem.constraints import PathConstraint
-from .problem.context import check_start, start_job
+from .problem.context import check_start, create_context
 from .problem.plan import Plan, PlanFailure
 from .problem.progress import Progress, ProgressMonitor
 from .problem.request import STAGE, Goals, MotionRequest, PlanningOptions, check_count
 
 MAX_STEPS = 100
-# Sequences of goal configurations that are kept from step to step, and goal configurations looked at for each.
-BEAM = 8
-CHOICES = 8
+# Number of goal configuration sequences retained from step to step, and of goal configurations tried for each.
+BEAM_WIDTH = 8
+MAX_CHOICES = 8
 
 
 @checked_fields
 @dataclass(frozen=True)
 class MotionStep:
-    """First the changes, then the motion.
+    """Step of a sequence: the changes, then the motion.
 
-    name: for reports; "": the number of the step. group: "": that of the step before, for the first the main group.
-    The rest as in `MotionRequest`.
+    Attributes:
+        name: Name for reports; "" for the index of the step.
+        group: Planning group; "" for that of the previous step, or the main group.
+
+    Other attributes are as in `MotionRequest`.
     """
 
     goals: Goals
@@ -51,12 +54,15 @@ class MotionStep:
 @checked_fields
 @dataclass(frozen=True)
 class MultistepRequest:
-    """Motions to plan one after the other. options: limits are for the whole. timing: of each motion, which begins and
-    ends at rest.
+    """Sequence of motions.
+
+    Attributes:
+        options: Options of the searches; limits apply to the whole sequence.
+        timing: Timing of each motion, which starts and ends at rest.
 
     Raises:
-        InvalidRequestError: no step.
-        LimitExceededError: more than a hundred.
+        InvalidRequestError: There is no step.
+        LimitExceededError: There are more than 100 steps.
     """
 
     steps: tuple[MotionStep, ...]
@@ -71,8 +77,7 @@ class MultistepRequest:
 
 @dataclass(frozen=True, eq=False)
 class MultistepFailure:
-    """What an error of a multi-step request carries in `partial`: plans of the steps before the one that could not be
-    planned, from 0, and what its own planning left."""
+    """Partial result in `partial` of an error: plans of the steps before the failed one, and its diagnostics."""
 
     plans: tuple[Plan, ...]
     failed_step: int
@@ -81,9 +86,11 @@ class MultistepFailure:
 
 @dataclass(frozen=True, eq=False)
 class _Sequence:
-    """Goal configurations of the first steps, and the numbers of their goals.
+    """Goal configurations of the first steps, with the indices of their goals.
 
-    cost: length of the straight ways. scene: after the last motion.
+    Attributes:
+        cost: Total length of straight motions.
+        scene: Scene after the last motion.
     """
 
     choices: tuple[Array, ...]
@@ -105,26 +112,25 @@ def plan_multistep(
     on_progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> tuple[Plan, ...]:
-    """Plan all motions of a request; one plan a step.
+    """Plan all motions of a request; return one plan per step.
 
-    First the goal configurations of all steps are chosen: of the sequences with the shortest straight ways those are
-    kept from step to step for which every later step has a goal that can be used. Then their motions are planned, and
-    where one is not found the next best sequence is taken.
+    First, goal configurations of all steps are chosen by beam search: sequences with the shortest straight motions for
+    which each later step has a usable goal. Then the motions are planned; if one fails, the next best sequence is used.
 
     Raises:
         Those of `plan_motion`; the first subject is the name of the step, `partial` is a `MultistepFailure`.
     """
-    watch = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
-    return _Planner(Scene(cell, state), request, watch).run()
+    monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
+    return _SequencePlanner(Scene(cell, state), request, monitor).run()
 
 
-class _Planner:
-    def __init__(self, scene: Scene, request: MultistepRequest, watch: ProgressMonitor) -> None:
+class _SequencePlanner:
+    def __init__(self, scene: Scene, request: MultistepRequest, monitor: ProgressMonitor) -> None:
         self.scene = scene
         self.steps = _with_groups(request.steps)
         self.options = request.options
         self.timing = request.timing
-        self.watch = watch
+        self.monitor = monitor
         self.states_left = request.options.state_limit
         self.planned: dict[tuple[bytes, ...], Plan] = {}
         self.failed: dict[tuple[bytes, ...], tuple[int, RobotCellError]] = {}
@@ -138,31 +144,31 @@ class _Planner:
             if len(plans) == len(self.steps):
                 return plans
         index, error = max(self.failed.values(), key=lambda found: found[0])
-        raise self._named(error, index, sequences)
+        raise self._step_error(error, index, sequences)
 
     def _extended(self, sequences: Sequence[_Sequence], index: int) -> list[_Sequence]:
-        """The best sequences with one more step."""
-        self.watch.step = index
+        """Return the best sequences with one more step."""
+        self.monitor.step = index
         found: list[_Sequence] = []
         first_error: RobotCellError | None = None
-        with self.watch.stage("goals"):
+        with self.monitor.stage("goals"):
             for sequence in sequences:
                 try:
                     found.extend(self._next(sequence, index))
                 except RobotCellError as error:
                     if not isinstance(error, (PlanningError, JointLimitError)):
-                        raise self._named(error, index, sequences) from error
+                        raise self._step_error(error, index, sequences) from error
                     first_error = first_error or error
         if not found:
             assert first_error is not None
-            raise self._named(first_error, index, sequences) from first_error
+            raise self._step_error(first_error, index, sequences) from first_error
         found.sort(key=lambda sequence: sequence.cost)
-        return found[:BEAM]
+        return found[:BEAM_WIDTH]
 
     def _next(self, sequence: _Sequence, index: int) -> list[_Sequence]:
         step, options = self.steps[index], self.options
         scene = apply_changes(sequence.scene, step.changes, world_pose)
-        job = start_job(
+        context = create_context(
             scene.cell,
             scene.state,
             step.group,
@@ -170,26 +176,26 @@ class _Planner:
             engine=options.engine,
             extra_margin=options.extra_margin,
             state_limit=self.states_left,
-            watch=self.watch,
+            monitor=self.monitor,
             constraints=step.constraints,
             slack=options.jiggle if index == 0 else 0.0,
             certify=options.certify,
             start_limit_tolerance=options.start_limit_tolerance,
         )
         if not (index == 0 and options.jiggle):
-            check_start(job)
-        goals = GoalSet(job, step.goals, options.seed)
-        self._count(job.checks.states)
+            check_start(context)
+        goals = GoalSet(context, step.goals, options.seed)
+        self._count(context.checks.states)
         extended = []
-        for goal in goals.found[:CHOICES]:
-            values = dict(zip(job.space.variables, goal.q.tolist(), strict=True))
+        for goal in goals.found[:MAX_CHOICES]:
+            values = dict(zip(context.space.variables, goal.q.tolist(), strict=True))
             after = Scene(scene.cell, scene.state.with_configuration(values))
-            cost = sequence.cost + float(np.linalg.norm(goal.q - job.space.start))
+            cost = sequence.cost + float(np.linalg.norm(goal.q - context.space.start))
             extended.append(_Sequence((*sequence.choices, goal.q), (*sequence.goals, goal.goal), cost, after))
         return extended
 
     def _plans(self, sequence: _Sequence) -> tuple[Plan, ...]:
-        """The plans of a sequence up to the first motion that is not found."""
+        """Return the plans of a sequence up to the first motion that fails."""
         plans: list[Plan] = []
         scene = self.scene
         for index, step in enumerate(self.steps):
@@ -206,7 +212,7 @@ class _Planner:
                     self._count(getattr(error.partial, "states_checked", 0))
                     break
                 except RobotCellError as error:
-                    raise self._named(error, index, [sequence]) from error
+                    raise self._step_error(error, index, [sequence]) from error
                 self.planned[key] = plan
                 self._count(plan.states_checked)
             plans.append(plan)
@@ -215,7 +221,7 @@ class _Planner:
 
     def _plan(self, scene: Scene, index: int, q: Array, goal: int) -> Plan:
         step = self.steps[index]
-        self.watch.step = index
+        self.monitor.step = index
         variables = scene.cell.group(step.group).variables
         moved = tuple(name for name in variables if not step.joints or name in step.joints)
         request = MotionRequest(
@@ -229,18 +235,20 @@ class _Planner:
             constraints=step.constraints,
             waypoint_suggestions=step.waypoint_suggestions,
         )
-        return replace(plan_watched(scene.cell, scene.state, request, self.watch), goal=goal)
+        return replace(plan_with_monitor(scene.cell, scene.state, request, self.monitor), goal=goal)
 
     def _count(self, states: int) -> None:
-        """Take states off the limit; with one left any search ends at once, and says that the limit was reached."""
+        """Subtract states from the limit. At least one remains, so that a search ends immediately and reports the
+        limit.
+        """
         self.states_left = max(1, self.states_left - states)
 
-    def _named(self, error: RobotCellError, index: int, sequences: Sequence[_Sequence]) -> RobotCellError:
-        """The error with the step that it is about, and plans for the steps before it."""
+    def _step_error(self, error: RobotCellError, index: int, sequences: Sequence[_Sequence]) -> RobotCellError:
+        """Return the error with the name of its step, and plans of the steps before it."""
         name = self.steps[index].name or str(index)
         plans: tuple[Plan, ...] = ()
         for sequence in sequences:
-            plans = max(plans, tuple(self._known(sequence, index)), key=len)
+            plans = max(plans, tuple(self._planned_steps(sequence, index)), key=len)
         failure = error.partial if isinstance(error.partial, PlanFailure) else PlanFailure()
         return type(error)(
             f"step {name}: {error.message}",
@@ -250,7 +258,7 @@ class _Planner:
             partial=MultistepFailure(plans[:index], index, failure),
         )
 
-    def _known(self, sequence: _Sequence, index: int) -> list[Plan]:
+    def _planned_steps(self, sequence: _Sequence, index: int) -> list[Plan]:
         found: list[Plan] = []
         for count in range(1, index + 1):
             plan = self.planned.get(sequence.key[:count])
@@ -261,7 +269,7 @@ class _Planner:
 
 
 def _with_groups(steps: Sequence[MotionStep]) -> tuple[MotionStep, ...]:
-    """The steps, each with the group that it means."""
+    """Return the steps with explicit groups."""
     found: list[MotionStep] = []
     for step in steps:
         before = found[-1].group if found else ""

@@ -114,7 +114,7 @@ def _check_options(
 
 def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, used: msg.StateUsed) -> None:
     """What a CheckPath service answers."""
-    response.faults = [error_to_message(fault) for fault in found.faults]
+    response.faults = [error_to_message(fault) for fault in found.violations]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
     response.record = record_to_message(found.record, used)
 

@@ -1,4 +1,4 @@
-"""Cartesian planning: a frame of the group moves along lines and arcs through waypoints."""
+"""Cartesian planning: a frame of the group follows lines and arcs through waypoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.timing import TimedMotion, TimingOptions
 from ..path.finish import bare_plan, finish_plan
-from ..problem.context import PlanningContext, check_start, start_job
+from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import check_joints
@@ -31,13 +31,15 @@ from .tracking.ik_tracker import IkTracker
 @checked_fields
 @dataclass(frozen=True)
 class CartesianRequest:
-    """A motion in which a frame of the group moves along lines and arcs from where it is through all waypoints.
+    """Motion in which a frame of the group follows lines and arcs from its current pose through all waypoints.
 
-    group: planning group; "": the main group. joints: those of the group to move, the others are held; none: all.
-    timing: how to time the motion, which rests at corners that are not rounded; None: not at all.
+    Attributes:
+        group: Planning group; "" for the main group.
+        joints: Joints of the group to move, the others are fixed; empty for all.
+        timing: Options of time parameterization, which rests at sharp corners; None for no timing.
 
     Raises:
-        InvalidRequestError: a joint is listed twice.
+        InvalidRequestError: A joint is listed twice.
     """
 
     waypoints: Waypoints
@@ -61,21 +63,21 @@ def plan_cartesian(
 ) -> Plan:
     """Plan a Cartesian motion from a state.
 
-    The path of the plan begins with the start; its `cartesian` report says how the lines were followed. Equal requests
-    from equal states give equal plans but for times.
+    The path of the plan includes the start; its `cartesian` report describes how the path was followed. Equal requests
+    from equal states give equal plans, except for times.
 
     Raises:
-        MPStartStateInCollisionError, StartBeyondLimitsError: the start.
-        MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: the way ends there; `partial` is the plan
-        up
-            to it, without timing, whose report has the fraction reached and the frame, pairs or waypoint to blame.
-        TargetModeMismatchError, UnknownNameError: the request does not fit cell and state.
-        CancelledError, TimedOutError: ended from outside.
+        MPStartStateInCollisionError, StartBeyondLimitsError: The start is invalid.
+        MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot be completed;
+            `partial` is the plan up to there, without timing, whose report contains the completed fraction and the
+            failed frame, pairs or waypoint.
+        TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     options, timing = request.options, request.timing
-    watch = ProgressMonitor(options.time_limit, on_progress, cancelled)
-    with watch.stage("start"):
-        job = start_job(
+    monitor = ProgressMonitor(options.time_limit, on_progress, cancelled)
+    with monitor.stage("start"):
+        context = create_context(
             cell,
             state,
             request.group,
@@ -83,33 +85,33 @@ def plan_cartesian(
             engine=options.engine,
             extra_margin=options.extra_margin,
             state_limit=options.state_limit,
-            watch=watch,
+            monitor=monitor,
             start_limit_tolerance=options.start_limit_tolerance,
         )
         if options.check_collision and not options.sample_start_configuration:
-            check_start(job)
-        follower = _follower(job, request)
-    if options.check_collision and not _skips_waypoints(request):
-        with watch.stage("waypoints"):
-            follower.try_waypoints()
-    with watch.stage("follow"):
-        follower.follow()
-    path = follower.path()
+            check_start(context)
+        tracker = _tracker(context, request)
+    if options.check_collision and not _skips_waypoint_check(request):
+        with monitor.stage("waypoints"):
+            tracker.check_waypoints()
+    with monitor.stage("follow"):
+        tracker.follow()
+    path = tracker.path()
     if options.sample_start_configuration:
-        job = replace(job, space=replace(job.space, start=path[0]))
+        context = replace(context, space=replace(context.space, start=path[0]))
 
-    def timed(asked: TimingOptions) -> TimedMotion:
+    def timed(requested: TimingOptions) -> TimedMotion:
         return time_along(
-            job, path, asked, options.resolution,
-            parameters=follower.parameters(), stops=follower.stops(), speeds=follower.speeds(),
+            context, path, requested, options.resolution,
+            parameters=tracker.parameters(), stops=tracker.stops(), speeds=tracker.speeds(),
         )  # fmt: skip
 
-    plan = bare_plan(job, path, follower.origin, goal=len(request.waypoints) - 1, cartesian=follower.report())
+    plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
     if options.check_collision:
-        with watch.stage("certify"):
-            plan = replace(plan, proven=job.checks.proven_fraction(path))
+        with monitor.stage("certify"):
+            plan = replace(plan, proven=context.checks.proven_fraction(path))
     return finish_plan(
-        job,
+        context,
         plan,
         None if timing is None else lambda: timed(timing),
         check_collision=options.check_collision,
@@ -117,17 +119,17 @@ def plan_cartesian(
     )
 
 
-def _follower(job: PlanningContext, request: CartesianRequest) -> IkTracker:
-    """Who follows the route, at its start."""
-    waypoints, space = request.waypoints, job.space
-    problem = ik_problem(job.cell, job.state, waypoints.target(0), space.group, space.variables)
+def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker:
+    """Return the tracker of the Cartesian path, at its start."""
+    waypoints, space = request.waypoints, context.space
+    problem = ik_problem(context.cell, context.state, waypoints.target(0), space.group, space.variables)
     problem = msgspec.structs.replace(problem, start=space.start.copy())
-    reference = frame_matrix(job.cell, job.state, waypoints.reference_frame)
-    route = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference)
+    reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
+    cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference)
     kind = LadderTracker if request.options.strategy is Strategy.GRAPH else GreedyTracker
-    return kind(job, route, problem, request.options)
+    return kind(context, cartesian_path, problem, request.options)
 
 
-def _skips_waypoints(request: CartesianRequest) -> bool:
-    asked = request.options.skip_preplanning_collision_check
-    return isinstance(request.waypoints, PointAxisWaypoints) if asked is None else asked
+def _skips_waypoint_check(request: CartesianRequest) -> bool:
+    requested = request.options.skip_preplanning_collision_check
+    return isinstance(request.waypoints, PointAxisWaypoints) if requested is None else requested

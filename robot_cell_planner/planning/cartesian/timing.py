@@ -1,4 +1,4 @@
-"""Timing of Cartesian motions: along the way of the frame, at the speeds asked for."""
+"""Time parameterization of Cartesian motions by the path length of the frame, with requested speeds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Rest, sample_curve
-from ..path.timing import time_in_job
+from ..path.timing import time_in_context
 from ..problem.context import PlanningContext
 
 
 def time_along(
-    job: PlanningContext,
+    context: PlanningContext,
     path: Array,
     timing: TimingOptions,
     step: float,
@@ -26,32 +26,38 @@ def time_along(
     stops: Sequence[int],
     speeds: Array,
 ) -> TimedMotion:
-    """A smooth motion through the points of a Cartesian path (n, dof).
+    """Return a smooth motion through the points of a Cartesian path (n, dof). It rests where the requested speed
+    changes.
 
-    step: as in `time_in_job`. parameters (n,): metres of the frame's way, or rad where it only turns. stops: points to
-    rest at. speeds (n - 1,) [m/s]: of the frame on the motion to each point after the first; 0: that of the timing.
-    Where the speed asked for changes the motion rests.
+    Args:
+        step: As in `time_in_context`.
+        parameters: Path length of the frame at each point (n,) [m], or angle [rad] where it only rotates.
+        stops: Points to rest at.
+        speeds: Speed of the frame on the motion to each point after the first (n - 1,) [m/s]; 0 for that of
+            `timing`.
     """
-    # The parameter is the way of the frame, so that its speed is bounded along with the law of motion.
-    common = timing.path_speed or timing.tool_speed
-    wanted = np.where(speeds > 0.0, speeds, common)
-    timing = replace(timing, method=Method.FOLLOW_SAMPLES, path_speed=float(wanted[0]) if len(wanted) else common)
-    changes = (np.flatnonzero(np.diff(wanted)) + 1).tolist()
+    # The path parameter is the path length of the frame, so that time scaling bounds its speed.
+    default_speed = timing.path_speed or timing.tool_speed
+    requested = np.where(speeds > 0.0, speeds, default_speed)
+    timing = replace(
+        timing, method=Method.FOLLOW_SAMPLES, path_speed=float(requested[0]) if len(requested) else default_speed
+    )
+    changes = (np.flatnonzero(np.diff(requested)) + 1).tolist()
     if not changes:
-        return time_in_job(job, path, timing, step, parameters=parameters, stops=stops)
+        return time_in_context(context, path, timing, step, parameters=parameters, stops=stops)
     parts: list[TimedMotion] = []
-    passing, start = np.zeros(len(path)), 0.0
+    passing_times, start = np.zeros(len(path)), 0.0
     rests: list[Rest] = []
     for first, last in pairwise([0, *changes, len(path) - 1]):
         part = slice(first, last + 1)
-        own = replace(timing, path_speed=float(wanted[first]))
+        own = replace(timing, path_speed=float(requested[first]))
         within = [stop - first for stop in stops if first < stop < last]
-        motion = time_in_job(job, path[part], own, step, parameters=parameters[part], stops=within)
-        passing[part] = start + motion.passing_times
+        motion = time_in_context(context, path[part], own, step, parameters=parameters[part], stops=within)
+        passing_times[part] = start + motion.passing_times
         rests.extend(Rest(start + rest.time, rest.position) for rest in motion.rests)
         parts.append(motion)
         start += motion.curve.duration
-    passing.setflags(write=False)
+    passing_times.setflags(write=False)
     curve = CurveSequence([piece for part in parts for piece in part.curve.parts])
-    trajectory = sample_curve(job.space.variables, curve, timing.period, rests)
-    return TimedMotion(curve, trajectory, passing, tuple(rests))
+    trajectory = sample_curve(context.space.variables, curve, timing.period, rests)
+    return TimedMotion(curve, trajectory, passing_times, tuple(rests))

@@ -1,4 +1,4 @@
-"""Compiles the kernels of Cartesian planning before anyone waits for them."""
+"""Compiles the kernels of Cartesian planning ahead of their first use."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from ...model.pose import Pose
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 from .planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
 
-WAY = 0.02  # [m]
+DISTANCE = 0.02  # [m]
 OUT_OF_REACH = 9.0  # [m]
 
 
 def warm_up() -> None:
-    """Use every kernel once: arms with a closed form and one without follow a pose and an axis, and a way that leads
-    out of their reach."""
+    """Call every kernel once: arms with and without analytic inverse kinematics follow a pose and an axis, also out of
+    reach.
+    """
     for cell, state in practice_arms():
         pose = forward_kinematics(cell, state)
         for strategy in Strategy:
-            for waypoints in (_frame(pose, WAY), _axis(pose, WAY), _frame(pose, OUT_OF_REACH)):
-                # Steps as wide as the whole way, so that nothing is followed further than needed.
-                options = CartesianOptions(strategy=strategy, max_step_distance=0.5 * WAY, min_step_distance=0.5 * WAY)
+            for waypoints in (_frame(pose, DISTANCE), _axis(pose, DISTANCE), _frame(pose, OUT_OF_REACH)):
+                # Large steps, for few points.
+                options = CartesianOptions(
+                    strategy=strategy, max_step_distance=0.5 * DISTANCE, min_step_distance=0.5 * DISTANCE
+                )
                 try:
                     plan_cartesian(cell, state, CartesianRequest(waypoints, options=options))
                 except PlanningError:
-                    continue  # what is out of reach, on purpose
+                    continue  # out of reach, intentionally
 
 
 def _frame(pose: Pose, distance: float) -> Waypoints:

@@ -1,1 +1,1 @@
-"""Planning in joint space: from a request to a checked plan."""
+"""Joint-space planning: from a request to a verified plan."""

@@ -1,4 +1,4 @@
-"""Poses sampled in goal regions."""
+"""Sampling of poses in goal regions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...kinematics.targets import FrameTarget
 from ...model.pose import Pose
 from ..problem.request import GoalRegion
 
-# What a free direction is taken to be [m]; rotations go half a turn either way.
+# Half size of a free direction [m]; free rotations are limited to +- pi.
 FREE_DISTANCE = 3.0
 
 
 def sampled_targets(region: GoalRegion, count: int, seed: int) -> Iterator[FrameTarget]:
-    """The middle of a region, then poses drawn evenly over its boxes (rotations over the rotation vector)."""
+    """Yield the centre of a region, then uniform samples of its boxes (rotations as rotation vectors)."""
     random = np.random.Generator(np.random.PCG64(seed))
     scale = region.center.native_scale
     position = np.minimum(region.position_extent, FREE_DISTANCE) / scale

@@ -1,4 +1,4 @@
-"""Goal configurations of a request: from joint values, named states, inverse kinematics, and samples of regions."""
+"""Goal configurations of a request: joint values, named states, inverse kinematics, and samples of regions."""
 
 from __future__ import annotations
 
@@ -29,39 +29,41 @@ from ..problem.space import JointSpace, values_beyond
 from .goal_regions import sampled_targets
 
 STAGE = "goals"
-# Poses of a region that are tried before the search, and solutions of each that are kept.
+# Number of poses of a region before the search, and max number of solutions for each.
 REGION_SAMPLES = 16
 REGION_SOLUTIONS = 2
-# Poses of a region, or seeds of inverse kinematics for a target, that are tried each time the search asks for more.
+# Number of poses of a region per request of the search for further goals.
 MORE_SAMPLES = 4
-# Configurations closer than this are the same goal [rad or m].
+# Configurations closer than this are considered equal [rad or m].
 SAME_GOAL = 1e-3
-# Times that a search is given more goals.
+# Max number of times that a search gets further goals.
 MAX_ROUNDS = 24
 
 
 @dataclass(frozen=True, eq=False)
 class GoalConfiguration:
-    """A free configuration (dof,) at which a goal is reached, and the goal's number."""
+    """Free goal configuration (dof,), and the index of its goal."""
 
     goal: int
     q: Array
 
 
 class GoalSet:
-    """All free configurations that reach a goal of a request, those nearest to the start first, and further ones.
+    """Free configurations that reach a goal of a request, and a source of further ones.
 
-    Attributes: found. failures: why goals could not be used.
+    Attributes:
+        found: Configurations, initially ordered by distance to the start.
+        failures: Errors of goals that cannot be used.
 
-    Raises (when made):
-        JointLimitError, GoalInCollisionError, MPNoIKSolutionError, ConstraintMismatchError: no goal can be used; each
-            goal's reason is in the `PlanFailure` in `partial`.
-        UnknownNameError: a joint or named state that does not exist.
-        TargetModeMismatchError: the state cannot offer a target's mode.
+    Raises (constructor):
+        JointLimitError, GoalInCollisionError, MPNoIKSolutionError, ConstraintMismatchError: No goal can be used;
+            the `PlanFailure` in `partial` contains the error of each goal.
+        UnknownNameError: A joint or named state does not exist.
+        TargetModeMismatchError: The state does not support a target's mode.
     """
 
-    def __init__(self, job: PlanningContext, goals: Goals, seed: int) -> None:
-        self._job = job
+    def __init__(self, context: PlanningContext, goals: Goals, seed: int) -> None:
+        self._context = context
         self._goals = goals
         self._seed = seed
         self._round = 0
@@ -70,22 +72,22 @@ class GoalSet:
         self.failures: list[GoalFailure] = []
         for index in range(goals.count):
             try:
-                self.found.extend(GoalConfiguration(index, q) for q in self._reach(index))
+                self.found.extend(GoalConfiguration(index, q) for q in self._configurations_of(index))
             except (JointLimitError, GoalInCollisionError, MPNoIKSolutionError, ConstraintMismatchError) as error:
                 self.failures.append(GoalFailure(index, error))
         if not self.found:
             raise self._no_goal()
-        start = job.space.start
+        start = context.space.start
         self.found.sort(key=lambda goal: float(np.linalg.norm(goal.q - start)))
 
     @property
     def may_grow(self) -> bool:
-        """Whether there can be further configurations for its targets and regions."""
+        """Whether targets and regions may have further configurations."""
         first = len(self._goals.joint_goals) + len(self._goals.named_states)
         return self._round < MAX_ROUNDS and any(i not in self._complete for i in range(first, self._goals.count))
 
     def more(self) -> list[Array]:
-        """Further configurations, found by other seeds of inverse kinematics and other poses of regions."""
+        """Return further configurations, from other seeds of inverse kinematics and other poses of regions."""
         added: list[Array] = []
         goals = self._goals
         first_target = len(goals.joint_goals) + len(goals.named_states)
@@ -107,21 +109,21 @@ class GoalSet:
         return added
 
     def reached(self, q: Array) -> int:
-        """Number of the goal whose configuration is nearest to q (dof,)."""
+        """Return the index of the goal whose configuration is nearest to q (dof,)."""
         return min(self.found, key=lambda goal: float(np.abs(goal.q - q).max())).goal
 
     def _is_new(self, q: Array) -> bool:
         return all(float(np.abs(goal.q - q).max()) > SAME_GOAL for goal in self.found)
 
-    def _reach(self, index: int) -> list[Array]:
-        goals, space = self._goals, self._job.space
+    def _configurations_of(self, index: int) -> list[Array]:
+        goals, space = self._goals, self._context.space
         number = index
         if index < len(goals.joint_goals):
             return self._joint_goal(goals.joint_goals[index], f"joint goal {index}")
         index -= len(goals.joint_goals)
         if index < len(goals.named_states):
             name = goals.named_states[index]
-            values = self._job.cell.robot_of_group(space.group).named_state(space.group, name)
+            values = self._context.cell.robot_of_group(space.group).named_state(space.group, name)
             planned = {joint: value for joint, value in values.items() if joint in space.variables}
             return self._joint_goal(planned, f"named state {name}")
         index -= len(goals.named_states)
@@ -130,44 +132,44 @@ class GoalSet:
         return self._region(goals.regions[index - len(goals.targets)], number)
 
     def _joint_goal(self, values: Mapping[str, float], what: str) -> list[Array]:
-        job = self._job
-        q = configuration(job.space, values, what)
-        beyond = values_beyond(job.space, q)
+        context = self._context
+        q = configuration(context.space, values, what)
+        beyond = values_beyond(context.space, q)
         if beyond:
             names = tuple(value.name for value in beyond)
             text = f"{what} is beyond limits of joint {', '.join(names)}"
             raise JointLimitError(text, stage=STAGE, subjects=names, values=beyond)
-        if not job.checks.state_free(q):
-            report = job.checks.checker.report(q)
+        if not context.checks.state_free(q):
+            report = context.checks.checker.report(q)
             text = f"{what} is in collision: {report}"
             raise GoalInCollisionError(text, stage=STAGE, subjects=names_of(report.pairs), partial=report)
-        found, refused = self._allowed(job.space.equivalents(q, continuous_only=True), what)
-        if refused is not None and not found:
-            raise refused
+        found, mismatch = self._allowed(context.space.equivalents(q, continuous_only=True), what)
+        if mismatch is not None and not found:
+            raise mismatch
         return found
 
     def _allowed(self, rows: list[Array], what: str) -> tuple[list[Array], ConstraintMismatchError | None]:
-        """Those configurations that agree with the constraints, and what the first one that does not is refused for."""
+        """Return the configurations that satisfy the constraints, and the error of the first one that does not."""
         found: list[Array] = []
-        refused: ConstraintMismatchError | None = None
+        mismatch: ConstraintMismatchError | None = None
         for q in rows:
             try:
-                self._job.check_constraints(q, what)
+                self._context.check_constraints(q, what)
                 found.append(q)
             except ConstraintMismatchError as error:
-                refused = refused or error
-        return found, refused
+                mismatch = mismatch or error
+        return found, mismatch
 
     def _target(self, target: Target, number: int) -> list[Array]:
-        job = self._job
+        context = self._context
 
         def explain(q: Array) -> tuple[str, ...]:
-            return tuple(f"{pair.first} - {pair.second}" for pair in job.checks.checker.report(q).pairs)
+            return tuple(f"{pair.first} - {pair.second}" for pair in context.checks.checker.report(q).pairs)
 
-        group, variables = job.space.group, job.space.variables
+        group, variables = context.space.group, context.space.variables
         try:
             result = inverse_kinematics(
-                job.cell, job.state, target, group, IkOptions(), job.checks.state_free, explain, variables
+                context.cell, context.state, target, group, IkOptions(), context.checks.state_free, explain, variables
             )
         except AllSolutionsInCollisionError as error:
             raise GoalInCollisionError(
@@ -179,14 +181,14 @@ class GoalSet:
             ) from error
         if result.complete:
             self._complete.add(number)
-        rows = [q for row in result.solutions for q in job.space.equivalents(row, continuous_only=False)]
-        found, refused = self._allowed(rows, f"every solution for goal {number}")
-        if refused is not None and not found:
-            raise refused
+        rows = [q for row in result.solutions for q in context.space.equivalents(row, continuous_only=False)]
+        found, mismatch = self._allowed(rows, f"every solution for goal {number}")
+        if mismatch is not None and not found:
+            raise mismatch
         return found
 
     def _region(self, region: GoalRegion, number: int) -> list[Array]:
-        """Configurations at poses of a region; if no pose gives one, the error is that of its centre."""
+        """Return configurations at poses of a region. If there are none, the error is that of the centre."""
         found = self._sampled(region, REGION_SAMPLES, self._seed)
         return found or self._target(region.center, number)
 
@@ -197,26 +199,26 @@ class GoalSet:
         return found
 
     def _solved(self, target: Target, options: IkOptions) -> list[Array]:
-        """Free solutions that agree with the constraints; none where there are none."""
-        job = self._job
+        """Return free solutions that satisfy the constraints, possibly none."""
+        context = self._context
         try:
             result = inverse_kinematics(
-                job.cell,
-                job.state,
+                context.cell,
+                context.state,
                 target,
-                job.space.group,
+                context.space.group,
                 options,
-                job.checks.state_free,
-                variables=job.space.variables,
+                context.checks.state_free,
+                variables=context.space.variables,
             )
         except InverseKinematicsError:
             return []
-        rows = [q for row in result.solutions for q in job.space.equivalents(row, continuous_only=False)]
+        rows = [q for row in result.solutions for q in context.space.equivalents(row, continuous_only=False)]
         return self._allowed(rows, "a sample")[0]
 
     def _no_goal(self) -> RobotCellError:
-        """The error of the only goal, or one that lists all."""
-        failures, checks = self.failures, self._job.checks
+        """Return the error of the only goal, or one that lists all."""
+        failures, checks = self.failures, self._context.checks
         kinds = {type(failure.error) for failure in failures}
         ranked = (GoalInCollisionError, ConstraintMismatchError, MPNoIKSolutionError, JointLimitError)
         kind = next(kind for kind in ranked if kind in kinds)
@@ -229,10 +231,10 @@ class GoalSet:
 
 
 def configuration(space: JointSpace, values: Mapping[str, float], what: str) -> Array:
-    """The configuration (dof,) of values by joint; a joint left out stays where it starts.
+    """Return the configuration (dof,) of values by joint; joints that are not listed keep their start values.
 
     Raises:
-        UnknownNameError: a joint that is not planned.
+        UnknownNameError: A joint is not planned for.
     """
     for joint in values:
         if joint not in space.variables:

@@ -1,4 +1,4 @@
-"""Planning of motions in joint space: from a request to a plan that was checked in the form in which it moves."""
+"""Joint-space planning: from a request to a plan that is verified as it will be executed."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ..path.finish import Origin, bare_plan, finish_plan
 from ..path.simplification import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
-from ..path.timing import leaves_path, time_in_job
+from ..path.timing import leaves_path, time_in_context
 from ..problem.constraints import FrameConstraint
-from ..problem.context import PlanningContext, check_start, start_job
+from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.local_planner import LocalPlanner, StraightLocalPlanner
 from ..problem.objective import Objective
 from ..problem.plan import Plan, PlanFailure
 from ..problem.planner_info import PlannerInfo, Settings
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import UNTIL_LIMIT, MotionRequest, PlanningOptions
-from ..search.certified_rrt_connect import natively_shortened, natively_tightened
+from ..search.certified_rrt_connect import certified_shortened, certified_tightened
 from ..search.planner import Budget, Planner, SearchProblem, SearchResult
 from ..search.registry import planner_named
 from .goals import GoalSet, configuration
-from .optimization import improve
-from .repair import verified
-from .start_recovery import escape_start
-from .waypoint_hints import direct_way, searched_way, usable
+from .optimization import optimize
+from .repair import verify_and_repair
+from .start_recovery import correct_start
+from .waypoint_hints import direct_path, searched_path, usable_hints
 
-# Direct motions to so many of the nearest goals are tried before a search.
-DIRECT_TRIES = 8
-# Rounds of pulling a path tight: it takes few, as corners were cut before.
-SWEEPS = 2
+# Max number of nearest goals for direct motions before a search.
+MAX_DIRECT_MOTIONS = 8
+# Max number of tightening sweeps; few are needed after shortcuts.
+MAX_SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
 
 
@@ -50,35 +50,35 @@ def plan_motion(
 ) -> Plan:
     """Plan a motion from a state to one of the goals of a request.
 
-    The path is free at steps of `options.resolution`, and between them but for what a warning says; the trajectory, if
-    timing is asked for, is held against limits and the cell in its timed, sampled form. Equal requests from equal
-    states give equal plans but for times.
+    The path is free at steps of `options.resolution`, and between them except where a warning says otherwise. The
+    trajectory, if timing is requested, is validated against limits and the cell in its timed, sampled form. Equal
+    requests from equal states give equal plans, except for times.
 
     Raises:
-        UnknownNameError: a group, joint, named state, planner or parameter that does not exist.
-        NotSupportedError: the planner does not take the constraints.
-        StartBeyondLimitsError, MPStartStateInCollisionError: the start.
-        JointLimitError, GoalInCollisionError, MPNoIKSolutionError: no goal can be used.
-        ConstraintMismatchError: start and goals disagree with the constraints.
-        TargetModeMismatchError: the state cannot offer a target's mode.
-        NotConnectedError: no path within the limit on states checked; `partial` is a `PlanFailure`.
-        CancelledError, TimedOutError: ended from outside.
+        UnknownNameError: A group, joint, named state, planner or parameter does not exist.
+        NotSupportedError: The planner does not support the constraints.
+        StartBeyondLimitsError, MPStartStateInCollisionError: The start is invalid.
+        JointLimitError, GoalInCollisionError, MPNoIKSolutionError: No goal can be used.
+        ConstraintMismatchError: Start and goals are inconsistent with the constraints.
+        TargetModeMismatchError: The state does not support a target's mode.
+        NotConnectedError: No path was found within the state limit; `partial` is a `PlanFailure`.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
-    watch = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
-    return plan_watched(cell, state, request, watch)
+    monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
+    return plan_with_monitor(cell, state, request, monitor)
 
 
-def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest, watch: ProgressMonitor) -> Plan:
-    """`plan_motion` under a watch that other motions may share."""
+def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
+    """`plan_motion` with a progress monitor that other motions may share."""
     options = request.options
     planner = planner_named(options.planner)
     info = planner.info
     parameters = info.settings(options.planner_parameters)
     if not info.constraints and any(isinstance(entry, FrameConstraint) for entry in request.constraints):
-        text = f"planner {info.name} takes no constraints on frames; RRTConnect does"
+        text = f"planner {info.name} does not support constraints on frames; RRTConnect does"
         raise NotSupportedError(text, stage="request", subjects=(info.name,))
-    with watch.stage("start"):
-        job = start_job(
+    with monitor.stage("start"):
+        context = create_context(
             cell,
             state,
             request.group,
@@ -86,102 +86,106 @@ def plan_watched(cell: RobotCell, state: RobotCellState, request: MotionRequest,
             engine=options.engine,
             extra_margin=options.extra_margin,
             state_limit=options.state_limit,
-            watch=watch,
+            monitor=monitor,
             constraints=request.constraints,
             slack=options.jiggle,
             certify=options.certify,
             start_limit_tolerance=options.start_limit_tolerance,
         )
         if options.jiggle:
-            job = escape_start(job, options.jiggle, options.resolution, options.seed)
+            context = correct_start(context, options.jiggle, options.resolution, options.seed)
         else:
-            check_start(job)
-        suggestions = [
-            configuration(job.space, values, f"waypoint suggestion {index}")
+            check_start(context)
+        hints = [
+            configuration(context.space, values, f"waypoint suggestion {index}")
             for index, values in enumerate(request.waypoint_suggestions)
         ]
-    with watch.stage("goals"):
-        goals = GoalSet(job, request.goals, options.seed)
-    finder = _Finder(job, options, planner, parameters)
-    with watch.stage("search"):
-        found = finder.first_path(goals, suggestions)
-    path = _improved(job, found, options, info)
-    with watch.stage("verify"):
-        path = _held(job, verified(job, path, options, finder.around))
-    return _finished(job, path, goals, request, found)
+    with monitor.stage("goals"):
+        goals = GoalSet(context, request.goals, options.seed)
+    search = _PathSearch(context, options, planner, parameters)
+    with monitor.stage("search"):
+        found = search.first_path(goals, hints)
+    path = _optimized(context, found, options, info)
+    with monitor.stage("verify"):
+        path = _check_constraints(context, verify_and_repair(context, path, options, search.detour))
+    return _finish(context, path, goals, request, found)
 
 
-def _finished(job: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:
+def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:
     options, timing = request.options, request.timing
     goal = goals.reached(path[-1])
-    escaped = 0
-    if job.escape is not None:
-        path, escaped = np.vstack((job.escape.start, path)), 1
-    with job.watch.stage("certify"):
-        proven = job.checks.proven_fraction(path)
+    correction_waypoints = 0
+    if context.start_correction is not None:
+        path, correction_waypoints = np.vstack((context.start_correction.start, path)), 1
+    with context.monitor.stage("certify"):
+        proven = context.checks.proven_fraction(path)
     origin = Origin(found.planner or options.planner, options.seed, options.resolution)
-    plan = bare_plan(job, path, origin, goal=goal)
-    remarks = (found.remark,) if found.remark else ()
-    plan = replace(plan, proven=proven, escape_waypoints=escaped, warnings=(*plan.warnings, *remarks))
+    plan = bare_plan(context, path, origin, goal=goal)
+    search_warnings = (found.warning,) if found.warning else ()
+    plan = replace(
+        plan, proven=proven, escape_waypoints=correction_waypoints, warnings=(*plan.warnings, *search_warnings)
+    )
     if timing is None:
-        return finish_plan(job, plan, None)
+        return finish_plan(context, plan, None)
     step = options.resolution if leaves_path(timing) else float("inf")
-    return finish_plan(job, plan, lambda: time_in_job(job, path, timing, options.resolution), validation_step=step)
+    return finish_plan(
+        context, plan, lambda: time_in_context(context, path, timing, options.resolution), validation_step=step
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Finder:
-    """Finds paths for one request."""
+class _PathSearch:
+    """Search of paths for one request."""
 
-    job: PlanningContext
+    context: PlanningContext
     options: PlanningOptions
     planner: Planner
     parameters: Settings
 
-    def first_path(self, goals: GoalSet, suggestions: Sequence[Array]) -> SearchResult:
-        """A path to a goal: direct, over suggestions, or searched.
+    def first_path(self, goals: GoalSet, hints: Sequence[Array]) -> SearchResult:
+        """Return a path to a goal: direct, via waypoint hints, or by search.
 
         Raises:
-            NotConnectedError: there is none within the limit on states checked.
+            NotConnectedError: There is none within the state limit.
         """
-        job, options = self.job, self.options
-        mover = job.mover(options.search_step)
-        start = job.space.start
-        for goal in goals.found[:DIRECT_TRIES]:
-            path = mover.connect(start, goal.q)
+        context, options = self.context, self.options
+        local_planner = context.local_planner(options.search_step)
+        start = context.space.start
+        for goal in goals.found[:MAX_DIRECT_MOTIONS]:
+            path = local_planner.connect(start, goal.q)
             if path is not None:
                 return SearchResult(without_repeats(path))
         rows = [goal.q for goal in goals.found]
-        stops = usable(job, suggestions, mover)
-        if stops:
-            path = direct_way(start, stops, rows[:DIRECT_TRIES], mover)
+        hints = usable_hints(context, hints, local_planner)
+        if hints:
+            path = direct_path(start, hints, rows[:MAX_DIRECT_MOTIONS], local_planner)
             if path is None:
-                path = searched_way(start, stops, rows, mover, self._limited, options.state_limit)
+                path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
             if path is not None:
                 return SearchResult(path)
         result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
-            raise _not_connected(job, result, options)
+            raise _not_connected(context, result, options)
         return result
 
-    def around(self, job: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
-        """A path between two configurations for a job that asks for more than this one's."""
-        return replace(self, job=job).search(start, [end], step, seed).path
+    def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
+        """Return a path between two configurations in a context with a larger margin."""
+        return replace(self, context=context).search(start, [end], step, seed).path
 
-    def _limited(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
-        budget = Budget(min(states, self.job.checks.states_left))
-        return self._searched(start, goals, self.options.search_step, self.options.seed, budget).path
+    def _search_hint(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
+        budget = Budget(min(states, self.context.checks.states_left))
+        return self._search(start, goals, self.options.search_step, self.options.seed, budget).path
 
     def search(
         self, start: Array, goals: Sequence[Array], step: float, seed: int, growing: GoalSet | None = None
     ) -> SearchResult:
-        """Search with all states that are left; for a set of goals that may grow, improve the path if asked for."""
-        improves = growing is not None and _improves(self.options, self.planner.info)
-        improvement = _improvement(self.options, self.job) if improves else 0
-        budget = Budget(self.job.checks.states_left, improvement)
-        return self._searched(start, goals, step, seed, budget, growing)
+        """Search with all remaining states; for a growing set of goals, optimize the path as requested."""
+        improves = growing is not None and _optimizes(self.options, self.planner.info)
+        improvement = _improvement(self.options, self.context) if improves else 0
+        budget = Budget(self.context.checks.states_left, improvement)
+        return self._search(start, goals, step, seed, budget, growing)
 
-    def _searched(
+    def _search(
         self,
         start: Array,
         goals: Sequence[Array],
@@ -190,13 +194,13 @@ class _Finder:
         budget: Budget,
         growing: GoalSet | None = None,
     ) -> SearchResult:
-        """Search from a configuration to any of others; their ends are met exactly."""
+        """Search from a configuration to any of others, whose values are the exact ends of the path."""
         if budget.exhausted:
             return SearchResult(None)
         problem = SearchProblem(
-            subspace=self.job.subspace,
-            checks=self.job.checks,
-            local_planner=self.job.mover(step),
+            subspace=self.context.subspace,
+            checks=self.context.checks,
+            local_planner=self.context.local_planner(step),
             start=start,
             goals=goals,
             step=step,
@@ -215,57 +219,57 @@ class _Finder:
         return replace(result, path=without_repeats(path), planner=result.planner or self.planner.info.name)
 
 
-def _improves(options: PlanningOptions, planner: PlannerInfo) -> bool:
-    """Whether the planner itself can go on improving towards the objective."""
+def _optimizes(options: PlanningOptions, planner: PlannerInfo) -> bool:
+    """Whether the planner itself optimizes the objective."""
     return planner.improves and options.objective is Objective.JOINT_LENGTH
 
 
-def _improvement(options: PlanningOptions, job: PlanningContext) -> int:
+def _improvement(options: PlanningOptions, context: PlanningContext) -> int:
     if options.improvement_states == UNTIL_LIMIT:
-        return job.checks.states_left
+        return context.checks.states_left
     return options.improvement_states
 
 
-def _improved(job: PlanningContext, found: SearchResult, options: PlanningOptions, planner: PlannerInfo) -> Array:
-    """The path without what it does not need, tight, and as good as the states granted for that make it."""
+def _optimized(context: PlanningContext, found: SearchResult, options: PlanningOptions, planner: PlannerInfo) -> Array:
+    """Return the path simplified, tightened and optimized as requested."""
     assert found.path is not None
-    mover, watch, path = job.mover(options.search_step), job.watch, found.path
-    cost = job.cost(options.objective)
-    watch.best_cost = cost.of(path)
+    local_planner, monitor, path = context.local_planner(options.search_step), context.monitor, found.path
+    cost = context.cost(options.objective)
+    monitor.best_cost = cost.of(path)
     if (options.simplify or options.tighten) and len(path) > 2:
-        with watch.stage("simplify"):
-            # Of a path that balls prove they prove shorter ways, too, which takes a hundredth of the time.
-            proven = job.checks.proven(path)
-            if proven and options.simplify and options.tighten and isinstance(mover, StraightLocalPlanner):
+        with monitor.stage("simplify"):
+            # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
+            proven = context.checks.proven(path)
+            if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
                 if not found.shortened:
-                    path = natively_shortened(path, job.checks, job.subspace, options.seed)
-                path = natively_tightened(path, job.checks, job.subspace)
+                    path = certified_shortened(path, context.checks, context.subspace, options.seed)
+                path = certified_tightened(path, context.checks, context.subspace)
             else:
-                with job.checks.balls_alone(job.checks.state_limit if proven else 0):
-                    path = _simplified(path, mover, options, found.shortened)
-            watch.best_cost = cost.of(path)
-    if options.improvement_states and not _improves(options, planner):
-        with watch.stage("improve"):
-            path = improve(path, mover, cost, _improvement(options, job), options.seed)
+                with context.checks.with_spheres_only(context.checks.state_limit if proven else 0):
+                    path = _simplified(path, local_planner, options, found.shortened)
+            monitor.best_cost = cost.of(path)
+    if options.improvement_states and not _optimizes(options, planner):
+        with monitor.stage("improve"):
+            path = optimize(path, local_planner, cost, _improvement(options, context), options.seed)
     return path
 
 
-def _simplified(path: Array, mover: LocalPlanner, options: PlanningOptions, shortened: bool) -> Array:
-    """The path as simple and tight as asked for. shortened: corners were cut already."""
-    straight = isinstance(mover, StraightLocalPlanner)
+def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptions, shortened: bool) -> Array:
+    """Return the path simplified and tightened as requested. shortened: corners were cut before."""
+    straight = isinstance(local_planner, StraightLocalPlanner)
     if options.simplify and not shortened:
-        path = simplify(path, mover)
+        path = simplify(path, local_planner)
     if options.tighten and not shortened:
-        path = shortcut(path, mover, options.seed)
+        path = shortcut(path, local_planner, options.seed)
     if options.simplify and straight:
-        path = drop_waypoints(path, mover)
+        path = drop_waypoints(path, local_planner)
     if options.tighten and straight:
-        path = tighten(path, mover, SWEEPS)
+        path = tighten(path, local_planner, MAX_SWEEPS)
     return path
 
 
-def _not_connected(job: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
-    checks = job.checks
+def _not_connected(context: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
+    checks = context.checks
     blocking = checks.most_blocking_pair()
     values = [
         Value("states checked", checks.states, options.state_limit),
@@ -284,17 +288,17 @@ def _not_connected(job: PlanningContext, result: SearchResult, options: Planning
         blocked_motions=blocking[1] if blocking else 0,
         states_checked=checks.states,
         motions_checked=checks.motions,
-        times=job.watch.times,
+        times=context.monitor.times,
     )
     names = (blocking[0].first, blocking[0].second) if blocking else ()
     return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
 
 
-def _held(job: PlanningContext, path: Array) -> Array:
-    """The path, held against the constraints on frames every 0.001 rad or m."""
-    if not job.frames:
+def _check_constraints(context: PlanningContext, path: Array) -> Array:
+    """Check the path against the frame constraints every 0.001 rad or m, and return it."""
+    if not context.frames:
         return path
-    worst = float(job.frames.excess(densify(path, CONSTRAINT_STEP)[0]).max())
+    worst = float(context.frames.excess(densify(path, CONSTRAINT_STEP)[0]).max())
     if worst > 1.0:
         values = (Value("deviation in tolerances", worst, 1.0),)
         text = "the path leaves the constraints on frames between its waypoints"

@@ -1,4 +1,4 @@
-"""The last stage of planning: a path is verified, and where it collides between the steps of the search, led around."""
+"""Verification of a path, and repair where it collides between the steps of the search."""
 
 from __future__ import annotations
 
@@ -18,84 +18,84 @@ from ..problem.context import PlanningContext
 from ..problem.request import PlanningOptions
 
 MAX_REPAIRS = 64
-# Times finer than the steps of the search, for the first and the second attempt at a place; then those of the
-# verification are taken, and halves of them, up to so many times finer: it also finds what lies between its steps.
-FINER = (4.0, 16.0)
-FINEST = 64.0
-# Additional distances [m] that a way around is searched with, so that it does not graze: the first at which it exists.
-SPARE = (0.002, 0.0005, 0.0)
-# States that a search with an additional distance may take.
-STATES = 10_000
+# Divisors of the search step in the first and second attempt at the same point. Later attempts use the resolution,
+# halved each time up to MAX_STEP_FACTOR, because verification also finds collisions between its steps.
+STEP_FACTORS = (4.0, 16.0)
+MAX_STEP_FACTOR = 64.0
+# Extra margins [m] for which a detour is searched, so that it keeps a distance: the first with a solution is used.
+EXTRA_MARGINS = (0.002, 0.0005, 0.0)
+# Max number of states of a search with an extra margin.
+MAX_STATES = 10_000
 
-# PlanningContext, start, end, step, seed -> path.
+# Context, start, end, step and seed -> path.
 Search = Callable[[PlanningContext, Array, Array, float, int], Array | None]
 
 
-def verified(job: PlanningContext, path: Array, options: PlanningOptions, search: Search) -> Array:
-    """The path, verified from end to end.
+def verify_and_repair(context: PlanningContext, path: Array, options: PlanningOptions, search: Search) -> Array:
+    """Return the path after verification and repair of all its motions.
 
-    Where a motion collides, a way around is searched: from its start to its end, then from ever farther before it to
-    ever farther behind it.
+    Where a motion collides, a detour is searched from its start to its end, then between points farther before and
+    after it.
 
     Raises:
-        PathInvalidError: there is none within the limit on states checked.
+        PathInvalidError: No detour was found within the state limit.
     """
-    checks = job.checks
+    checks = context.checks
     verifier = PathVerifier(checks, options.resolution)
     attempt = 0
-    place: Array | None = None
+    last_place: Array | None = None
     for repair in range(1, MAX_REPAIRS + 1):
         blocked = verifier.first_blocked(path)
         if blocked is None:
             return path
         here = path[blocked]
-        near = place is not None and float(np.linalg.norm(here - place)) <= 10.0 * options.search_step
-        attempt = attempt + 1 if near else 0
-        place = here
+        is_near = last_place is not None and float(np.linalg.norm(here - last_place)) <= 10.0 * options.search_step
+        attempt = attempt + 1 if is_near else 0
+        last_place = here
         first, last = max(0, blocked - attempt // 2), min(len(path) - 1, blocked + 1 + attempt // 2)
-        if attempt < len(FINER):
-            step = max(options.resolution, options.search_step / FINER[attempt])
+        if attempt < len(STEP_FACTORS):
+            step = max(options.resolution, options.search_step / STEP_FACTORS[attempt])
         else:
-            step = options.resolution / min(2.0 ** (attempt - len(FINER)), FINEST)
-        around = _around(job, path[first], path[last], step, options.seed + repair, search)
-        if around is None:
+            step = options.resolution / min(2.0 ** (attempt - len(STEP_FACTORS)), MAX_STEP_FACTOR)
+        detour = _detour(context, path[first], path[last], step, options.seed + repair, search)
+        if detour is None:
             break
-        path = np.vstack((path[:first], around, path[last + 1 :]))
+        path = np.vstack((path[:first], detour, path[last + 1 :]))
     values = (
         Value("states checked", checks.states, options.state_limit),
         Value("repairs", repair, MAX_REPAIRS),
         Value("place", float(blocked or 0)),
     )
-    text = "the path collides between the steps of the search, and no way around was found"
+    text = "the path collides between the steps of the search, and no detour was found"
     raise PathInvalidError(text, stage="verify", values=values)
 
 
-def _around(job: PlanningContext, start: Array, end: Array, step: float, seed: int, search: Search) -> Array | None:
-    """A way from one configuration to another that keeps as much additional distance as it can."""
-    for spare in SPARE:
-        sparing = _with_spare(job, spare)
-        checks = sparing.checks
-        if spare and not (checks.state_free(start) and checks.state_free(end)):
+def _detour(context: PlanningContext, start: Array, end: Array, step: float, seed: int, search: Search) -> Array | None:
+    """Return a path between two configurations with the largest possible extra margin."""
+    for extra_margin in EXTRA_MARGINS:
+        widened = _with_extra_margin(context, extra_margin)
+        checks = widened.checks
+        if extra_margin and not (checks.state_free(start) and checks.state_free(end)):
             found = None
         else:
-            found = search(sparing, start, end, step, seed)
+            found = search(widened, start, end, step, seed)
             if found is not None:
-                mover = sparing.mover(step)
-                found = shortcut(simplify(found, mover), mover, seed)
-        job.checks.states, job.checks.motions = checks.states, checks.motions
+                local_planner = widened.local_planner(step)
+                found = shortcut(simplify(found, local_planner), local_planner, seed)
+        context.checks.states, context.checks.motions = checks.states, checks.motions
         if found is not None:
             return found
     return None
 
 
-def _with_spare(job: PlanningContext, spare: float) -> PlanningContext:
-    """The job with an additional distance to keep, and a limit on states for that."""
-    if not spare:
-        return job
-    plain = job.checks.checker
-    rules = CollisionOptions(plain.options.extra_margin + spare, plain.options.steps)
-    checker = CollisionChecker(job.cell, job.state, plain.variables, engine=plain.engine, options=rules)
-    limit = min(job.checks.state_limit, job.checks.states + STATES)
-    checks = CountedChecks(checker, job.watch, limit, job.checks.certify)
-    checks.states, checks.motions = job.checks.states, job.checks.motions
-    return replace(job, checks=checks)
+def _with_extra_margin(context: PlanningContext, extra_margin: float) -> PlanningContext:
+    """Return the context with an extra margin and a state limit for it."""
+    if not extra_margin:
+        return context
+    base = context.checks.checker
+    rules = CollisionOptions(base.options.extra_margin + extra_margin, base.options.steps)
+    checker = CollisionChecker(context.cell, context.state, base.variables, engine=base.engine, options=rules)
+    limit = min(context.checks.state_limit, context.checks.states + MAX_STATES)
+    checks = CountedChecks(checker, context.monitor, limit, context.checks.certify)
+    checks.states, checks.motions = context.checks.states, context.checks.motions
+    return replace(context, checks=checks)

@@ -1,4 +1,4 @@
-"""The way out of a start in collision or beyond limits, within a bounded reach."""
+"""Start correction: bounded motion from a start in collision or beyond limits to a valid configuration."""
 
 from __future__ import annotations
 
@@ -13,66 +13,70 @@ from ..problem.context import PlanningContext, StartCorrection, check_start, sta
 from ..problem.objective import points_between
 from ..problem.space import beyond_limits
 
-# Random configurations that are tried, after each joint alone.
-TRIES = 400
-SCALES = (0.25, 0.5, 1.0)
+# Number of random configurations, tried after motions of single joints.
+RANDOM_CANDIDATES = 400
+FRACTIONS = (0.25, 0.5, 1.0)
 
 
-def escape_start(job: PlanningContext, reach: float, step: float, seed: int) -> PlanningContext:
-    """The job from the first free configuration found near its start, no joint moving by more than `reach` [rad or m];
-    the same job if its start is free.
+def correct_start(context: PlanningContext, max_correction: float, step: float, seed: int) -> PlanningContext:
+    """Return the context from the first free configuration near its start, or the same context if its start is free.
 
-    First each joint moves alone, a quarter, half, and all of the reach, then all at random. On the straight way there,
-    checked every `step`, nothing may collide that does not at the start. What brings joints back within their limits is
-    part of the reach.
+    Candidates are motions of single joints by 1/4, 1/2 and all of `max_correction`, then random motions of all joints.
+    On the straight motion, checked every `step` [rad or m], only pairs that collide at the start may collide. The
+    motion back within joint limits is part of the correction.
+
+    Args:
+        max_correction: Max motion of any joint [rad or m].
 
     Raises:
-        MPStartStateInCollisionError, StartBeyondLimitsError: there is no way out within the reach.
-        ConstraintMismatchError: the start breaks a constraint.
+        MPStartStateInCollisionError, StartBeyondLimitsError: No correction was found.
+        ConstraintMismatchError: The start violates a constraint.
     """
-    space, checks = job.space, job.checks
-    within = np.clip(space.start, space.lower, space.upper)
-    is_within = bool((within == space.start).all())
-    if is_within and checks.state_free(space.start):
-        check_start(job)
-        return job
+    space, checks = context.space, context.checks
+    inside = np.clip(space.start, space.lower, space.upper)
+    within_limits = bool((inside == space.start).all())
+    if within_limits and checks.state_free(space.start):
+        check_start(context)
+        return context
     report = checks.checker.report(space.start)
     pairs = frozenset((pair.first, pair.second) for pair in report.pairs)
-    for q in _nearby(within, reach, seed):
-        moved = job.mover(step).settle(np.clip(q, space.lower, space.upper))
-        if moved is None or float(np.abs(moved - space.start).max()) > reach or not checks.state_free(moved):
+    for q in _candidates(inside, max_correction, seed):
+        moved = context.local_planner(step).project(np.clip(q, space.lower, space.upper))
+        if moved is None or float(np.abs(moved - space.start).max()) > max_correction or not checks.state_free(moved):
             continue
-        escape = StartCorrection(space.start, moved, pairs)
-        if _leads_out(job, escape, step):
-            found = replace(job, space=replace(space, start=moved), escape=escape)
+        correction = StartCorrection(space.start, moved, pairs)
+        if _is_free(context, correction, step):
+            found = replace(context, space=replace(space, start=moved), start_correction=correction)
             found.frames.check(moved, "the start state")
             return found
-    if not is_within:
+    if not within_limits:
         raise beyond_limits(space)
-    error = start_in_collision(job, report)
-    text = f"{error.message}; no way out was found within {reach:g} rad or m of it"
+    error = start_in_collision(context, report)
+    text = f"{error.message}; no start correction was found within {max_correction:g} rad or m of it"
     raise MPStartStateInCollisionError(
         text, stage="start", subjects=error.subjects, values=error.values, partial=error.partial
     )
 
 
-def _leads_out(job: PlanningContext, escape: StartCorrection, step: float) -> bool:
-    """Whether nothing but what collides at the start does so on the way."""
-    for q in points_between(escape.start, escape.end, step):
-        if not job.checks.state_free(q) and not escape.holds(q, job.checks.checker.report(q)):
+def _is_free(context: PlanningContext, correction: StartCorrection, step: float) -> bool:
+    """Return whether only pairs that collide at the start collide on the correction."""
+    for q in points_between(correction.start, correction.end, step):
+        if not context.checks.state_free(q) and not correction.allows(q, context.checks.checker.report(q)):
             return False
-    found = job.checks.overlap_between(np.array((escape.start, escape.end)), frozenset(map(frozenset, escape.pairs)))
+    found = context.checks.overlap_between(
+        np.array((correction.start, correction.end)), frozenset(map(frozenset, correction.pairs))
+    )
     return found is None or not found.collides
 
 
-def _nearby(start: Array, reach: float, seed: int) -> Iterator[Array]:
+def _candidates(start: Array, max_correction: float, seed: int) -> Iterator[Array]:
     yield start
-    for scale in SCALES:
+    for fraction in FRACTIONS:
         for column in range(len(start)):
             for sign in (1.0, -1.0):
                 q = start.copy()
-                q[column] += sign * scale * reach
+                q[column] += sign * fraction * max_correction
                 yield q
     random = np.random.Generator(np.random.PCG64(seed))
-    for index in range(TRIES):
-        yield start + random.uniform(-1.0, 1.0, len(start)) * reach * SCALES[index % len(SCALES)]
+    for index in range(RANDOM_CANDIDATES):
+        yield start + random.uniform(-1.0, 1.0, len(start)) * max_correction * FRACTIONS[index % len(FRACTIONS)]

@@ -1,4 +1,4 @@
-"""Ways over configurations that the caller suggests."""
+"""Paths via waypoint hints: configurations that the caller suggests."""
 
 from __future__ import annotations
 
@@ -12,56 +12,65 @@ from ..path.simplification import without_repeats
 from ..problem.context import PlanningContext
 from ..problem.local_planner import LocalPlanner
 
-# Share of the limit on states that searches between suggestions may use.
-SHARE = 0.25
+# Fraction of the state limit for searches between hints.
+STATE_FRACTION = 0.25
 
 Search = Callable[[Array, Sequence[Array], int], Array | None]
 
 
-def usable(job: PlanningContext, suggestions: Sequence[Array], mover: LocalPlanner) -> list[Array]:
-    """Those suggestions (dof,) that are within limits, on the constraints once settled, and free; in their order."""
+def usable_hints(context: PlanningContext, hints: Sequence[Array], local_planner: LocalPlanner) -> list[Array]:
+    """Return the hints (dof,) that are free after clipping to limits and projection onto the constraints, in order."""
     found = []
-    for q in suggestions:
-        settled = mover.settle(np.clip(q, job.space.lower, job.space.upper))
-        if settled is not None and job.checks.state_free(settled):
-            found.append(settled)
+    for q in hints:
+        projected = local_planner.project(np.clip(q, context.space.lower, context.space.upper))
+        if projected is not None and context.checks.state_free(projected):
+            found.append(projected)
     return found
 
 
-def direct_way(start: Array, suggestions: Sequence[Array], goals: Sequence[Array], mover: LocalPlanner) -> Array | None:
-    """A way of direct motions from the start over some of the suggestions to a goal; None: there is none.
+def direct_path(
+    start: Array, hints: Sequence[Array], goals: Sequence[Array], local_planner: LocalPlanner
+) -> Array | None:
+    """Return a path of direct motions from the start via some of the hints to a goal; None if there is none.
 
-    From each configuration the goals are tried first, then the suggestions from the last to the next.
+    From each configuration, the goals are tried first, then the hints from the last to the next.
     """
-    stops = [start, *suggestions]
-    ways: list[Array | None] = [start[None], *([None] * len(suggestions))]
-    for index, here in enumerate(stops):
-        way = ways[index]
-        if way is None:
+    configurations = [start, *hints]
+    paths: list[Array | None] = [start[None], *([None] * len(hints))]
+    for index, here in enumerate(configurations):
+        path = paths[index]
+        if path is None:
             continue
         for goal in goals:
-            last = mover.connect(here, goal)
+            last = local_planner.connect(here, goal)
             if last is not None:
-                return without_repeats(np.concatenate((way, last[1:])))
-        for later in range(len(stops) - 1, index, -1):
-            if ways[later] is None:
-                part = mover.connect(here, stops[later])
-                ways[later] = None if part is None else np.concatenate((way, part[1:]))
+                return without_repeats(np.concatenate((path, last[1:])))
+        for later in range(len(configurations) - 1, index, -1):
+            if paths[later] is None:
+                motion = local_planner.connect(here, configurations[later])
+                paths[later] = None if motion is None else np.concatenate((path, motion[1:]))
     return None
 
 
-def searched_way(
-    start: Array, suggestions: Sequence[Array], goals: Sequence[Array], mover: LocalPlanner, search: Search, states: int
+def searched_path(
+    start: Array,
+    hints: Sequence[Array],
+    goals: Sequence[Array],
+    local_planner: LocalPlanner,
+    search: Search,
+    states: int,
 ) -> Array | None:
-    """A way through all suggestions in their order to a goal, with searches where there is no direct motion; None: some
-    part was not found within a share of `states`."""
-    share = max(1, int(SHARE * states) // (len(suggestions) + 1))
-    whole = [start[None]]
-    for first, second in pairwise([start, *suggestions]):
-        part = mover.connect(first, second)
-        part = search(first, [second], share) if part is None else part
-        if part is None:
+    """Return a path through all hints in order to a goal, with searches where direct motions collide.
+
+    None if a search fails within its part of `states`.
+    """
+    max_states = max(1, int(STATE_FRACTION * states) // (len(hints) + 1))
+    parts = [start[None]]
+    for first, second in pairwise([start, *hints]):
+        motion = local_planner.connect(first, second)
+        motion = search(first, [second], max_states) if motion is None else motion
+        if motion is None:
             return None
-        whole.append(part[1:])
-    last = search(suggestions[-1], goals, share)
-    return None if last is None else without_repeats(np.concatenate((*whole, last[1:])))
+        parts.append(motion[1:])
+    last = search(hints[-1], goals, max_states)
+    return None if last is None else without_repeats(np.concatenate((*parts, last[1:])))

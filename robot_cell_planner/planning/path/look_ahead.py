@@ -1,4 +1,4 @@
-"""The look-ahead: whether what is left of a motion is still free, once the scene has changed while it runs."""
+"""Look-ahead: check of the remaining motion after scene changes during execution."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ from ...trajectory.limits import Array
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
 
-COARSE = 0.05  # [rad or m] between the states that are looked at first, since most collisions are seen there
-HALVINGS = 8  # to find the beginning of a collision between two states
+COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
+HALVINGS = 8  # bisection steps to the beginning of a collision between two states
 
 
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class LookAheadRequest:
-    """What is left of a trajectory; times and samples as in the whole. step [rad or m]: between states where no
-    certificate can be given. engine: "coal" or "bullet"; certificates are coal's."""
+    """Remaining trajectory to check.
+
+    Attributes:
+        trajectory: The remaining part, with the times of the whole trajectory.
+        step: Step between states without a certificate [rad or m].
+        engine: "coal" or "bullet"; certificates require coal.
+    """
 
     trajectory: Trajectory
     step: float = 0.001
@@ -33,20 +38,20 @@ class LookAheadRequest:
 
 
 def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
-    """The first collision of what is left, if there is any.
+    """Return the first collision of the remaining trajectory, if any.
 
-    States far apart are looked at first. If none collides, a certificate is sought for all of it; where none can be
-    given, states that are `step` apart decide.
+    States at a coarse step are checked first. If they are free, the whole motion is certified; where that fails, states
+    `step` apart decide.
     """
     trajectory = request.trajectory
     checker = CollisionChecker(scene.cell, scene.state, trajectory.variables, engine=request.engine)
-    found, checked = _first_of_states(checker, trajectory, COARSE)
+    found, checked = _first_of_states(checker, trajectory, COARSE_STEP)
     if found is None:
-        free, found, looked_at = _certified(checker, trajectory, request.engine)
-        checked += looked_at
+        free, found, evaluated = _certified(checker, trajectory, request.engine)
+        checked += evaluated
         if not free and found is None:
-            found, looked_at = _first_of_states(checker, trajectory, request.step)
-            checked += looked_at
+            found, evaluated = _first_of_states(checker, trajectory, request.step)
+            checked += evaluated
     collisions = () if found is None else (found,)
     return TrajectoryReport(trajectory.duration, (), collisions, states_checked=checked)
 
@@ -66,7 +71,7 @@ def _first_of_states(
 
 
 def _beginning(collides: Callable[[float], bool], free: float, colliding: float) -> float:
-    """The earliest moment found at which it collides, between one that is free and one that is not."""
+    """Return the earliest colliding time found between a free and a colliding time."""
     for _ in range(HALVINGS):
         middle = 0.5 * (free + colliding)
         free, colliding = (free, middle) if collides(middle) else (middle, colliding)
@@ -87,18 +92,18 @@ def _sample(trajectory: Trajectory, time: float) -> int:
 def _certified(
     checker: CollisionChecker, trajectory: Trajectory, engine: str
 ) -> tuple[bool, TrajectoryCollision | None, int]:
-    """Whether the curve is proven free, or where it collides if that is certain, and how many states were looked at."""
+    """Return whether the curve is proven free, a certain collision, and the number of configurations evaluated."""
     if engine != "coal" or len(trajectory) < 2:
         return False, None, 0
     curve = trajectory.curve
     try:
         found = certifier_of(checker).certify_curve(PolynomialMotion(curve.breaks, curve.coefficients))
     except (GeometryError, JointLimitError):
-        return False, None, 0  # a shape that no balls can cover, or a slide beyond its limits: states decide
-    looked_at = found.states + found.exact_states
+        return False, None, 0  # no sphere model, or a prismatic joint beyond its limits: states decide
+    evaluated = found.states + found.exact_states
     if found.verdict is not Verdict.COLLIDING or found.pair is None:
-        return found.verdict is Verdict.FREE, None, looked_at
+        return found.verdict is Verdict.FREE, None, evaluated
     time = found.place + float(trajectory.times[0])
     names = found.pair.first, found.pair.second
     hit = TrajectoryCollision(_sample(trajectory, time), time, np.array(found.configuration), *names)
-    return False, hit, looked_at
+    return False, hit, evaluated

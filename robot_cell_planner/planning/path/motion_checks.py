@@ -1,4 +1,4 @@
-"""Whether the motions of a path are free: proven where that is quick, checked at samples elsewhere, and verified."""
+"""Collision checks of motions of a path: certificates where fast, then samples, then verification."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..problem.collision_checks import CountedChecks
 from .simplification import densify
 from .validity import PathVerifier
 
-STATES_AT_ONCE = 16  # held against the cell between two looks at whether one is blocked
+STATES_PER_BATCH = 16  # states per collision query
 
 
 class MotionChecks:
-    """Checks of motions that come again and again: what is known of one is kept.
+    """Checks of motions that repeat; results are cached.
 
-    step [rad or m]: between the first samples of motions that balls do not prove; those of which all are free are
-    verified, at steps of `resolution` where no certificate decides.
+    Motions that spheres do not prove free are sampled every `step` [rad or m]; those without a colliding sample are
+    verified at steps of `resolution` where no certificate decides.
     """
 
     def __init__(self, checks: CountedChecks, step: float, resolution: float) -> None:
@@ -29,19 +29,20 @@ class MotionChecks:
         self._free: set[bytes] = set()
 
     def first_blocked(
-        self, path: Array, look: Callable[[float], None] = lambda share: None
+        self, path: Array, on_progress: Callable[[float], None] = lambda fraction: None
     ) -> tuple[int, Array] | None:
-        """The first motion of a path (n, dof) that is in collision, and the configuration at which it is; its first
-        point is known to be free.
+        """Return the index of the first colliding motion of a path (n, dof) and the colliding configuration; None if
+        all are free. The first point has to be free.
 
-        look: called between motions with the share that is done.
+        Args:
+            on_progress: Called between motions with the completed fraction.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         count, index = len(path) - 1, 0
         while index < count:
-            look(index / count)
+            on_progress(index / count)
             if self._is_free(path, index):
                 index += 1
                 continue
@@ -70,13 +71,13 @@ class MotionChecks:
         return proven
 
     def _sampled(self, path: Array) -> tuple[int, Array] | None:
-        samples, places = densify(path, self._step)
-        for begin in range(1, len(samples), STATES_AT_ONCE):
-            part = slice(begin, begin + STATES_AT_ONCE)
-            blocked = np.flatnonzero(~self._checks.batch_free(samples[part]))
+        samples, parameters = densify(path, self._step)
+        for begin in range(1, len(samples), STATES_PER_BATCH):
+            batch = slice(begin, begin + STATES_PER_BATCH)
+            blocked = np.flatnonzero(~self._checks.batch_free(samples[batch]))
             if len(blocked):
                 index = begin + int(blocked[0])
-                edge = min(int(np.ceil(places[index] - 1e-9)) - 1, len(path) - 2)
+                edge = min(int(np.ceil(parameters[index] - 1e-9)) - 1, len(path) - 2)
                 return max(edge, 0), samples[index]
         return None
 

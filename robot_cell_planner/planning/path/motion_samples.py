@@ -1,4 +1,4 @@
-"""Many states that follow one another along a motion, held against the cell with as few checks as will do."""
+"""Collision checks of many consecutive states of a motion with few queries."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN, CollisionOptions
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
 
-# Distances [m], widest first, that a state is tried to keep beyond its margins, to prove those around it free.
-ROOMS = (0.04, 0.015, 0.005)
-LEAST_STATES = 64  # for which it pays
-AT_ONCE = 64  # states checked between two looks at the clock
+# Extra clearances [m], in this order, for which states are checked to prove the states around them free.
+EXTRA_CLEARANCES = (0.04, 0.015, 0.005)
+MIN_STATES = 64  # min number of states for which this is faster
+STATES_PER_BATCH = 64  # states per collision query
 
 
 def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
-    """Whether each of the configurations (n, dof) of a motion, in its order, is free: (n,).
+    """Return for each configuration (n, dof) of a motion, in order, whether it is free: (n,).
 
-    Where a state keeps a distance beyond its margins, all states are free that objects cannot approach each other by as
-    much on the way to; states without such a neighbour are checked one by one. So the answers are those of
-    `CountedChecks.batch_free`. They are about these states alone, and no proof of what lies between.
+    If a state has an extra clearance, all states are free before which objects cannot approach each other by as much.
+    Other states are checked individually, so the results equal those of `CountedChecks.batch_free`. Nothing is proven
+    about configurations between the states.
 
     Raises:
-        CancelledError, TimedOutError: see `ProgressMonitor`.
+        CancelledError, TimedOutError: See `ProgressMonitor`.
     """
-    if len(configurations) < LEAST_STATES:
+    if len(configurations) < MIN_STATES:
         return checks.batch_free(configurations)
     checker = checks.checker
     model = motion_model(checker)
@@ -40,38 +40,44 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
     steps = np.abs(np.diff(configurations, axis=0)) @ bounds
     approach = np.concatenate(([0.0], np.cumsum(steps)))
     left = np.arange(len(configurations))
-    for room in ROOMS:
+    for extra in EXTRA_CLEARANCES:
         if not len(left):
             break
-        reach = room - distance_error(room + model.largest_margin, checker.engine)
-        if reach <= 0.0 or checker.options.extra_margin + room > MAX_EXTRA_MARGIN:
+        max_approach = extra - distance_error(extra + model.largest_margin, checker.engine)
+        if max_approach <= 0.0 or checker.options.extra_margin + extra > MAX_EXTRA_MARGIN:
             continue
-        centres, members = _blocks(approach[left], reach)
-        roomy = _free_with(checks, configurations[left[centres]], room)
-        left = left[~roomy[members]]
+        centres, members = _blocks(approach[left], max_approach)
+        free = _free_with_margin(checks, configurations[left[centres]], extra)
+        left = left[~free[members]]
     result = np.ones(len(configurations), dtype=bool)
     result[left] = checks.batch_free(configurations[left])
     return result
 
 
-def _blocks(approach: Array, reach: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """States, by how far objects may have approached each other up to each (n,), in blocks within which they cannot by
-    more than `reach` [m]: the middle state of each block (b,), and the block of each state (n,)."""
-    # A block is no wider than the reach, so that any state of it serves as its centre.
-    numbers = np.floor(approach / reach).astype(np.int64)
+def _blocks(approach: Array, max_approach: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Group states into blocks within which objects approach each other by at most `max_approach` [m].
+
+    Args:
+        approach: Upper bound of the approach up to each state (n,).
+
+    Returns:
+        Index of the middle state of each block (b,), and block of each state (n,).
+    """
+    # Blocks are no wider than `max_approach`, so that any of their states can represent them.
+    numbers = np.floor(approach / max_approach).astype(np.int64)
     _, firsts, members = np.unique(numbers, return_index=True, return_inverse=True)
     ends = np.append(firsts[1:], len(approach))
     return (firsts + ends) // 2, members
 
 
-def _free_with(checks: CountedChecks, configurations: Array, room: float) -> NDArray[np.bool_]:
-    plain = checks.checker
-    options = CollisionOptions(plain.options.extra_margin + room, plain.options.steps)
-    checker = CollisionChecker(plain.cell, plain.state, plain.variables, engine=plain.engine, options=options)
+def _free_with_margin(checks: CountedChecks, configurations: Array, extra: float) -> NDArray[np.bool_]:
+    base = checks.checker
+    options = CollisionOptions(base.options.extra_margin + extra, base.options.steps)
+    checker = CollisionChecker(base.cell, base.state, base.variables, engine=base.engine, options=options)
     result = np.ones(len(configurations), dtype=bool)
-    for first in range(0, len(configurations), AT_ONCE):
-        checks.watch.check(checks.states)
-        part = configurations[first : first + AT_ONCE]
-        result[first : first + AT_ONCE] = ~checker.in_collision_batch(part)
-        checks.states += len(part)
+    for first in range(0, len(configurations), STATES_PER_BATCH):
+        checks.monitor.check(checks.states)
+        batch = configurations[first : first + STATES_PER_BATCH]
+        result[first : first + STATES_PER_BATCH] = ~checker.in_collision_batch(batch)
+        checks.states += len(batch)
     return result

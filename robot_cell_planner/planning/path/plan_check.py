@@ -1,4 +1,4 @@
-"""Checking a plan against the cell alone, whatever made it: all that it claims must hold."""
+"""Verification of a plan against the cell, independent of its planner."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ from ..problem.request import PlanningOptions
 from .processing import check_joint_path
 
 LENGTH_TOLERANCE = 1e-9
-# A claimed clearance was measured at states 0.05 rad or m apart, and is measured again at finer ones.
+# Plans measure their clearance at steps of 0.05 rad or m; the verification uses a smaller step.
 CLEARANCE_TOLERANCE = 0.01  # [m]
 END_TOLERANCE = 1e-9  # [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
 class PlanVerdict:
-    """What does not hold of a plan, and what the check itself found: its record, whose `proven` is of certificates that
-    were made anew."""
+    """Result of a plan verification.
+
+    Attributes:
+        violations: Properties that do not hold.
+        record: Measured properties, with `proven` from new certificates.
+    """
 
     violations: tuple[RobotCellError, ...]
     record: Plan
 
     @property
-    def holds(self) -> bool:
+    def valid(self) -> bool:
         return not self.violations
 
 
@@ -47,27 +51,27 @@ def verify_plan(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> PlanVerdict:
-    """Hold a plan against a cell and the state that it is to start from.
+    """Verify a plan against a cell and the state that it starts from.
 
-    That state's digest must be the plan's, and the path must begin there, keep position limits and collide nowhere; it
-    must be as long, as clear and as proven as is said. A trajectory must keep limits, begin and end where the path
-    does, and collide nowhere.
+    The digests of cell and state have to match. The path has to start at the state, keep position limits and be free;
+    its length, clearance and proven fraction have to be as in the plan. A trajectory has to keep limits, begin and end
+    with the path, and be free.
 
     Raises:
-        UnknownNameError, InvalidRequestError: the plan does not fit the cell at all.
-        CancelledError, TimedOutError: ended from outside.
+        UnknownNameError, InvalidRequestError: The plan does not match the cell.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     options = options or PlanningOptions()
-    # By the engine's own verdicts, so that an error in the proofs that planning rests on would come to light.
+    # The collision engine alone decides, so that errors in certificates are detected.
     found = check_joint_path(
         cell, state, plan.variables, plan.path, (), options, find_all=True, certificates=False, cancelled=cancelled
     )
-    faults = list(found.faults)
+    violations = list(found.violations)
     if plan.escape_waypoints:
-        faults = [fault for fault in faults if not _before(fault, plan.escape_waypoints)]
+        violations = [violation for violation in violations if not _before(violation, plan.escape_waypoints)]
     violations = [
         *_origin_violations(cell, state, plan, options.start_limit_tolerance),
-        *faults,
+        *violations,
         *_claim_violations(plan, found.record),
     ]
     if plan.trajectory is not None:
@@ -75,26 +79,26 @@ def verify_plan(
     return PlanVerdict(tuple(violations), found.record)
 
 
-def _before(fault: RobotCellError, place: int) -> bool:
-    """Whether a fault lies on the way out of a collision that the plan began in."""
-    return any(value.name == "place" and value.value < place for value in fault.values)
+def _before(violation: RobotCellError, parameter: int) -> bool:
+    """Return whether a violation is before a path parameter, i.e. within the start correction."""
+    return any(value.name == "place" and value.value < parameter for value in violation.values)
 
 
 def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan, tolerance: float) -> list[RobotCellError]:
     violations: list[RobotCellError] = []
-    for what, claimed, real in (
+    for what, claimed, actual in (
         ("cell", plan.cell_digest, cell.digest()),
         ("start state", plan.start_state_digest, state.digest()),
     ):
-        if claimed != real:
-            text = f"the plan was made for a {what} of digest {claimed or 'unknown'}, this one has {real}"
+        if claimed != actual:
+            text = f"the plan is for a {what} with digest {claimed or 'unknown'}, this one has {actual}"
             violations.append(StateError(text, stage="verify plan", subjects=(what,)))
     given = [state.configuration[name] for name in plan.variables]
     start, _ = clamped_start([cell.variables[name] for name in plan.variables], given, tolerance)
-    away = float(np.abs(plan.path[0] - np.array(start)).max())
-    if away > END_TOLERANCE:
-        values = (Value("distance", away, END_TOLERANCE),)
-        violations.append(PathInvalidError("the path begins away from the state", stage="verify plan", values=values))
+    distance = float(np.abs(plan.path[0] - np.array(start)).max())
+    if distance > END_TOLERANCE:
+        values = (Value("distance", distance, END_TOLERANCE),)
+        violations.append(PathInvalidError("the path does not begin at the state", stage="verify plan", values=values))
     return violations
 
 
@@ -102,18 +106,18 @@ def _claim_violations(plan: Plan, record: Plan) -> list[RobotCellError]:
     violations: list[RobotCellError] = []
     if abs(plan.path_length - record.path_length) > LENGTH_TOLERANCE * max(1.0, record.path_length):
         values = (Value("path length", plan.path_length, record.path_length),)
-        text = "the path has another length than is said"
+        text = "the length of the path differs from the plan"
         violations.append(PathInvalidError(text, stage="verify plan", values=values))
     if plan.clearance is not None and record.clearance is not None:
-        claimed, real = plan.clearance.closest.distance, record.clearance.closest.distance
-        if claimed > real + CLEARANCE_TOLERANCE:
-            values = (Value("clearance", claimed, real, "m"),)
-            text = "the path comes closer to something than is said"
+        claimed, actual = plan.clearance.closest.distance, record.clearance.closest.distance
+        if claimed > actual + CLEARANCE_TOLERANCE:
+            values = (Value("clearance", claimed, actual, "m"),)
+            text = "the clearance of the path is smaller than in the plan"
             violations.append(PathInvalidError(text, stage="verify plan", values=values))
-    # Where nothing can be proven (not a number), every claim is too much.
+    # If nothing can be proven (NaN), every claim is a violation.
     if not (math.isnan(plan.proven) or plan.proven <= record.proven + LENGTH_TOLERANCE):
         values = (Value("proven", plan.proven, record.proven),)
-        text = "less of the path is proven free than is said"
+        text = "a smaller fraction of the path is proven free than in the plan"
         violations.append(PathInvalidError(text, stage="verify plan", values=values))
     return violations
 
@@ -125,11 +129,11 @@ def _trajectory_violations(
         text = f"the trajectory moves {list(trajectory.variables)}, the path {list(plan.variables)}"
         return [PathInvalidError(text, stage="verify plan")]
     violations: list[RobotCellError] = []
-    for what, index in (("begins", 0), ("ends", -1)):
-        away = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
-        if away > END_TOLERANCE:
-            values = (Value("distance", away, END_TOLERANCE),)
-            violations.append(TrajectoryStartError(f"the trajectory {what} away from the path", values=values))
+    for what, index in (("begin", 0), ("end", -1)):
+        distance = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
+        if distance > END_TOLERANCE:
+            values = (Value("distance", distance, END_TOLERANCE),)
+            violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
     checker = CollisionChecker(cell, state, plan.variables, engine=options.engine)
 
     def pair_of(q: Array) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Tools for paths in a cell: what goes in is checked, what comes out is valid, and says how it came about."""
+"""Path processing in a cell: validated input, a tool, verified output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ...model.value import MAX_JOINT_VALUE
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
 from ..problem.constraints import PathConstraint
-from ..problem.context import PlanningContext, job_in
+from ..problem.context import PlanningContext, context_in_space
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE, PlanningOptions
@@ -41,18 +41,18 @@ from .validity import PathVerifier
 CONSTRAINT_STEP = 0.001  # [rad or m]
 CLEARANCE_STEP = 0.01  # [rad or m]
 MAX_WAYPOINTS = 100_000
-# Clearance that is not worth more than this [m] when a path is pulled tight.
-MOST_CLEARANCE = 0.1
-MAX_FAULTS = 100
+# Max clearance [m] that tightening preserves.
+MAX_CLEARANCE_MARGIN = 0.1
+MAX_VIOLATIONS = 100
 
 
 class PathTool(str, Enum):
-    """What can be done with a path."""
+    """Operation on a path."""
 
-    SIMPLIFY = "simplify"  # waypoints that are not needed are left out
-    SHORTCUT = "shortcut"  # stretches are replaced by direct ones
-    TIGHTEN = "tighten"  # waypoints are pulled in, as a rubber band would; the smallest clearance is kept
-    DENSIFY = "densify"  # waypoints are added between those that are there
+    SIMPLIFY = "simplify"  # remove unnecessary waypoints
+    SHORTCUT = "shortcut"  # replace parts by direct motions
+    TIGHTEN = "tighten"  # pull waypoints inwards, like an elastic band; keep the min clearance
+    DENSIFY = "densify"  # add waypoints between the existing ones
     REVERSE = "reverse"
     CONCATENATE = "concatenate"
 
@@ -60,16 +60,19 @@ class PathTool(str, Enum):
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class PathRequest:
-    """A path to work on.
+    """Path to process.
 
-    variables: names of the columns. paths (n, dof): one; for CONCATENATE those to join. constraints: what holds along
-    the paths and shall hold along the result. options: seed, limits, steps and margins count. spacing [rad or m]: for
-    DENSIFY, the farthest that a joint moves from one waypoint to the next. joint_tolerance [rad or m]: for CONCATENATE,
-    the widest gap of a joint.
+    Attributes:
+        variables: Names of the columns.
+        paths: One path (n, dof); for CONCATENATE those to join.
+        constraints: Constraints that hold along the paths, and have to hold along the result.
+        options: Seed, limits, steps and margins are used.
+        spacing: For DENSIFY, max motion of a joint between waypoints [rad or m].
+        joint_tolerance: For CONCATENATE, max gap of a joint [rad or m].
 
     Raises:
-        InvalidRequestError: no path, more than one where one is meant, shapes that do not fit, numbers that are not
-            finite, or more than 100,000 waypoints.
+        InvalidRequestError: No path, more than one where one is expected, shapes that do not match, numbers that
+            are not finite, or more than 100,000 waypoints.
     """
 
     tool: PathTool
@@ -91,10 +94,14 @@ class PathRequest:
 
 @dataclass(frozen=True, eq=False)
 class PathCheckResult:
-    """What is wrong with a path: limits, constraints and collisions, each with its place in waypoints; and what is
-    known of it."""
+    """Result of a path check.
 
-    faults: tuple[RobotCellError, ...]
+    Attributes:
+        violations: Violated limits, constraints and collisions, each with its path parameter in waypoints.
+        record: Measured properties of the path.
+    """
+
+    violations: tuple[RobotCellError, ...]
     collisions: tuple[PathCollision, ...]
     record: Plan
 
@@ -107,29 +114,27 @@ def process_path(
     on_progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Plan:
-    """Work on a path; the plan holds the path that came of it, without timing. Joints of the state are replaced by
-    those of the path.
+    """Process a path; return a plan with the result, without timing. Joints of the state are set to the path's start.
 
     Raises:
-        PathInvalidError, JointLimitError, ConstraintMismatchError: what went in is not valid; `partial` is what
-            `check_joint_path` found.
-        UnknownNameError: a joint that the cell does not have, or that is not planned.
-        CancelledError, TimedOutError: ended from outside.
+        PathInvalidError, JointLimitError, ConstraintMismatchError: The given path is invalid.
+        UnknownNameError: The cell does not have a joint, or a constraint uses another joint.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     options = request.options
-    watch = ProgressMonitor(options.time_limit, on_progress, cancelled)
+    monitor = ProgressMonitor(options.time_limit, on_progress, cancelled)
     if request.tool is PathTool.CONCATENATE:
         path = concatenate(request.paths, request.joint_tolerance)
     else:
         path = request.paths[0]
-    job, path = path_job(cell, state, request.variables, path, request.constraints, options, watch)
-    with watch.stage("check"):
-        _refuse_invalid(job, path, options)
-    with watch.stage(request.tool.value):
-        result = _worked(job, path, request)
-    with watch.stage("verify"):
-        _refuse_invalid(job, result, options)
-    return _recorded(job, result, options, request.tool.value)
+    context, path = path_context(cell, state, request.variables, path, request.constraints, options, monitor)
+    with monitor.stage("check"):
+        _require_valid(context, path, options)
+    with monitor.stage(request.tool.value):
+        result = _apply_tool(context, path, request)
+    with monitor.stage("verify"):
+        _require_valid(context, result, options)
+    return _record(context, result, options, request.tool.value)
 
 
 def check_joint_path(
@@ -144,22 +149,24 @@ def check_joint_path(
     certificates: bool = True,
     cancelled: Callable[[], bool] | None = None,
 ) -> PathCheckResult:
-    """Hold a path (n, dof) against position limits, constraints and the cell; and measure it.
+    """Check a path (n, dof) against position limits, constraints and the cell, and measure it.
 
-    find_all: report all that is wrong (up to 100 of a kind), not only the first of each kind. certificates: False to
-    ask the collision engine alone about collisions; the record's `proven` is of certificates all the same.
+    Args:
+        find_all: Report all violations (at most 100 of each kind), not only the first of each kind.
+        certificates: If False, only the collision engine decides about collisions; `proven` of the record is from
+            certificates nevertheless.
 
     Raises:
-        InvalidRequestError: a malformed path.
-        UnknownNameError: a joint that the cell does not have.
-        CancelledError, TimedOutError: ended from outside.
+        InvalidRequestError: The path is malformed.
+        UnknownNameError: The cell does not have a joint.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     options = options or PlanningOptions()
     path = checked_path(path, variables)
-    watch = ProgressMonitor(options.time_limit, None, cancelled)
-    job, path = path_job(cell, state, variables, path, constraints, options, watch)
-    with watch.stage("check"):
-        return _findings(job, path, options, find_all, certificates)
+    monitor = ProgressMonitor(options.time_limit, None, cancelled)
+    context, path = path_context(cell, state, variables, path, constraints, options, monitor)
+    with monitor.stage("check"):
+        return _check(context, path, options, find_all, certificates)
 
 
 def measure_joint_path(
@@ -171,26 +178,27 @@ def measure_joint_path(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> Plan:
-    """Lengths and smallest clearance of a path (n, dof), valid or not, of which nothing is proven; errors as of
-    `check_joint_path`."""
+    """Return lengths and min clearance of a path (n, dof), valid or not, without certificates. Errors as for
+    `check_joint_path`.
+    """
     options = options or PlanningOptions()
     path = checked_path(path, variables)
-    watch = ProgressMonitor(options.time_limit, None, cancelled)
-    job, path = path_job(cell, state, variables, path, (), options, watch)
-    with watch.stage("measure"):
-        return _recorded(job, path, options, "measure", certify=False)
+    monitor = ProgressMonitor(options.time_limit, None, cancelled)
+    context, path = path_context(cell, state, variables, path, (), options, monitor)
+    with monitor.stage("measure"):
+        return _record(context, path, options, "measure", certify=False)
 
 
 def checked_path(path: Array, variables: tuple[str, ...]) -> Array:
-    """A path (n, dof) of numbers within MAX_JOINT_VALUE.
+    """Return a path (n, dof) of numbers within +- MAX_JOINT_VALUE.
 
     Raises:
-        InvalidRequestError: it is none, or has too many waypoints.
+        InvalidRequestError: The path is malformed, or has too many waypoints.
     """
     try:
         rows = np.array(path, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidRequestError(f"a path is no table of numbers: {error}", stage=STAGE) from error
+        raise InvalidRequestError(f"a path is not an array of numbers: {error}", stage=STAGE) from error
     if rows.ndim != 2 or rows.shape[1] != len(variables) or not len(rows) or not len(variables):
         text = f"a path has shape {rows.shape}, expected (n, {len(variables)}) with at least one waypoint"
         raise InvalidRequestError(text, stage=STAGE)
@@ -206,16 +214,18 @@ def checked_path(path: Array, variables: tuple[str, ...]) -> Array:
     return rows
 
 
-def path_job(
+def path_context(
     cell: RobotCell,
     state: RobotCellState,
     variables: tuple[str, ...],
     path: Array,
     constraints: tuple[PathConstraint, ...],
     options: PlanningOptions,
-    watch: ProgressMonitor,
+    monitor: ProgressMonitor,
 ) -> tuple[PlanningContext, Array]:
-    """The job of working on a path (n, dof), and the path, whose first waypoint is within limits if it is nearly."""
+    """Return the context of a path (n, dof), and the path, whose first waypoint is moved to limits within the
+    tolerance.
+    """
     if len(set(variables)) != len(variables):
         raise InvalidRequestError("a joint is listed twice", stage=STAGE, subjects=variables)
     group = _group_of(cell, variables)
@@ -227,88 +237,92 @@ def path_job(
     cell.check_state(start)
     rules = CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(cell, start, variables, engine=options.engine, options=rules)
-    checks = CountedChecks(checker, watch, options.state_limit, options.certify)
-    return job_in(cell, start, space, checks, constraints), path
+    checks = CountedChecks(checker, monitor, options.state_limit, options.certify)
+    return context_in_space(cell, start, space, checks, constraints), path
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:
-    """The group whose joints a path moves: the main one if it has them all, else the first that has; "": none."""
+    """Return a group with all joints of a path: the main group if possible, else the first one; "" for none."""
     groups = [cell.group().name] if any(robot.groups for robot in cell.robots.values()) else []
     groups += [name for robot in cell.robots.values() for name in robot.groups]
     return next((name for name in groups if set(variables) <= set(cell.group(name).variables)), "")
 
 
-def _worked(job: PlanningContext, path: Array, request: PathRequest) -> Array:
+def _apply_tool(context: PlanningContext, path: Array, request: PathRequest) -> Array:
     options = request.options
-    mover = job.mover(options.search_step)
+    local_planner = context.local_planner(options.search_step)
     if request.tool is PathTool.SIMPLIFY:
-        path = simplify(path, mover)
-        return path if job.frames else drop_waypoints(path, mover)
+        path = simplify(path, local_planner)
+        return path if context.frames else drop_waypoints(path, local_planner)
     if request.tool is PathTool.SHORTCUT:
-        return shortcut(path, mover, options.seed)
+        return shortcut(path, local_planner, options.seed)
     if request.tool is PathTool.TIGHTEN:
-        keeping = _keeping_clearance(job, path, options)
-        return tighten(path, keeping.mover(options.search_step))
+        widened = _with_clearance_margin(context, path, options)
+        return tighten(path, widened.local_planner(options.search_step))
     if request.tool is PathTool.DENSIFY:
         return densify(path, request.spacing)[0] if len(path) > 1 else path
     return reverse(path) if request.tool is PathTool.REVERSE else path
 
 
-def _keeping_clearance(job: PlanningContext, path: Array, options: PlanningOptions) -> PlanningContext:
-    """The job with margins as wide as the smallest clearance along the path, up to 0.1 m."""
-    found = path_clearance(job, path, CLEARANCE_STEP)
+def _with_clearance_margin(context: PlanningContext, path: Array, options: PlanningOptions) -> PlanningContext:
+    """Return the context with margins increased to the min clearance along the path, at most 0.1 m."""
+    found = path_clearance(context, path, CLEARANCE_STEP)
     if found is None:
-        return job
-    spare = min(found.closest.distance - found.closest.margin, MOST_CLEARANCE)
-    rules = CollisionOptions(extra_margin=max(options.extra_margin, spare))
-    plain = job.checks.checker
-    checker = CollisionChecker(job.cell, job.state, plain.variables, engine=plain.engine, options=rules)
-    return replace(job, checks=CountedChecks(checker, job.watch, job.checks.state_limit, job.checks.certify))
+        return context
+    extra_margin = min(found.closest.distance - found.closest.margin, MAX_CLEARANCE_MARGIN)
+    rules = CollisionOptions(extra_margin=max(options.extra_margin, extra_margin))
+    base = context.checks.checker
+    checker = CollisionChecker(context.cell, context.state, base.variables, engine=base.engine, options=rules)
+    return replace(
+        context, checks=CountedChecks(checker, context.monitor, context.checks.state_limit, context.checks.certify)
+    )
 
 
-def _refuse_invalid(job: PlanningContext, path: Array, options: PlanningOptions) -> None:
-    """Refuse a path that breaks limits or constraints or collides."""
+def _require_valid(context: PlanningContext, path: Array, options: PlanningOptions) -> None:
+    """Reject a path that violates limits or constraints or collides."""
     for index, q in enumerate(path):
-        fault = _limit_fault(job, q, index)
-        if fault is not None:
-            raise fault
-    broken = _constraint_faults(job, path, 1)
-    if broken:
-        raise broken[0]
-    verifier = PathVerifier(job.checks, options.resolution)
-    if not job.checks.state_free(path[0]):
+        violation = _limit_violation(context, q, index)
+        if violation is not None:
+            raise violation
+    violated = _constraint_violations(context, path, 1)
+    if violated:
+        raise violated[0]
+    verifier = PathVerifier(context.checks, options.resolution)
+    if not context.checks.state_free(path[0]):
         blocked: int | None = 0
     else:
         blocked = verifier.first_blocked(path)
     if blocked is not None:
-        raise _collision_fault(_collisions_on(job, path, blocked, options, False)[0])
+        raise _collision_violation(_collisions_on(context, path, blocked, options, False)[0])
 
 
-def _findings(
-    job: PlanningContext, path: Array, options: PlanningOptions, find_all: bool, certificates: bool
+def _check(
+    context: PlanningContext, path: Array, options: PlanningOptions, find_all: bool, certificates: bool
 ) -> PathCheckResult:
-    most = MAX_FAULTS if find_all else 1
-    limits = [fault for index, q in enumerate(path) if (fault := _limit_fault(job, q, index)) is not None]
-    faults = [*limits[:most], *_constraint_faults(job, path, most)]
-    verifier = PathVerifier(job.checks, options.resolution, certificates=certificates)
+    maximum = MAX_VIOLATIONS if find_all else 1
+    limits = [
+        violation for index, q in enumerate(path) if (violation := _limit_violation(context, q, index)) is not None
+    ]
+    violations = [*limits[:maximum], *_constraint_violations(context, path, maximum)]
+    verifier = PathVerifier(context.checks, options.resolution, certificates=certificates)
     collisions: list[PathCollision] = []
-    free = job.checks.state_free(path[0])
+    free = context.checks.state_free(path[0])
     if not free and len(path) == 1:
-        collisions.extend(_collisions_on(job, path, 0, options, find_all))
+        collisions.extend(_collisions_on(context, path, 0, options, find_all))
     for index in range(len(path) - 1):
         free = free and verifier.is_free(path[index], path[index + 1])
         if not free:
-            collisions.extend(_collisions_on(job, path, index, options, find_all))
-            if not find_all or len(collisions) >= most:
+            collisions.extend(_collisions_on(context, path, index, options, find_all))
+            if not find_all or len(collisions) >= maximum:
                 break
-            free = job.checks.state_free(path[index + 1])
-    collisions = collisions[:most]
-    faults += [_collision_fault(found) for found in collisions]
-    return PathCheckResult(tuple(faults), tuple(collisions), _recorded(job, path, options, "check"))
+            free = context.checks.state_free(path[index + 1])
+    collisions = collisions[:maximum]
+    violations += [_collision_violation(found) for found in collisions]
+    return PathCheckResult(tuple(violations), tuple(collisions), _record(context, path, options, "check"))
 
 
-def _limit_fault(job: PlanningContext, q: Array, index: int) -> JointLimitError | None:
-    beyond = values_beyond(job.space, q)
+def _limit_violation(context: PlanningContext, q: Array, index: int) -> JointLimitError | None:
+    beyond = values_beyond(context.space, q)
     if not beyond:
         return None
     names = tuple(value.name for value in beyond)
@@ -316,64 +330,69 @@ def _limit_fault(job: PlanningContext, q: Array, index: int) -> JointLimitError 
     return JointLimitError(text, stage="path", subjects=names, values=(*beyond, Value("place", index)))
 
 
-def _constraint_faults(job: PlanningContext, path: Array, most: int) -> list[ConstraintMismatchError]:
-    faults: list[ConstraintMismatchError] = []
+def _constraint_violations(context: PlanningContext, path: Array, maximum: int) -> list[ConstraintMismatchError]:
+    violations: list[ConstraintMismatchError] = []
     for index, q in enumerate(path):
         try:
-            check_combinations(job.space, job.combinations, q, f"waypoint {index}")
+            check_combinations(context.space, context.combinations, q, f"waypoint {index}")
         except ConstraintMismatchError as error:
-            faults.append(error)
-    if job.frames:
-        points, places = densify(path, CONSTRAINT_STEP) if len(path) > 1 else (path, np.zeros(1))
-        excess = job.frames.excess(points)
-        for index in np.flatnonzero(excess > 1.0).tolist()[:most]:
-            values = (Value("deviation in tolerances", float(excess[index]), 1.0), Value("place", float(places[index])))
-            text = f"the path breaks the constraints on frames at {places[index]:.3f}"
-            faults.append(ConstraintMismatchError(text, stage="path", values=values))
-    return faults[:most]
+            violations.append(error)
+    if context.frames:
+        points, parameters = densify(path, CONSTRAINT_STEP) if len(path) > 1 else (path, np.zeros(1))
+        excess = context.frames.excess(points)
+        for index in np.flatnonzero(excess > 1.0).tolist()[:maximum]:
+            values = (
+                Value("deviation in tolerances", float(excess[index]), 1.0),
+                Value("place", float(parameters[index])),
+            )
+            text = f"the path breaks the constraints on frames at {parameters[index]:.3f}"
+            violations.append(ConstraintMismatchError(text, stage="path", values=values))
+    return violations[:maximum]
 
 
 def _collisions_on(
-    job: PlanningContext, path: Array, index: int, options: PlanningOptions, find_all: bool
+    context: PlanningContext, path: Array, index: int, options: PlanningOptions, find_all: bool
 ) -> list[PathCollision]:
-    """Collisions on the motion that begins at a waypoint, their places counted along the whole path."""
+    """Return collisions on the motion after waypoint `index`, with path parameters of the whole path."""
     motion = path[index : index + 2]
-    found = check_path(job.checks.checker, motion, find_all=find_all, resolution=options.resolution)
-    job.checks.states += found.states_checked
-    collisions = found.collisions or _certain_collision(job, motion, options.resolution)
+    found = check_path(context.checks.checker, motion, find_all=find_all, resolution=options.resolution)
+    context.checks.states += found.states_checked
+    collisions = found.collisions or _certain_collision(context, motion, options.resolution)
     return [replace(entry, point=entry.point + index, place=entry.place + index) for entry in collisions]
 
 
-def _certain_collision(job: PlanningContext, motion: Array, resolution: float) -> tuple[PathCollision, ...]:
-    """The collision of a motion between the states of the resolution; none if there is none."""
-    q = PathVerifier(job.checks, resolution).blocked_at(motion[0], motion[-1]) if len(motion) > 1 else None
-    pair = None if q is None else job.checks.checker.first_pair(q)
+def _certain_collision(context: PlanningContext, motion: Array, resolution: float) -> tuple[PathCollision, ...]:
+    """Return the collision of a motion between the states of the resolution, if any."""
+    q = PathVerifier(context.checks, resolution).blocked_at(motion[0], motion[-1]) if len(motion) > 1 else None
+    pair = None if q is None else context.checks.checker.first_pair(q)
     if q is None or pair is None:
         return ()
-    way = motion[-1] - motion[0]
-    return (PathCollision(1, float((q - motion[0]) @ way / (way @ way)), 0.0, pair),)
+    difference = motion[-1] - motion[0]
+    return (PathCollision(1, float((q - motion[0]) @ difference / (difference @ difference)), 0.0, pair),)
 
 
-def _collision_fault(found: PathCollision) -> PathInvalidError:
+def _collision_violation(found: PathCollision) -> PathInvalidError:
     pair = found.pair
     values = (Value("place", found.place), Value("distance", pair.distance, pair.margin, "m"))
     text = f"{pair.first} and {pair.second} collide at {found.place:.3f} of the path"
     return PathInvalidError(text, stage="path", subjects=(pair.first, pair.second), values=values)
 
 
-def _recorded(job: PlanningContext, path: Array, options: PlanningOptions, tool: str, *, certify: bool = True) -> Plan:
-    plan = bare_plan(job, path, Origin(tool, options.seed, options.resolution))
-    with job.watch.stage("clearance"):
-        clearance = path_clearance(job, path, CLEARANCE_STEP)
+def _record(
+    context: PlanningContext, path: Array, options: PlanningOptions, tool: str, *, certify: bool = True
+) -> Plan:
+    plan = bare_plan(context, path, Origin(tool, options.seed, options.resolution))
+    with context.monitor.stage("clearance"):
+        clearance = path_clearance(context, path, CLEARANCE_STEP)
     proven = math.nan
     if certify:
-        with job.watch.stage("certify"):
-            proven = job.checks.proven_fraction(path)
+        with context.monitor.stage("certify"):
+            proven = context.checks.proven_fraction(path)
     return replace(
         plan,
         clearance=clearance,
         proven=proven,
-        states_checked=job.checks.states,
-        motions_checked=job.checks.motions,
-        times=job.watch.times,
+        states_checked=context.checks.states,
+        motions_checked=context.checks.motions,
+        times=context.monitor.times,
     )

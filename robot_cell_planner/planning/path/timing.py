@@ -1,4 +1,4 @@
-"""Timing of paths in a cell: blends held against it, the speed of its tool, the torques of its joints."""
+"""Time parameterization of paths in a cell: collision-checked blends, tool speed and joint torque limits."""
 
 from __future__ import annotations
 
@@ -22,15 +22,22 @@ from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from ..problem.context import PlanningContext
 from ..problem.progress import ProgressMonitor
 from ..problem.request import PlanningOptions
-from .processing import checked_path, path_job
+from .processing import checked_path, path_context
 
-DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, over which the speed of the tool is taken
+DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for the tool speed
 
 
 @dataclass(frozen=True)
 class PathTiming:
-    """A path (n, dof) of the joints `variables` to time. timing: how; options: how blends are checked. stops: samples
-    to rest at, for FOLLOW_SAMPLES alone."""
+    """Path to time.
+
+    Attributes:
+        variables: Names of the columns of the path.
+        path: Waypoints (n, dof).
+        timing: Options of the time parameterization.
+        options: Options of the collision checks of blends.
+        stops: Samples to rest at, for FOLLOW_SAMPLES only.
+    """
 
     variables: tuple[str, ...]
     path: Array
@@ -41,14 +48,14 @@ class PathTiming:
 
 @dataclass(frozen=True, eq=False)
 class TimedPath:
-    """A trajectory, and what its validation against limits and cell found."""
+    """Trajectory, and the report of its validation against limits and cell."""
 
     trajectory: Trajectory
     report: TrajectoryReport
 
 
-def time_in_job(
-    job: PlanningContext,
+def time_in_context(
+    context: PlanningContext,
     path: Array,
     timing: TimingOptions,
     step: float,
@@ -56,99 +63,99 @@ def time_in_job(
     parameters: Array | None = None,
     stops: Sequence[int] = (),
 ) -> TimedMotion:
-    """`parameterization.time_path` in the cell of a job; blends are checked every `step` [rad or m].
+    """Call `parameterization.time_path` in a planning context, with checks of blends every `step` [rad or m].
 
     Raises:
-        NotSupportedError: the tool's speed is to be limited, of a group without a tip.
+        NotSupportedError: The tool speed is limited, but the group has no tip link.
     """
-    if timing.tool_speed and not job.tool_frame:
-        text = f"group {job.space.group or 'of the path'} has no tip whose speed could be limited"
+    if timing.tool_speed and not context.tool_frame:
+        text = f"group {context.space.group or 'of the path'} has no tip link, so its tool speed cannot be limited"
         raise NotSupportedError(text, stage="trajectory", subjects=("tool_speed",))
-    tool = tool_speeds(job) if timing.tool_speed else None
-    efforts, most = _efforts(job) if timing.limit_effort else (None, None)
-    model = PathModel(_blocked(job), step, tool, efforts, most)
-    return time_path(path, job.limits, timing, model, parameters=parameters, stops=stops)
+    tool = tool_speeds(context) if timing.tool_speed else None
+    efforts, limits = _efforts(context) if timing.limit_effort else (None, None)
+    model = PathModel(_blocked(context), step, tool, efforts, limits)
+    return time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
 
 
 def time_joint_path(
     cell: RobotCell, state: RobotCellState, request: PathTiming, *, cancelled: Callable[[], bool] | None = None
 ) -> TimedPath:
-    """A trajectory along a path, validated against limits and cell; what is wrong with the path is in its report, with
-    a warning where samples turn so sharply that the motion rests there.
+    """Return a validated trajectory along a path. Violations are in its report, with a warning about sharp turns of the
+    samples, at which the motion rests.
 
     Raises:
-        InvalidRequestError, UnknownNameError, JointLimitError: a malformed path, or one beyond limits; stops with
-            another method than FOLLOW_SAMPLES.
-        NotSupportedError, TrajectoryError: see `parameterization.time_path`.
-        CancelledError, TimedOutError: ended from outside.
+        InvalidRequestError, UnknownNameError, JointLimitError: The path is malformed or beyond limits, or stops are
+            given for a method other than FOLLOW_SAMPLES.
+        NotSupportedError, TrajectoryError: See `parameterization.time_path`.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     path = checked_path(request.path, request.variables)
     samples = request.timing.method is Method.FOLLOW_SAMPLES
     if request.stops and not samples:
-        text = f"stops are for samples that are followed; the method is {request.timing.method.value}"
+        text = f"stops require the method FOLLOW_SAMPLES; the method is {request.timing.method.value}"
         raise InvalidRequestError(text, stage="trajectory", subjects=("stops",))
-    watch = ProgressMonitor(request.options.time_limit, None, cancelled)
+    monitor = ProgressMonitor(request.options.time_limit, None, cancelled)
     unknown = [joint for joint in request.timing.limits if joint not in request.variables]
     if unknown:
         text = f"limits are given for {unknown[0]}, which the path does not move"
         raise UnknownNameError(text, subjects=(unknown[0],))
-    job, path = path_job(cell, state, request.variables, path, (), request.options, watch)
-    with watch.stage("timing"):
-        motion = time_in_job(job, path, request.timing, request.options.resolution, stops=request.stops)
-    with watch.stage("validate"):
-        report = _report(job, motion.trajectory, request)
-    turns = [turn for turn in sharp_turns(path) if turn not in request.stops] if samples else []
-    text = f"the path turns sharply at {len(turns)} of its samples, first at sample {min(turns, default=0)}"
-    told = (f"{text}: the motion rests there",) if turns else ()
-    report = replace(report, warnings=job.space.start_warnings + report.warnings + told)
+    context, path = path_context(cell, state, request.variables, path, (), request.options, monitor)
+    with monitor.stage("timing"):
+        motion = time_in_context(context, path, request.timing, request.options.resolution, stops=request.stops)
+    with monitor.stage("validate"):
+        report = _report(context, motion.trajectory, request)
+    sharp = [sample for sample in sharp_turns(path) if sample not in request.stops] if samples else []
+    text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {min(sharp, default=0)}"
+    turn_warnings = (f"{text}: the motion rests there",) if sharp else ()
+    report = replace(report, warnings=context.space.start_warnings + report.warnings + turn_warnings)
     return TimedPath(motion.trajectory, report)
 
 
-def _report(job: PlanningContext, trajectory: Trajectory, request: PathTiming) -> TrajectoryReport:
+def _report(context: PlanningContext, trajectory: Trajectory, request: PathTiming) -> TrajectoryReport:
     def pair_of(q: Array) -> tuple[str, str]:
-        pair = job.checks.checker.first_pair(q)
+        pair = context.checks.checker.first_pair(q)
         return (pair.first, pair.second) if pair is not None else ("", "")
 
-    search = CollisionSearch(lambda states: ~job.checks.batch_free(states), pair_of, request.options.resolution)
+    search = CollisionSearch(lambda states: ~context.checks.batch_free(states), pair_of, request.options.resolution)
     at_rest = not any(request.timing.end_velocity.values())
-    limits = job.limits.narrowed(request.timing.limits)
+    limits = context.limits.narrowed(request.timing.limits)
     return validate(trajectory, limits, at_rest=at_rest, collisions=search)
 
 
-def _blocked(job: PlanningContext) -> Callable[[Array], NDArray[np.bool_]]:
+def _blocked(context: PlanningContext) -> Callable[[Array], NDArray[np.bool_]]:
     def blocked(configurations: Array) -> NDArray[np.bool_]:
-        hits: NDArray[np.bool_] = ~job.checks.batch_free(configurations)
-        if job.frames:
-            hits |= job.frames.excess(configurations) > 1.0
+        hits: NDArray[np.bool_] = ~context.checks.batch_free(configurations)
+        if context.frames:
+            hits |= context.frames.excess(configurations) > 1.0
         return hits
 
     return blocked
 
 
-def tool_speeds(job: PlanningContext) -> ToolSpeeds:
-    """Speeds of the tool's origin in the world, by central differences of its position."""
+def tool_speeds(context: PlanningContext) -> ToolSpeeds:
+    """Return the function for the tool speed in the world, by central differences of its position."""
 
     def positions(configurations: Array) -> Array:
-        poses = forward_batch(job.cell, job.state, job.tool_frame, job.space.variables, configurations)
+        poses = forward_batch(context.cell, context.state, context.tool_frame, context.space.variables, configurations)
         return np.asarray(poses[:, :3, 3])
 
     def speeds(q: Array, v: Array) -> Array:
         fastest = np.abs(v).max(axis=1)
         span = DIFFERENCE / np.where(fastest > 0.0, fastest, 1.0)
         half = 0.5 * span[:, None] * v
-        way = np.linalg.norm(positions(q + half) - positions(q - half), axis=1)
-        return np.asarray(way / span)
+        distances = np.linalg.norm(positions(q + half) - positions(q - half), axis=1)
+        return np.asarray(distances / span)
 
     return speeds
 
 
-def _efforts(job: PlanningContext) -> tuple[Efforts, Array]:
-    """Torques of the joints that move, with the masses of tools and held bodies, and their limits."""
-    dynamics = Dynamics(job.cell, job.state)
-    variables = job.space.variables
+def _efforts(context: PlanningContext) -> tuple[Efforts, Array]:
+    """Return the function for joint torques, including tools and attached bodies, and the torque limits."""
+    dynamics = Dynamics(context.cell, context.state)
+    variables = context.space.variables
     columns = [dynamics.variables.index(name) for name in variables]
-    rest = np.array([job.state.configuration.get(name, 0.0) for name in dynamics.variables])
-    most = [job.cell.variables[name].limits.effort for name in variables]
+    rest = np.array([context.state.configuration.get(name, 0.0) for name in dynamics.variables])
+    limits = [context.cell.variables[name].limits.effort for name in variables]
 
     def spread(rows: Array, default: Array) -> Array:
         full = np.tile(default, (len(rows), 1))
@@ -159,9 +166,9 @@ def _efforts(job: PlanningContext) -> tuple[Efforts, Array]:
         zero = np.zeros(len(dynamics.variables))
         return np.asarray(dynamics.inverse(spread(q, rest), spread(v, zero), spread(a, zero))[:, columns])
 
-    return efforts, np.array([limit or np.inf for limit in most])
+    return efforts, np.array([limit or np.inf for limit in limits])
 
 
 def leaves_path(timing: TimingOptions) -> bool:
-    """Whether motions are beside their path in places, so that they are to be checked between their samples, too."""
+    """Whether the motion deviates from its path, so that it has to be checked between its samples, too."""
     return timing.method is Method.SMOOTH

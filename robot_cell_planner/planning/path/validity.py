@@ -1,4 +1,4 @@
-"""The last check of a path: by certificates where these decide, elsewhere at states a resolution apart."""
+"""Verification of straight motions: certificates where they decide, otherwise states at a resolution."""
 
 from __future__ import annotations
 
@@ -11,39 +11,41 @@ from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
 from .motion_samples import free_along
 
-STATES_AT_ONCE = 512  # checked between two looks at whether one is blocked
+STATES_PER_BATCH = 512  # states per collision query
 
 
 class PathVerifier:
-    """Checks straight motions from end to end.
+    """Verification of straight motions from end to end.
 
-    A certificate decides where it can. Where it cannot, as where something is grazed, and where none is made, states
-    are checked, no joint moving by more than `resolution` from one to the next, and more of them where objects are
-    nearer to each other than they may move in between (`CountedChecks.overlap_between`). What is found free in that way
-    is not proven: that is for `CountedChecks.proven_fraction` alone to say.
+    A certificate decides if possible. Otherwise states are checked; no joint moves by more than `resolution` [rad or m]
+    between them, and states are added where objects are closer than they may move (`CountedChecks.overlap_between`). A
+    motion found free in this way is not proven free.
+
+    Args:
+        certificates: If False, only the collision engine decides.
     """
 
     def __init__(self, checks: CountedChecks, resolution: float, *, certificates: bool = True) -> None:
-        """resolution [rad or m]. certificates: False to ask the collision engine alone at these states, whatever
-        could be proven."""
+
         self._certificates = certificates
         self._checks = checks
         self._resolution = resolution
         self._free: set[bytes] = set()
 
     def is_free(self, start: Array, end: Array) -> bool:
-        """Whether a straight motion is free; its start is known to be.
+        """Return whether a straight motion is free; its start has to be free.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         return self.blocked_at(start, end) is None
 
     def blocked_at(self, start: Array, end: Array) -> Array | None:
-        """A configuration (dof,) at which a straight motion collides, None if it is free; its start is known to be.
+        """Return a configuration (dof,) at which a straight motion collides, None if it is free; its start has to be
+        free.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         key = start.tobytes() + end.tobytes()
         if key in self._free:
@@ -61,11 +63,11 @@ class PathVerifier:
         return blocked
 
     def _state_blocked(self, start: Array, end: Array) -> Array | None:
-        # The states of `path_tools.densify`, so that who checks the path there finds what was found here.
+        # The states of `simplification.densify`, so that path checks have the same results.
         step = end - start
         count = max(1, math.ceil(float(np.abs(step).max()) / self._resolution - 1e-9))
-        for first in range(1, count + 1, STATES_AT_ONCE):
-            last = min(first + STATES_AT_ONCE, count + 1)
+        for first in range(1, count + 1, STATES_PER_BATCH):
+            last = min(first + STATES_PER_BATCH, count + 1)
             states = start + np.arange(first, last)[:, None] / count * step
             if last > count:
                 states[-1] = end
@@ -79,7 +81,7 @@ class PathVerifier:
         return np.array(found.configuration) if found is not None and found.collides else None
 
     def first_blocked(self, path: Array, first: int = 0) -> int | None:
-        """Index, from `first` on, of the first motion of a path (n, dof) that is in collision; None if all are free."""
+        """Return the index of the first colliding motion of a path (n, dof) from `first` on; None if all are free."""
         for index in range(first, len(path) - 1):
             if not self.is_free(path[index], path[index + 1]):
                 return index

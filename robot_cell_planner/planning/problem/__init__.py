@@ -1,1 +1,1 @@
-"""What is planned: requests, constraints, the searched space, checks, and the resulting plan."""
+"""Planning problem: requests, constraints, search space, collision checks, and the resulting plan."""

@@ -1,4 +1,4 @@
-"""Collision checks of a search: counted, limited, and ended by a cancellation or a time limit."""
+"""Collision checks of a search, with counters, a state limit, and cancellation."""
 
 from __future__ import annotations
 
@@ -22,64 +22,74 @@ from ...errors import GeometryError
 from ...trajectory.limits import Array
 from .progress import ProgressMonitor
 
-MAX_BLOCKED_KEPT = 256
-# Batches are cut, so that a cancellation is heard within some milliseconds.
-CHUNK = 64
-# Configurations that exact distances may cost for a stretch of a motion that balls cannot tell about.
-EXACT_STATES = 400
-MAX_CERTIFICATES_KEPT = 4096
-# Configurations that may be checked between the states of all motions together, and at least for each.
-STATES_BETWEEN = 40_000
-LEAST_BETWEEN = 32
+MAX_BLOCKED_MOTIONS = 256
+# States per collision query, so that cancellations are handled within milliseconds.
+BATCH_SIZE = 64
+# Max number of configurations with exact distances per interval of a motion that the spheres do not decide.
+MAX_EXACT_STATES = 400
+MAX_CACHED_CERTIFICATES = 4096
+# Max number of configurations checked between the states of all motions together, and min number for each motion.
+MAX_STATES_BETWEEN = 40_000
+MIN_STATES_BETWEEN = 32
 
 
-class _Blocked(NamedTuple):
-    """A motion that was blocked at a share of its way."""
+class _BlockedMotion(NamedTuple):
+    """Motion that is blocked at a path parameter from 0 to 1."""
 
     start: Array
     end: Array
-    share: float
+    parameter: float
 
     @property
     def configuration(self) -> Array:
-        return self.start + self.share * (self.end - self.start)
+        return self.start + self.parameter * (self.end - self.start)
 
 
 class CountedChecks:
-    """A collision checker that counts, and that stops its caller where it must.
+    """Collision checker with counters, a state limit, and cancellation.
 
-    Attributes: states, motions (checked so far), blocked (motions found in collision), state_limit,
-    balls_until (number of states up to which a motion counts as blocked that balls do not prove free, without a look
-    at samples).
+    Attributes:
+        states: Number of states checked so far.
+        motions: Number of motions checked so far.
+        blocked: Number of motions found in collision.
+        state_limit: Max number of states.
+        spheres_only_until: Number of states up to which a motion that the spheres do not prove free counts as
+            blocked, without checks of samples.
+
+    Args:
+        monitor: Progress monitor that raises on cancellation and time limit.
+        certify: If False, only states are checked, and nothing is proven.
     """
 
     def __init__(
-        self, checker: CollisionChecker, watch: ProgressMonitor, state_limit: int, certify: bool = True
+        self, checker: CollisionChecker, monitor: ProgressMonitor, state_limit: int, certify: bool = True
     ) -> None:
-        """certify: False to check states alone, and prove nothing."""
+
         self.checker = checker
         self.certify = certify
-        self.watch = watch
+        self.monitor = monitor
         self.state_limit = state_limit
         self.states = 0
-        self.balls_until = 0
+        self.spheres_only_until = 0
         self.motions = 0
         self.blocked = 0
-        self._proven_alone = False
+        self._certified_only = False
         self._certificates: dict[bytes, MotionCertificate] = {}
-        self._hidden: dict[bytes, Overlap] = {}
-        self._first_blocked: list[_Blocked] = []
-        self._last_blocked = _Blocked(checker.default, checker.default, 0.0)
+        self._possible_overlaps: dict[bytes, Overlap] = {}
+        self._first_blocked: list[_BlockedMotion] = []
+        self._last_blocked = _BlockedMotion(checker.default, checker.default, 0.0)
 
     @property
     def states_left(self) -> int:
-        """States up to the limit; nothing stops at it but those who ask."""
+        """Return the number of states up to the limit. The checks themselves do not enforce it."""
         return max(0, self.state_limit - self.states)
 
     @cached_property
     def certifier(self) -> MotionCertifier | None:
-        """Proves motions of the checker free; None with another engine than coal, where a shape cannot be covered
-        by balls, or where nothing is to be proven."""
+        """Certifier of the checker's motions.
+
+        None if the engine is not coal, if a geometry has no sphere model, or if `certify` is False.
+        """
         if self.checker.engine != "coal" or not self.certify:
             return None
         try:
@@ -89,44 +99,44 @@ class CountedChecks:
 
     @property
     def certifier_warnings(self) -> tuple[str, ...]:
-        """Warnings of the certifier, if there is one by now: of objects whose spheres are coarse."""
+        """Warnings of the certifier, if it was created, about objects with coarse sphere models."""
         certifier = self.__dict__.get("certifier")
         return certifier.warnings if certifier is not None else ()
 
     @property
-    def by_balls(self) -> bool:
-        """Whether balls alone decide about motions at present."""
-        return self.states < self.balls_until
+    def spheres_only(self) -> bool:
+        """Whether motions are currently decided by spheres alone."""
+        return self.states < self.spheres_only_until
 
     @contextmanager
-    def proven_alone(self) -> Iterator[None]:
-        """Let nothing count as free but what is proven, where anything can be: what is found then needs no repair."""
-        before, self._proven_alone = self._proven_alone, self.certifier is not None
+    def certified_only(self) -> Iterator[None]:
+        """Count only certified motions as free, if motions can be certified; paths found this way need no repair."""
+        before, self._certified_only = self._certified_only, self.certifier is not None
         try:
             yield
         finally:
-            self._proven_alone = before
+            self._certified_only = before
 
     @contextmanager
-    def balls_alone(self, states: int) -> Iterator[None]:
-        """Let balls alone decide about motions, until so many more states have been checked."""
-        self.balls_until = self.states + states if self.certifier is not None else 0
+    def with_spheres_only(self, states: int) -> Iterator[None]:
+        """Decide motions by spheres alone until the given number of further states is checked."""
+        self.spheres_only_until = self.states + states if self.certifier is not None else 0
         try:
             yield
         finally:
-            self.balls_until = 0
+            self.spheres_only_until = 0
 
     def proven(self, path: Array) -> bool:
-        """Whether balls prove all motions of a path (n, dof) free.
+        """Return whether the spheres prove all motions of a path (n, dof) free.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.watch.check(self.states)
-        return all(self._quickly_free(first, second) for first, second in pairwise(path))
+        self.monitor.check(self.states)
+        return all(self._free_by_spheres(first, second) for first, second in pairwise(path))
 
-    def _quickly_free(self, start: Array, end: Array) -> bool:
-        """Whether balls prove a straight motion free."""
+    def _free_by_spheres(self, start: Array, end: Array) -> bool:
+        """Return whether the spheres prove a straight motion free."""
         certifier = self.certifier
         if certifier is None or not certifier.within_prismatic_limits(start, end):
             return False
@@ -136,43 +146,43 @@ class CountedChecks:
         return free
 
     def certificate(self, start: Array, end: Array) -> MotionCertificate | None:
-        """What is proven of a straight motion; None where nothing can be. The latest ones are kept.
+        """Return the certificate of a straight motion, or None if motions cannot be certified. Certificates are cached.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.watch.check(self.states)
-        # A start beyond its limits, on its way back, is nothing for a certificate.
+        self.monitor.check(self.states)
+        # A start correction from beyond a position limit cannot be certified.
         if self.certifier is None or not self.certifier.within_prismatic_limits(start, end):
             return None
         key = start.tobytes() + end.tobytes()
         found = self._certificates.get(key)
         if found is None:
-            found = self.certifier.certify(start, end, enough=EXACT_STATES)
+            found = self.certifier.certify(start, end, enough=MAX_EXACT_STATES)
             self.states += found.states + found.exact_states
-            if len(self._certificates) >= MAX_CERTIFICATES_KEPT:
+            if len(self._certificates) >= MAX_CACHED_CERTIFICATES:
                 self._certificates.clear()
             self._certificates[key] = found
         return found
 
     def proven_fraction(self, path: Array) -> float:
-        """The `proven` of a plan: the fraction of a path (n, dof), by Euclidean length in joint space, whose segments
-        have a certificate that they are free, with `EXACT_STATES` as the most configurations for each interval that
-        balls cannot decide.
+        """Return `Plan.proven`: the fraction of a path (n, dof), by Euclidean length in joint space, with free
+        certificates.
 
-        NaN where there is nothing to prove it with: no certifier, no objects that are checked and that the variables
-        move against each other, or a path without length.
+        Each interval that the spheres do not decide gets at most `MAX_EXACT_STATES` configurations with exact
+        distances. The result is NaN if nothing can be proven: no certifier, no checked pair that the variables move
+        relative to each other, or a path of zero length.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         if self.certifier is None or not self.certifier.scene.model.moves_pairs:
             return math.nan
         return proven_fraction(path, [self._certified(first, second) for first, second in pairwise(path)])
 
     def _certified(self, start: Array, end: Array) -> bool:
-        """Whether a straight motion has a certificate that it is free."""
-        if start.tobytes() + end.tobytes() not in self._certificates and self._quickly_free(start, end):
+        """Return whether a straight motion has a free certificate."""
+        if start.tobytes() + end.tobytes() not in self._certificates and self._free_by_spheres(start, end):
             return True
         found = self.certificate(start, end)
         return found is not None and found.free
@@ -182,122 +192,133 @@ class CountedChecks:
         return MotionRefiner(self.checker)
 
     def overlap_between(self, configurations: Array, ignored: Set[frozenset[str]] = frozenset()) -> Overlap | None:
-        """What states between those of a motion (n, dof), each of which was found free, show or may hide: states are
-        added wherever objects are nearer to each other than they may move from one to the next, as far as
-        `refinement.ENOUGH` of them go, and `STATES_BETWEEN` for all motions together; None: nothing is hidden.
+        """Bound the overlaps between the states of a motion (n, dof), each of which was found free.
 
-        ignored: pairs of names that may overlap. What may be hidden on a straight motion is kept for `hidden_warnings`.
+        States are added where objects are closer than they may move between two states, at most `refinement.ENOUGH` for
+        the motion and `MAX_STATES_BETWEEN` for all motions together. A possible overlap of a straight motion is stored
+        for `overlap_warnings`.
+
+        Args:
+            ignored: Pairs of names that may overlap.
+
+        Returns:
+            The deepest overlap found or possible; None if there is none.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         refiner, before = self._refiner, self._refiner.states
         found = refiner.deepest_overlap(
             Polyline.through(configurations),
             self.certifier,
             ignored=ignored,
-            enough=max(LEAST_BETWEEN, min(ENOUGH, STATES_BETWEEN - before)),
-            look=lambda: self.watch.check(self.states),
+            enough=max(MIN_STATES_BETWEEN, min(ENOUGH, MAX_STATES_BETWEEN - before)),
+            look=lambda: self.monitor.check(self.states),
         )
         self.states += refiner.states - before
         if len(configurations) == 2 and found is not None and not found.collides:
-            self._hidden[configurations.tobytes()] = found
+            self._possible_overlaps[configurations.tobytes()] = found
         return found
 
-    def hidden_warnings(self, path: Array) -> tuple[str, ...]:
-        """A warning of what may be hidden on the motions of a path (n, dof) that nothing proves free, if any."""
-        found = [self._hidden.get(path[index : index + 2].tobytes()) for index in range(len(path) - 1)]
+    def overlap_warnings(self, path: Array) -> tuple[str, ...]:
+        """Return a warning about the deepest possible overlap on a path (n, dof), if not all of its motions are proven
+        free.
+        """
+        found = [self._possible_overlaps.get(path[index : index + 2].tobytes()) for index in range(len(path) - 1)]
         open_motions = [(overlap.depth, -index, overlap) for index, overlap in enumerate(found) if overlap is not None]
         if not open_motions:
             return ()
         _, index, deepest = max(open_motions)
         many = f"{len(open_motions)} of {len(found)} motions of the path are not proven free"
-        return (f"{many}; on motion {-index}, {may_overlap(deepest)}",)
+        return (f"{many}; on motion {-index}, {describe_overlap(deepest)}",)
 
     def state_free(self, q: Array) -> bool:
-        """Whether q (dof,) is free.
+        """Return whether q (dof,) is free.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.watch.check(self.states)
+        self.monitor.check(self.states)
         self.states += 1
         return not self.checker.in_collision(q)
 
     def motion_free(self, start: Array, end: Array, step: float) -> bool:
-        """Whether a straight motion is proven free, or else free at states no further than `step` apart, its ends
-        included; while `by_balls` holds, whether balls prove it free, and within `proven_alone`, whether anything does.
+        """Return whether a straight motion is free.
+
+        It is free if it is proven free, or else if all states along it, at most `step` apart and including both ends,
+        are free. With `spheres_only` the spheres alone decide; within `certified_only` a certificate is required.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.watch.check(self.states)
+        self.monitor.check(self.states)
         self.motions += 1
-        if self._quickly_free(start, end):
+        if self._free_by_spheres(start, end):
             return True
         if self.certifier is not None:
-            # Where balls cannot tell, or touch, is where it most likely collides.
-            doubtful = _Blocked(start, end, self.certifier.undecided_fraction)
-            if self.by_balls or not self.state_free(doubtful.configuration):
-                self._note_blocked(doubtful)
+            # The most likely collision is where the spheres are undecided or touch.
+            undecided = _BlockedMotion(start, end, self.certifier.undecided_fraction)
+            if self.spheres_only or not self.state_free(undecided.configuration):
+                self._note_blocked(undecided)
                 return False
-            if self._proven_alone:
+            if self._certified_only:
                 return self._proven_free(start, end)
         fraction = self.checker.first_collision_on_motion(start, end, step)
         count = segments(start, end, step)
         if fraction is None:
             self.states += count + 1
             return True
-        self.states += rank_in_halving_order(round(fraction * count), count)
-        self._note_blocked(_Blocked(start, end, fraction))
+        self.states += rank_in_bisection_order(round(fraction * count), count)
+        self._note_blocked(_BlockedMotion(start, end, fraction))
         return False
 
     def _proven_free(self, start: Array, end: Array) -> bool:
-        """Whether a straight motion can be proven free, with exact distances where balls cannot tell."""
+        """Return whether a straight motion is proven free by spheres or exact distances."""
         found = self.certificate(start, end)
         if found is None or not found.free:
-            self._note_blocked(_Blocked(start, end, 0.5 if found is None else found.place))
+            self._note_blocked(_BlockedMotion(start, end, 0.5 if found is None else found.place))
             return False
         return True
 
-    def _note_blocked(self, motion: _Blocked) -> None:
+    def _note_blocked(self, motion: _BlockedMotion) -> None:
         self.blocked += 1
         self._last_blocked = motion
-        if len(self._first_blocked) < MAX_BLOCKED_KEPT:
+        if len(self._first_blocked) < MAX_BLOCKED_MOTIONS:
             self._first_blocked.append(motion)
 
     @property
     def last_blocked(self) -> Array:
-        """The configuration (dof,) at which the last motion was that was found blocked."""
+        """Configuration (dof,) at which the last blocked motion collides."""
         return self._last_blocked.configuration
 
-    def clearance(self, q: Array, farthest: float) -> float:
-        """Clearance [m] of a state (dof,), `farthest` if nothing is as near; counts as a state.
+    def clearance(self, q: Array, max_distance: float) -> float:
+        """Return the clearance [m] of a state (dof,), at most `max_distance`. Counts as one state.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.watch.check(self.states)
+        self.monitor.check(self.states)
         self.states += 1
-        return min(self.checker.distance(q, farthest).distance, farthest)
+        return min(self.checker.distance(q, max_distance).distance, max_distance)
 
     def batch_free(self, configurations: Array) -> NDArray[np.bool_]:
-        """Whether each of n configurations (n, dof) is free: (n,) of bool.
+        """Return for each of n configurations (n, dof) whether it is free: (n,) of bool.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         result = np.ones(len(configurations), dtype=bool)
-        for first in range(0, len(configurations), CHUNK):
-            self.watch.check(self.states)
-            part = configurations[first : first + CHUNK]
-            result[first : first + CHUNK] = ~self.checker.in_collision_batch(part)
+        for first in range(0, len(configurations), BATCH_SIZE):
+            self.monitor.check(self.states)
+            part = configurations[first : first + BATCH_SIZE]
+            result[first : first + BATCH_SIZE] = ~self.checker.in_collision_batch(part)
             self.states += len(part)
         return result
 
     def most_blocking_pair(self) -> tuple[CollisionPair, int] | None:
-        """The pair that blocked most of the first 256 motions that were blocked, and how many of them; None: no motion
-        was blocked."""
+        """Return the pair that blocks most of the first 256 blocked motions, and its count; None if no motion was
+        blocked.
+        """
         found: dict[tuple[str, str], CollisionPair] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for motion in self._first_blocked:
@@ -311,17 +332,18 @@ class CountedChecks:
         return found[most], counts[most]
 
 
-def may_overlap(found: Overlap) -> str:
-    """What may be hidden between states, in words."""
+def describe_overlap(found: Overlap) -> str:
+    """Return a sentence about a possible overlap between states, for warnings."""
     if math.isinf(found.depth):
-        return "which no bound holds for, states were checked at the resolution alone"
+        return "for which there is no bound, states were checked only at the resolution"
     depth = f"{1.005e3 * found.depth:.3g} mm"  # rounded up
     return f"{found.first} and {found.second} may overlap by up to {depth} between the states that were checked"
 
 
-def rank_in_halving_order(index: int, count: int) -> int:
-    """How many states have been checked when that of `index` (0 to `count`) has, with both ends first, then the middle,
-    the quarters and so on."""
+def rank_in_bisection_order(index: int, count: int) -> int:
+    """Return the number of states checked up to state `index` of 0 to `count` if both ends are checked first, then the
+    midpoint, the quarters and so on.
+    """
     if index == 0:
         return 1
     if index == count:

@@ -1,4 +1,4 @@
-"""What must hold all along a path: combinations of joints that stay constant, and frames that stay in a set."""
+"""Path constraints: linear combinations of joints that stay constant, and sets that frames stay in."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MAX_CONSTRAINTS = 32
 @checked_fields
 @dataclass(frozen=True)
 class JointCombination:
-    """The sum of coefficient times joint value stays what it is at the start, within `tolerance` [rad or m].
+    """The sum of coefficient times joint value is constant along the path, within `tolerance` [rad or m].
 
-    Each one takes a dimension off the space that is searched, so it costs nothing and holds exactly between waypoints;
-    the tolerance is for goals that were measured or computed.
+    Each combination reduces the dimension of the search space by one, so it adds no cost and holds exactly between
+    waypoints. The tolerance applies to goals that were measured or computed.
 
     Raises:
-        InvalidRequestError: no coefficient that is not zero, or a number that is not finite.
+        InvalidRequestError: All coefficients are zero, or a number is not finite.
     """
 
     coefficients: Mapping[str, float]
@@ -49,11 +49,11 @@ class JointCombination:
 
 
 class FrameRule(str, Enum):
-    """What a frame is held to."""
+    """Set in which a frame has to stay."""
 
     AXIS_IN_CONE = "axis in cone"  # its z axis stays within `tolerance` rad of `axis`
     ORIENTATION = "orientation"  # its orientation stays within `tolerance` rad of that of `pose`
-    POSITION_IN_BOX = "position in box"  # its origin stays within `extent` either way of `pose`, along its axes
+    POSITION_IN_BOX = "position in box"  # its origin stays within +- `extent` of `pose`, along the axes of `pose`
     POSITION_ON_PLANE = "position on plane"  # within `tolerance` m of the plane through `pose`, normal to `axis`
     POSITION_ON_LINE = "position on line"  # within `tolerance` m of the line through `pose`, along `axis`
 
@@ -61,13 +61,17 @@ class FrameRule(str, Enum):
 @checked_fields
 @dataclass(frozen=True)
 class FrameConstraint:
-    """A frame that moves with the group stays in a set; paths are brought onto it by projection.
+    """A frame that moves with the group stays in a set. Paths are projected onto the set.
 
-    mode, frame: which frame, as in a target. reference_frame: that `pose` and `axis` are written in, as it lies at the
-    start. extent [m]: half sizes of a box; infinite: free. tolerance [rad or m]: beyond the set; of a box: 1e-3.
+    Attributes:
+        rule: Type of the set.
+        mode, frame: The constrained frame, as in a target.
+        reference_frame: Frame of `pose` and `axis`, with its pose at the start of the path.
+        extent: Half sizes of a box [m]; infinite for a free direction.
+        tolerance: Allowed distance from the set [rad or m].
 
     Raises:
-        InvalidRequestError: an axis without direction, a negative extent, a number that is not finite.
+        InvalidRequestError: An axis of zero length, a negative extent, or a number that is not finite.
     """
 
     rule: FrameRule
@@ -97,7 +101,9 @@ PathConstraint: TypeAlias = JointCombination | FrameConstraint
 
 
 def upright(angle: float = FRAME_TOLERANCE, mode: TargetMode = TargetMode.TOOL, frame: str = "") -> FrameConstraint:
-    """The z axis of a frame stays within `angle` [rad] of the world's, as a cup that must not spill."""
+    """Return the constraint that the z axis of a frame stays within `angle` [rad] of the world's, e.g. for open
+    containers.
+    """
     return FrameConstraint(FrameRule.AXIS_IN_CONE, mode, frame, tolerance=angle)
 
 

@@ -1,4 +1,4 @@
-"""A request being served: what all stages of it share, and the check of where it starts."""
+"""Planning context: data that all stages of a request share, and the check of its start state."""
 
 from __future__ import annotations
 
@@ -27,72 +27,85 @@ from .progress import ProgressMonitor
 from .space import JointSpace, joint_space
 from .subspace import Subspace, check_combinations, subspace_of
 
-ON_THE_WAY_OUT = 1e-9  # [rad or m]
+SEGMENT_TOLERANCE = 1e-9  # [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
 class StartCorrection:
-    """The straight way out of a start that is in collision or beyond limits: its ends (dof,), and the pairs that
-    collide at its beginning, which alone may collide on it."""
+    """Straight motion from a start that is in collision or beyond limits to a valid configuration.
+
+    Attributes:
+        start, end: Configurations (dof,).
+        pairs: Pairs that collide at `start`; only they may collide along the motion.
+    """
 
     start: Array
     end: Array
     pairs: frozenset[tuple[str, str]]
 
-    def holds(self, q: Array, report: CollisionReport) -> bool:
-        """Whether q (dof,) is on the way out, and nothing collides there that did not at its beginning."""
-        way = self.end - self.start
-        share = float(np.clip((q - self.start) @ way / (way @ way), 0.0, 1.0))
-        on_it = float(np.abs(self.start + share * way - q).max()) <= ON_THE_WAY_OUT
+    def allows(self, q: Array, report: CollisionReport) -> bool:
+        """Return whether q (dof,) is on the motion, and no pair collides in `report` that does not collide at the
+        start.
+        """
+        segment = self.end - self.start
+        parameter = float(np.clip((q - self.start) @ segment / (segment @ segment), 0.0, 1.0))
+        on_it = float(np.abs(self.start + parameter * segment - q).max()) <= SEGMENT_TOLERANCE
         return on_it and {(pair.first, pair.second) for pair in report.pairs} <= self.pairs
 
 
 @dataclass(frozen=True, eq=False)
 class PlanningContext:
-    """A request being served: the cell, the state it starts from, the joints that move, the checks that count, and what
-    must hold all along.
+    """Data of a request that all planning stages share.
 
-    subspace, combinations: of the joints; frames: constraints on frames. escape: from where the state is to the start
-    of the space, if that was asked for and needed.
+    Attributes:
+        state: Start state.
+        space: Joints that are planned for.
+        checks: Collision checks, with counters.
+        subspace, combinations: Constraints on joints.
+        frames: Constraints on frames.
+        start_correction: Motion from the start state to the start of `space`, if it was requested and needed.
     """
 
     cell: RobotCell
     state: RobotCellState
     space: JointSpace
     checks: CountedChecks
-    watch: ProgressMonitor
+    monitor: ProgressMonitor
     subspace: Subspace
     combinations: tuple[JointCombination, ...]
     frames: FrameConstraints
-    escape: StartCorrection | None = None
+    start_correction: StartCorrection | None = None
 
     @property
     def limits(self) -> MotionLimits:
-        """Of the joints; widened to where a state beyond them begins, if there is a way out."""
+        """Limits of the joints, widened to the start state if a start correction leads from beyond them."""
         limits = self.space.limits
-        if self.escape is None:
+        if self.start_correction is None:
             return limits
-        lower, upper = np.minimum(limits.lower, self.escape.start), np.maximum(limits.upper, self.escape.start)
+        lower, upper = (
+            np.minimum(limits.lower, self.start_correction.start),
+            np.maximum(limits.upper, self.start_correction.start),
+        )
         rates = (limits.velocity, limits.acceleration, limits.jerk)
         return MotionLimits(limits.variables, lower, upper, *rates, limits.assumed)
 
     def check_constraints(self, q: Array, what: str) -> None:
-        """Refuse a configuration (dof,) that disagrees with the constraints.
+        """Reject a configuration (dof,) that violates a constraint.
 
         Raises:
-            ConstraintMismatchError: with the numbers.
+            ConstraintMismatchError: The constraint and its deviation.
         """
         check_combinations(self.space, self.combinations, q, what)
         self.frames.check(q, what)
 
-    def mover(self, step: float) -> LocalPlanner:
-        """How to get from one configuration to another, checked every `step` [rad or m]."""
+    def local_planner(self, step: float) -> LocalPlanner:
+        """Return the local planner for the constraints, with checks every `step` [rad or m]."""
         if self.frames:
             return ProjectedLocalPlanner(self.checks, step, self.subspace, self.frames)
         return StraightLocalPlanner(self.checks, step, self.subspace)
 
     def cost(self, objective: Objective) -> PathCost:
-        """The cost of paths."""
+        """Return the cost function of paths for an objective."""
         if objective is Objective.CLEARANCE:
             return PathCost(objective, inverse_clearance(self.checks.clearance))
         if objective is Objective.CARTESIAN_LENGTH and self.tool_frame:
@@ -101,7 +114,7 @@ class PlanningContext:
 
     @property
     def tool_frame(self) -> str:
-        """The tool centre point, or the tip where no tool is attached; "" for a group without a tip."""
+        """Tool centre point, or the tip link without a tool; "" for a group without a tip link."""
         group = self.space.group
         if not group or not self.cell.group(group).tip_link:
             return ""
@@ -109,12 +122,12 @@ class PlanningContext:
         return target_frame(self.cell, self.state, group, mode)
 
     def tool_positions(self, configurations: Array) -> Array:
-        """Positions (n, 3) [m] of the tool in the world for configurations (n, dof)."""
+        """Return positions (n, 3) [m] of the tool in the world for configurations (n, dof)."""
         poses = forward_batch(self.cell, self.state, self.tool_frame, self.space.variables, configurations)
         return np.asarray(poses[:, :3, 3])
 
 
-def start_job(
+def create_context(
     cell: RobotCell,
     state: RobotCellState,
     group: str,
@@ -123,65 +136,69 @@ def start_job(
     engine: str,
     extra_margin: float,
     state_limit: int,
-    watch: ProgressMonitor,
+    monitor: ProgressMonitor,
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
     certify: bool = True,
     start_limit_tolerance: float = START_LIMIT_TOLERANCE,
 ) -> PlanningContext:
-    """The job of a request. slack, start_limit_tolerance [rad or m]: how far the state may be beyond position limits,
-    see `joint_space`. certify: prove motions free where that can be done.
+    """Create the context of a request.
+
+    Args:
+        slack, start_limit_tolerance: Allowed excess of the state over position limits [rad or m], see
+            `joint_space`.
+        certify: Prove motions free where possible.
 
     Raises:
-        StateError, UnknownNameError, FrameCycleError: the state does not fit the cell, or a name is not there.
-        StartBeyondLimitsError: the state is beyond position limits.
-        ConstraintMismatchError: the constraints hold everything.
+        StateError, UnknownNameError, FrameCycleError: The state does not match the cell, or a name is unknown.
+        StartBeyondLimitsError: The state is beyond position limits.
+        ConstraintMismatchError: The constraints leave no joint to move.
     """
     cell.check_state(state)
     space = joint_space(cell, state, group, joints, slack, start_limit_tolerance)
     rules = CollisionOptions(extra_margin=extra_margin)
     checker = CollisionChecker(cell, state, space.variables, engine=engine, options=rules)
-    return job_in(cell, state, space, CountedChecks(checker, watch, state_limit, certify), constraints)
+    return context_in_space(cell, state, space, CountedChecks(checker, monitor, state_limit, certify), constraints)
 
 
-def job_in(
+def context_in_space(
     cell: RobotCell,
     state: RobotCellState,
     space: JointSpace,
     checks: CountedChecks,
     constraints: Sequence[PathConstraint],
 ) -> PlanningContext:
-    """The job in a joint space that is known already; errors as of `start_job`."""
+    """Create the context of a request in a given joint space. Errors as for `create_context`."""
     combinations = tuple(entry for entry in constraints if isinstance(entry, JointCombination))
     frames = tuple(entry for entry in constraints if isinstance(entry, FrameConstraint))
     subspace = subspace_of(space, combinations)
-    held = FrameConstraints(cell, state, space, frames)
-    return PlanningContext(cell, state, space, checks, checks.watch, subspace, combinations, held)
+    frame_constraints = FrameConstraints(cell, state, space, frames)
+    return PlanningContext(cell, state, space, checks, checks.monitor, subspace, combinations, frame_constraints)
 
 
-def check_start(job: PlanningContext) -> None:
-    """Refuse a start in collision.
+def check_start(context: PlanningContext) -> None:
+    """Reject a start in collision.
 
     Raises:
-        MPStartStateInCollisionError: with all pairs; `partial` is a `PlanFailure`.
-        ConstraintMismatchError: the start breaks a constraint.
+        MPStartStateInCollisionError: With all colliding pairs; `partial` is a `PlanFailure`.
+        ConstraintMismatchError: The start violates a constraint.
     """
-    if not job.checks.state_free(job.space.start):
-        raise start_in_collision(job, job.checks.checker.report(job.space.start))
-    job.frames.check(job.space.start, "the start state")
+    if not context.checks.state_free(context.space.start):
+        raise start_in_collision(context, context.checks.checker.report(context.space.start))
+    context.frames.check(context.space.start, "the start state")
 
 
-def start_in_collision(job: PlanningContext, report: CollisionReport) -> MPStartStateInCollisionError:
-    """The error for a start in collision."""
+def start_in_collision(context: PlanningContext, report: CollisionReport) -> MPStartStateInCollisionError:
+    """Return the error for a start in collision."""
     return MPStartStateInCollisionError(
         f"the start state is in collision: {report}",
         stage="start",
         subjects=names_of(report.pairs),
         values=tuple(Value(f"{p.first} - {p.second}", p.distance, p.margin, "m") for p in report.pairs),
-        partial=PlanFailure(start_pairs=report.pairs, states_checked=job.checks.states),
+        partial=PlanFailure(start_pairs=report.pairs, states_checked=context.checks.states),
     )
 
 
 def names_of(pairs: Sequence[CollisionPair]) -> tuple[str, ...]:
-    """Who collides, each once."""
+    """Return the names of the objects in pairs, each once."""
     return tuple(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second)))

@@ -1,4 +1,4 @@
-"""Constraints on frames as numbers: how far a configuration is off, and the way back onto them."""
+"""Evaluation of frame constraints: deviation of configurations, and projection onto the constraints."""
 
 from __future__ import annotations
 
@@ -21,16 +21,21 @@ from ...trajectory.limits import Array
 from .constraints import FrameConstraint, FrameRule
 from .space import JointSpace
 
-# Configurations are brought this far inside the tolerance, so that the straight ways between them stay within it.
-SHARE_OF_TOLERANCE = 0.5
-ITERATIONS = 60
-ENOUGH = 1e-12
-ANGLES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
+# Fraction of the tolerance that projection reaches, so that straight motions between configurations stay within it.
+TOLERANCE_FRACTION = 0.5
+MAX_ITERATIONS = 60
+EPSILON = 1e-12
+ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
 
 
 @dataclass(frozen=True, eq=False)
-class HeldFrame:
-    """A constraint with the chain (world to frame) that it is about. pose (4, 4) and axis (3,) in the world."""
+class ConstrainedFrame:
+    """Frame constraint with the kinematic chain from world to the frame.
+
+    Attributes:
+        pose: Pose (4, 4) of the constraint in the world.
+        axis: Unit axis (3,) of the constraint in the world.
+    """
 
     constraint: FrameConstraint
     name: str
@@ -43,119 +48,129 @@ class HeldFrame:
         return self.constraint.tolerance
 
     @cached_property
-    def _across(self) -> Array:
-        """The matrix (3, 3) for which z @ matrix is the cross product of z and the axis."""
+    def _cross_matrix(self) -> Array:
+        """Matrix (3, 3) M with z @ M = z x axis."""
         return np.asarray(pin.skew(self.axis))
 
     def deviation(self, poses: Array) -> Array:
-        """How far frames (k, 4, 4) are off the set (k,) [rad or m]; of a cone: from its axis."""
+        """Return the distances (k,) [rad or m] of frames (k, 4, 4) from the set; for a cone, the angle to its axis."""
         rule = self.constraint.rule
         if rule is FrameRule.AXIS_IN_CONE:
             z = poses[:, :3, 2]
-            return np.asarray(np.arctan2(np.linalg.norm(z @ self._across, axis=1), z @ self.axis))
+            return np.asarray(np.arctan2(np.linalg.norm(z @ self._cross_matrix, axis=1), z @ self.axis))
         if rule is FrameRule.ORIENTATION:
-            turns = poses[:, :3, :3] @ self.pose[:3, :3].T
-            return np.array([float(np.linalg.norm(pin.log3(turn))) for turn in turns])
+            rotations = poses[:, :3, :3] @ self.pose[:3, :3].T
+            return np.array([float(np.linalg.norm(pin.log3(rotation))) for rotation in rotations])
         return np.asarray(np.linalg.norm(self._offset(poses[:, :3, 3]), axis=1))
 
     def _offset(self, points: Array) -> Array:
-        """From the nearest point of the set to points (k, 3)."""
-        away = points - self.pose[:3, 3]
+        """Return the offsets (k, 3) of points (k, 3) from their nearest points of the set."""
+        offsets = points - self.pose[:3, 3]
         rule = self.constraint.rule
         if rule is FrameRule.POSITION_ON_PLANE:
-            return np.asarray((away @ self.axis)[:, None] * self.axis)
+            return np.asarray((offsets @ self.axis)[:, None] * self.axis)
         if rule is FrameRule.POSITION_ON_LINE:
-            return np.asarray(away - (away @ self.axis)[:, None] * self.axis)
-        local = away @ self.pose[:3, :3]
+            return np.asarray(offsets - (offsets @ self.axis)[:, None] * self.axis)
+        local = offsets @ self.pose[:3, :3]
         extent = np.array(self.constraint.extent)
         return np.asarray((local - np.clip(local, -extent, extent)) @ self.pose[:3, :3].T)
 
     def gradient(self, q: Array, pose: Array) -> Array:
-        """Of the deviation at a configuration (dof,), where it is not zero."""
+        """Return the gradient (dof,) of a non-zero deviation at q (dof,)."""
         jacobian = self.chain.jacobian(q)
         rule = self.constraint.rule
         if rule is FrameRule.AXIS_IN_CONE:
-            normal = pose[:3, 2] @ self._across
+            normal = pose[:3, 2] @ self._cross_matrix
             size = math.sqrt(float(normal @ normal))
-            # Straight against the axis any direction leads back.
-            normal = normal / size if size > ENOUGH else pose[:3, 0]
+            # Opposite to the axis, all directions of rotation are equivalent.
+            normal = normal / size if size > EPSILON else pose[:3, 0]
             return np.asarray(-normal @ jacobian[3:])
         if rule is FrameRule.ORIENTATION:
-            turn = pin.log3(pose[:3, :3] @ self.pose[:3, :3].T)
-            return np.asarray(turn / np.linalg.norm(turn) @ jacobian[3:])
+            rotation = pin.log3(pose[:3, :3] @ self.pose[:3, :3].T)
+            return np.asarray(rotation / np.linalg.norm(rotation) @ jacobian[3:])
         offset = self._offset(pose[None, :3, 3])[0]
         return np.asarray(offset / np.linalg.norm(offset) @ jacobian[:3])
 
 
 class FrameConstraints:
-    """The constraints of a request on frames, at the state that it starts from. Empty: nothing is held."""
+    """Frame constraints of a request at its start state. An empty instance is falsy."""
 
     def __init__(
         self, cell: RobotCell, state: RobotCellState, space: JointSpace, constraints: Sequence[FrameConstraint]
     ) -> None:
-        self.held = tuple(_held_frame(cell, state, space, constraint) for constraint in constraints)
+        self.frames = tuple(_constrained_frame(cell, state, space, constraint) for constraint in constraints)
         self._space = space
 
     def __bool__(self) -> bool:
-        return bool(self.held)
+        return bool(self.frames)
 
     @property
     def tightest(self) -> float:
-        """The smallest tolerance [rad or m]."""
-        return min(held.tolerance for held in self.held)
+        """Smallest tolerance [rad or m]."""
+        return min(frame.tolerance for frame in self.frames)
 
     def excess(self, configurations: Array) -> Array:
-        """Largest deviation of configurations (k, dof) in tolerances (k,): beyond 1 a constraint is broken."""
+        """Return the max deviation, in units of the tolerance, of configurations (k, dof): (k,); above 1 a constraint
+        is violated.
+        """
         rows = np.ascontiguousarray(configurations, dtype=np.float64)
-        shares = [held.deviation(held.chain.forward_many(rows)) / held.tolerance for held in self.held]
-        return np.asarray(np.max(shares, axis=0))
+        fractions = [frame.deviation(frame.chain.forward_many(rows)) / frame.tolerance for frame in self.frames]
+        return np.asarray(np.max(fractions, axis=0))
 
     def residuals(self, q: Array) -> tuple[Array, Array]:
-        """By how much each constraint is missed (m,), 0 within half its tolerance, and the gradients (m, dof)."""
-        missed, gradients = np.zeros(len(self.held)), np.zeros((len(self.held), len(q)))
+        """Return the residual of each constraint (m,), 0 within half its tolerance, and the gradients (m, dof) at q
+        (dof,).
+        """
+        residuals, gradients = np.zeros(len(self.frames)), np.zeros((len(self.frames), len(q)))
         q = np.array(q, dtype=np.float64)
-        for row, held in enumerate(self.held):
-            pose = held.chain.forward(q)
-            deviation = float(held.deviation(pose[None])[0])
-            missed[row] = max(0.0, deviation - SHARE_OF_TOLERANCE * held.tolerance)
-            if deviation > ENOUGH:
-                gradients[row] = held.gradient(q, pose)
-        return missed, gradients
+        for row, frame in enumerate(self.frames):
+            pose = frame.chain.forward(q)
+            deviation = float(frame.deviation(pose[None])[0])
+            residuals[row] = max(0.0, deviation - TOLERANCE_FRACTION * frame.tolerance)
+            if deviation > EPSILON:
+                gradients[row] = frame.gradient(q, pose)
+        return residuals, gradients
 
     def project(self, q: Array, basis: Array) -> Array | None:
-        """The configuration on the constraints that Newton's method reaches from q (dof,) by moving along the columns
-        of a basis (dof, k), within the bounds of the joints; None if it reaches none."""
-        near = np.array([0.1 * SHARE_OF_TOLERANCE * held.tolerance for held in self.held])
+        """Project q (dof,) onto the constraints by Newton's method, along the columns of a basis (dof, k) and within
+        joint limits.
+
+        Returns:
+            The projected configuration (dof,); None if the iteration does not converge.
+        """
+        target = np.array([0.1 * TOLERANCE_FRACTION * frame.tolerance for frame in self.frames])
         q = q.copy()
-        for _ in range(ITERATIONS):
-            missed, gradients = self.residuals(q)
-            active = missed > near
+        for _ in range(MAX_ITERATIONS):
+            residuals, gradients = self.residuals(q)
+            active = residuals > target
             if not active.any():
                 return q
-            step = np.linalg.lstsq(gradients[active] @ basis, -missed[active], rcond=1e-6)[0]
+            step = np.linalg.lstsq(gradients[active] @ basis, -residuals[active], rcond=1e-6)[0]
             moved = np.clip(q + basis @ step, self._space.lower, self._space.upper)
-            if float(np.abs(moved - q).max()) < ENOUGH:
+            if float(np.abs(moved - q).max()) < EPSILON:
                 return None
             q = moved
         return None
 
     def check(self, q: Array, what: str) -> None:
-        """Refuse a configuration (dof,) that breaks a constraint.
+        """Reject a configuration (dof,) that violates a constraint.
 
         Raises:
-            ConstraintMismatchError: with the frame and by how much.
+            ConstraintMismatchError: With the frame and the deviation.
         """
         row = np.ascontiguousarray(q[None], dtype=np.float64)
-        for held in self.held:
-            deviation = float(held.deviation(held.chain.forward_many(row))[0])
-            if deviation > held.tolerance:
-                unit = "rad" if held.constraint.rule in ANGLES else "m"
-                text = f"{what} breaks the constraint '{held.constraint.rule.value}' on frame {held.name}"
-                values = (Value("deviation", deviation, held.tolerance, unit),)
-                raise ConstraintMismatchError(text, stage="goals", subjects=(held.name,), values=values)
+        for frame in self.frames:
+            deviation = float(frame.deviation(frame.chain.forward_many(row))[0])
+            if deviation > frame.tolerance:
+                unit = "rad" if frame.constraint.rule in ANGULAR_RULES else "m"
+                text = f"{what} breaks the constraint '{frame.constraint.rule.value}' on frame {frame.name}"
+                values = (Value("deviation", deviation, frame.tolerance, unit),)
+                raise ConstraintMismatchError(text, stage="goals", subjects=(frame.name,), values=values)
 
 
-def _held_frame(cell: RobotCell, state: RobotCellState, space: JointSpace, constraint: FrameConstraint) -> HeldFrame:
+def _constrained_frame(
+    cell: RobotCell, state: RobotCellState, space: JointSpace, constraint: FrameConstraint
+) -> ConstrainedFrame:
     name = target_frame(cell, state, space.group, constraint.mode, constraint.frame)
     chain = chain_to(cell, state, name, space.variables)
     pose, axis = constraint.pose.matrix, np.array(constraint.axis) / np.linalg.norm(constraint.axis)
@@ -165,4 +180,4 @@ def _held_frame(cell: RobotCell, state: RobotCellState, space: JointSpace, const
     if not any(chain.used):
         text = f"no joint that is planned moves the constrained frame {name}"
         raise ConstraintMismatchError(text, stage="start", subjects=(name,))
-    return HeldFrame(constraint, name, chain, pose, axis)
+    return ConstrainedFrame(constraint, name, chain, pose, axis)

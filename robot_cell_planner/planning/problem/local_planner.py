@@ -1,4 +1,4 @@
-"""Moves between two configurations: straight ones, and those that stay on constraints on frames."""
+"""Local planners: motions between two configurations, straight or projected onto frame constraints."""
 
 from __future__ import annotations
 
@@ -12,25 +12,29 @@ from .collision_checks import CountedChecks
 from .frame_constraints import FrameConstraints
 from .subspace import Subspace
 
-# On constraints, a step must bring its aim nearer by this share of its length.
-LEAST_PROGRESS = 0.1
+# Min decrease of the distance to the end per projected step, as a fraction of the step length.
+MIN_PROGRESS = 0.1
 MAX_HALVINGS = 12
 
 
 class LocalPlanner(Protocol):
-    """How to get from one configuration to another."""
+    """Connects two configurations by a free motion."""
 
     checks: CountedChecks
 
     def connect(self, start: Array, end: Array) -> Array | None:
-        """A free way (n, dof) that begins and ends exactly there; None: there is none."""
+        """Return a free path (n, dof) with exactly these ends, or None if there is none."""
 
-    def settle(self, q: Array) -> Array | None:
-        """The allowed configuration that belongs to q (dof,), free or not; None: there is none."""
+    def project(self, q: Array) -> Array | None:
+        """Return the configuration on the constraints for q (dof,), free or not; None if there is none."""
 
 
 class StraightLocalPlanner:
-    """Straight motions, checked every `step` [rad or m]. subspace: where configurations settle; None: anywhere."""
+    """Straight motions, checked every `step` [rad or m].
+
+    Args:
+        subspace: Subspace that configurations are projected onto; None for no projection.
+    """
 
     def __init__(self, checks: CountedChecks, step: float, subspace: Subspace | None = None) -> None:
         self.checks = checks
@@ -40,7 +44,7 @@ class StraightLocalPlanner:
     def connect(self, start: Array, end: Array) -> Array | None:
         return np.vstack((start, end)) if self.checks.motion_free(start, end, self.step) else None
 
-    def settle(self, q: Array) -> Array | None:
+    def project(self, q: Array) -> Array | None:
         if self.subspace is None:
             return q
         q = self.subspace.to_full(self.subspace.to_reduced(q))
@@ -48,7 +52,7 @@ class StraightLocalPlanner:
 
 
 class ProjectedLocalPlanner:
-    """Steps of `step` towards the end, each brought back onto the constraints."""
+    """Motions in steps of length `step` towards the end, each projected onto the constraints."""
 
     def __init__(self, checks: CountedChecks, step: float, subspace: Subspace, constraints: FrameConstraints) -> None:
         self.checks = checks
@@ -56,20 +60,20 @@ class ProjectedLocalPlanner:
         self.subspace = subspace
         self.constraints = constraints
 
-    def settle(self, q: Array) -> Array | None:
+    def project(self, q: Array) -> Array | None:
         q = self.subspace.to_full(self.subspace.to_reduced(q))
         return self.constraints.project(q, self.subspace.basis)
 
     def step_towards(self, start: Array, end: Array) -> Array | None:
-        """The configuration a step from one towards another, on the constraints; None: that leads astray."""
-        left = end - start
-        distance = float(np.linalg.norm(left))
-        moved = self.constraints.project(start + left * (self.step / distance), self.subspace.basis)
+        """Return the projected configuration one step from `start` towards `end`; None without progress."""
+        difference = end - start
+        distance = float(np.linalg.norm(difference))
+        moved = self.constraints.project(start + difference * (self.step / distance), self.subspace.basis)
         if moved is None or not self.subspace.within_limits(moved):
             return None
-        stride = float(np.linalg.norm(moved - start))
-        nearer = distance - float(np.linalg.norm(end - moved))
-        return moved if stride <= 2.0 * self.step and nearer >= LEAST_PROGRESS * self.step else None
+        length = float(np.linalg.norm(moved - start))
+        progress = distance - float(np.linalg.norm(end - moved))
+        return moved if length <= 2.0 * self.step and progress >= MIN_PROGRESS * self.step else None
 
     def connect(self, start: Array, end: Array) -> Array | None:
         points = [start]
@@ -78,32 +82,33 @@ class ProjectedLocalPlanner:
             if moved is None:
                 return None
             points.append(moved)
-        path = self.refined(np.array([*points, end]))
+        path = self.refine(np.array([*points, end]))
         if path is None:
             return None
         free = all(self.checks.motion_free(first, second, self.step) for first, second in pairwise(path))
         return path if free else None
 
-    def refined(self, path: Array) -> Array | None:
-        """The path (n, dof) with so many points between that straight motions along it stay within the tolerances;
-        None: projection leads astray."""
+    def refine(self, path: Array) -> Array | None:
+        """Return the path (n, dof) with points added until straight motions along it stay within the tolerances; None
+        if projection fails.
+        """
         points = [path[0]]
         for end in path[1:]:
-            between = self._between(points[-1], end, 0)
-            if between is None:
+            points_between = self._bisected(points[-1], end, 0)
+            if points_between is None:
                 return None
-            points.extend(between)
+            points.extend(points_between)
         return np.array(points)
 
-    def _between(self, start: Array, end: Array, depth: int) -> list[Array] | None:
-        """What lies behind a point up to the next one, that one included."""
-        shares = np.array([0.25, 0.5, 0.75])[:, None]
-        if float(self.constraints.excess(start + shares * (end - start)).max()) <= 0.99:
+    def _bisected(self, start: Array, end: Array, depth: int) -> list[Array] | None:
+        """Return the points after `start` up to and including `end`."""
+        fractions = np.array([0.25, 0.5, 0.75])[:, None]
+        if float(self.constraints.excess(start + fractions * (end - start)).max()) <= 0.99:
             return [end]
         if depth == MAX_HALVINGS:
             return None
         middle = self.constraints.project(0.5 * (start + end), self.subspace.basis)
         if middle is None:
             return None
-        first, second = self._between(start, middle, depth + 1), self._between(middle, end, depth + 1)
+        first, second = self._bisected(start, middle, depth + 1), self._bisected(middle, end, depth + 1)
         return None if first is None or second is None else first + second

@@ -1,4 +1,4 @@
-"""What a path is to be good at, as a cost to make small."""
+"""Optimization objectives, as costs of paths."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ import numpy as np
 
 from ...trajectory.limits import Array
 
-# Steps between the states at which a path is measured [rad or m].
+# Step between the states at which a cost is evaluated [rad or m].
 TOOL_STEP = 0.02
 CLEARANCE_STEP = 0.05
-# Clearances are taken to be between these [m]: nothing nearer counts for more, nothing farther for less.
-NEAREST, FARTHEST = 1e-3, 0.5
+# Clearances are clipped to this range [m].
+MIN_CLEARANCE, MAX_CLEARANCE = 1e-3, 0.5
 
 SegmentCost: TypeAlias = Callable[[Array, Array], float]
 
 
 class Objective(str, Enum):
-    """What to make small."""
+    """Quantity to minimize."""
 
     JOINT_LENGTH = "joint length"  # Euclidean, rad and m alike
-    CARTESIAN_LENGTH = "Cartesian length"  # [m] of the way of the tool centre point, or of the tip
+    CARTESIAN_LENGTH = "Cartesian length"  # [m] path length of the tool centre point, or of the tip link
     CLEARANCE = "clearance"  # integral of 1 / clearance along the path, rad/m
 
 
 class PathCost:
-    """The cost of paths as the sum over their straight motions; each motion is measured once."""
+    """Cost of paths as the sum over their straight motions. Costs of motions are cached."""
 
     def __init__(self, objective: Objective, segment: SegmentCost) -> None:
         self.objective = objective
         self._segment = segment
-        self._known: dict[bytes, float] = {}
+        self._costs: dict[bytes, float] = {}
 
     def of(self, path: Array) -> float:
-        """The cost of a path (n, dof)."""
+        """Return the cost of a path (n, dof)."""
         return sum((self.of_motion(start, end) for start, end in pairwise(path)), 0.0)
 
     def of_motion(self, start: Array, end: Array) -> float:
-        """The cost of a straight motion."""
+        """Return the cost of a straight motion."""
         key = start.tobytes() + end.tobytes()
-        if key not in self._known:
-            self._known[key] = self._segment(start, end)
-        return self._known[key]
+        if key not in self._costs:
+            self._costs[key] = self._segment(start, end)
+        return self._costs[key]
 
 
 def joint_length(start: Array, end: Array) -> float:
@@ -53,13 +53,15 @@ def joint_length(start: Array, end: Array) -> float:
 
 
 def points_between(start: Array, end: Array, step: float) -> Array:
-    """Both ends and states between them (n, dof), no joint moving further than `step` from one to the next."""
+    """Return both ends and states between them (n, dof); no joint moves by more than `step` [rad or m] between two
+    states.
+    """
     count = max(1, int(np.ceil(float(np.abs(end - start).max()) / step - 1e-9)))
     return np.asarray(start + np.linspace(0.0, 1.0, count + 1)[:, None] * (end - start))
 
 
 def tool_length(positions_of: Callable[[Array], Array]) -> SegmentCost:
-    """positions_of: (n, dof) -> (n, 3) of the tool."""
+    """Return the tool path length as a cost. positions_of: configurations (n, dof) -> tool positions (n, 3) [m]."""
 
     def cost(start: Array, end: Array) -> float:
         positions = positions_of(points_between(start, end, TOOL_STEP))
@@ -69,12 +71,12 @@ def tool_length(positions_of: Callable[[Array], Array]) -> SegmentCost:
 
 
 def inverse_clearance(clearance_of: Callable[[Array, float], float]) -> SegmentCost:
-    """clearance_of: clearance [m] of a state (dof,), looked for no farther than a distance."""
+    """Return the integral of 1 / clearance as a cost. clearance_of: state (dof,), max distance [m] -> clearance [m]."""
 
     def cost(start: Array, end: Array) -> float:
         points = points_between(start, end, CLEARANCE_STEP)
-        found = np.array([clearance_of(q, FARTHEST) for q in points])
-        densities = 1.0 / np.clip(found, NEAREST, FARTHEST)
+        found = np.array([clearance_of(q, MAX_CLEARANCE) for q in points])
+        densities = 1.0 / np.clip(found, MIN_CLEARANCE, MAX_CLEARANCE)
         lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
         return float((lengths * 0.5 * (densities[:-1] + densities[1:])).sum())
 

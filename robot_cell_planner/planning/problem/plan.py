@@ -1,4 +1,4 @@
-"""Plans: what was asked, what came of it, and what is known of it."""
+"""Plans: the planned motion, its origin and its measured properties."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ from ...trajectory.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class PathClearance:
-    """The closest approach along a path: where, counted in waypoints (2.5 is halfway from 2 to 3), at which joint
-    values, and of what."""
+    """Closest approach along a path.
+
+    Attributes:
+        place: Path parameter in waypoints (2.5 is halfway between waypoints 2 and 3).
+        configuration: Joint values there (dof,).
+        closest: Distance and pair.
+    """
 
     place: float
     configuration: tuple[float, ...]
@@ -29,7 +34,7 @@ class PathClearance:
 
 @dataclass(frozen=True)
 class StageTime:
-    """Time [s] by the wall clock that one stage of a request took."""
+    """Wall clock time [s] of one stage of a request."""
 
     stage: str
     seconds: float
@@ -37,16 +42,22 @@ class StageTime:
 
 @dataclass(frozen=True)
 class CartesianReport:
-    """How a Cartesian motion was followed, or where it ended.
+    """How far and how precisely a Cartesian path was followed.
 
-    fraction: share of the way that was reached, 0 to 1, by length (by angle where the motion only turns). For each
-    point of the path after the start: waypoint_of_point, the waypoint that it leads to, from 0, and parameter_of_point,
-    its place on the way there, 0 to 1, exactly 1 at the waypoint. max_deviation [m], max_deviation_angle [rad]: largest
-    distance from the way, and from the orientation that belongs to the place, between the points, where joints move
-    straight from one to the next. min_manipulability: smallest on the way, sqrt(det(J J^T)) for the directions that the
-    task prescribes. log: what was tried, a line for each, if it was asked for. failed_frame: the pose in the world that
-    could not be reached, failed_waypoint the waypoint that it lies before or at, -1 for none; ik, ik_failure: the
-    reasons of inverse kinematics; pairs: in collision there.
+    Attributes:
+        fraction: Completed fraction of the path, 0 to 1, by length (by angle for a pure rotation).
+        waypoint_of_point: For each point after the start, the index of the waypoint that it leads to.
+        parameter_of_point: For each point after the start, the fraction of the segment to that waypoint, exactly 1
+            at the waypoint.
+        max_deviation: Max distance from the path [m], also between points, where joints move linearly.
+        max_deviation_angle: Max angle [rad] to the orientation of the path at the same path parameter.
+        failed_frame: World pose that could not be reached.
+        failed_waypoint: Waypoint at or after `failed_frame`; -1 if there is no failure.
+        ik: Error message of inverse kinematics.
+        pairs: Colliding pairs at `failed_frame`.
+        ik_failure: Details of the inverse kinematics failure.
+        min_manipulability: Min manipulability along the path, sqrt(det(J J^T)) for the constrained task directions.
+        log: Tried steps, one line each, if requested.
     """
 
     fraction: float
@@ -65,19 +76,27 @@ class CartesianReport:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A motion, and how it came about.
+    """Planned motion and information about it.
 
-    variables: names of the columns. start_state_digest, cell_digest: what it was planned in. path (n, dof): waypoints
-    from the start to the goal, straight in joint space between them (for a Cartesian plan its dense samples).
-    trajectory: the timed samples, if timing was asked for. goal: number of the goal that is reached; -1: none was
-    numbered. states_checked, motions_checked: held against the cell. path_length: Euclidean, rad and m alike;
-    tool_path_length [m]: of the tool centre point, or of the tip without a tool. clearance: smallest along the path.
-    proven: fraction of the path by Euclidean length in joint space, the start correction included, whose segments have
-    a certificate that they are free (`CountedChecks.proven_fraction`); NaN where there is nothing to prove it with. The
-    rest was checked at steps of `resolution` [rad or m] and, where objects were near, between them; a warning says what
-    may be hidden there. escape_waypoints: those at the beginning that lead out of a
-    collision, on request. warnings: what the caller should know though nothing failed. cartesian: of a Cartesian plan
-    alone.
+    Attributes:
+        variables: Names of the columns of `path`.
+        path: Waypoints (n, dof) from start to goal, connected by straight lines in joint space; for a Cartesian
+            plan, its dense samples.
+        cell_digest, start_state_digest: Cell and state that it was planned in.
+        states_checked, motions_checked: Number of collision checks.
+        path_length: Euclidean length, rad and m alike.
+        tool_path_length: Path length of the tool centre point, or of the tip link without a tool [m].
+        resolution: Max step between checked states of motions that are not proven free [rad or m].
+        proven: Fraction of the path, by Euclidean length in joint space and including the start correction, with
+            free certificates (`CountedChecks.proven_fraction`); NaN if nothing can be proven. The rest was checked
+            at steps of `resolution` and, where objects are close, between them; a warning gives the possible
+            overlap.
+        goal: Index of the reached goal; -1 if goals have no index.
+        escape_waypoints: Number of waypoints at the beginning that belong to the start correction.
+        clearance: Min clearance along the path.
+        cartesian: Report of a Cartesian plan, otherwise None.
+        trajectory: Timed samples, if timing was requested.
+        warnings: Remarks on a successful plan.
     """
 
     group: str
@@ -109,17 +128,17 @@ class Plan:
 
     @property
     def duration(self) -> float:
-        """Of the trajectory [s]; 0 without one."""
+        """Duration of the trajectory [s]; 0 without a trajectory."""
         return 0.0 if self.trajectory is None else self.trajectory.duration
 
     def end_configuration(self) -> Mapping[str, float]:
-        """Values by variable of the last waypoint."""
+        """Return the last waypoint as values by variable."""
         return frozendict(zip(self.variables, self.path[-1].tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class GoalFailure:
-    """Why one goal could not be used: its number, and the error that says so."""
+    """Error of one goal that cannot be used, with the index of the goal."""
 
     goal: int
     error: RobotCellError
@@ -127,11 +146,15 @@ class GoalFailure:
 
 @dataclass(frozen=True)
 class PlanFailure:
-    """What is known where there is no plan; it is in `partial` of the error. Fields of stages not reached are empty.
+    """Diagnostics of a failed request, in `partial` of the error. Fields of stages that were not reached are empty.
 
-    start_pairs: in collision at the start. goals: those that could not be used. *_tree_size: configurations in the
-    trees from start and goals. nearest_approach: smallest distance between the two in joint space; NaN if nothing was
-    searched. blocking_pair: the one that blocked most motions, `blocked_motions` of the first 256.
+    Attributes:
+        start_pairs: Colliding pairs at the start.
+        goals: Goals that could not be used.
+        start_tree_size, goal_tree_size: Number of configurations in the search trees.
+        nearest_approach: Min joint-space distance between the two trees; NaN if nothing was searched.
+        blocking_pair: Pair that blocked most motions.
+        blocked_motions: Number of the first 256 blocked motions that it blocked.
     """
 
     start_pairs: tuple[CollisionPair, ...] = ()
@@ -147,10 +170,10 @@ class PlanFailure:
 
 
 def percent(fraction: float) -> str:
-    """A fraction in whole percents, 100 only if nothing but rounding is missing; "-" for NaN."""
+    """Return a fraction as a whole percentage, "100" only up to rounding; "-" for NaN."""
     return "-" if math.isnan(fraction) else f"{math.floor(100.0 * fraction + 1e-6)}"
 
 
 def path_length(path: Array) -> float:
-    """Euclidean length of a path (n, dof) in joint space, rad and m alike."""
+    """Return the Euclidean length of a path (n, dof) in joint space, rad and m alike."""
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())

@@ -1,4 +1,4 @@
-"""Plans as JSON, to the last bit and back."""
+"""Lossless JSON serialization of plans."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class _Document:
 
 
 def plan_to_json(plan: Plan, *, repeatable: bool = False) -> bytes:
-    """A plan as JSON.
+    """Return a plan as JSON.
 
-    repeatable: leave out what differs between equal requests, the times and the revision, so that equal plans have
-    equal bytes.
+    Args:
+        repeatable: Omit times and revision, so that equal plans have equal bytes.
     """
     if repeatable:
         plan = replace(plan, times=(), revision=0)
@@ -34,16 +34,16 @@ def plan_to_json(plan: Plan, *, repeatable: bool = False) -> bytes:
 
 
 def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
-    """The plan in a JSON text of `plan_to_json`.
+    """Return the plan of a JSON text written by `plan_to_json`.
 
     Raises:
-        FileError: malformed, of another version, or not a plan; says where.
+        FileError: The text is malformed, of another version, or not a plan; the message gives the position.
     """
     try:
         document = msgspec.json.decode(data)
         plan = document.get("plan") if isinstance(document, dict) else None
         if isinstance(plan, dict) and plan.get("proven", math.nan) is None:
-            plan["proven"] = math.nan  # for which JSON has no number
+            plan["proven"] = math.nan  # NaN is null in JSON
         return msgspec.convert(document, type=_Document, dec_hook=_decode).plan
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
         raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error

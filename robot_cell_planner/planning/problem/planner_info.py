@@ -1,4 +1,4 @@
-"""What requests and users know of a planner: its name, what it is good for, its parameters."""
+"""Description of a planner: its name, purpose and parameters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ Settings: TypeAlias = dict[str, Setting]
 
 @dataclass(frozen=True)
 class PlannerInfo:
-    """A planner: its name, the library that it is from, what it is good for, and its parameters.
+    """Description of a planner.
 
-    improves: goes on improving its path. constraints: takes constraints on frames; all take combinations of joints.
-    restriction: what is known to go wrong with it; "": nothing.
+    Attributes:
+        library: Library that implements it.
+        improves: Whether it continues to optimize its path.
+        constraints: Whether it supports constraints on frames; all planners support combinations of joints.
+        restriction: Known limitation; "" for none.
     """
 
     name: str
@@ -32,11 +35,11 @@ class PlannerInfo:
     restriction: str = ""
 
     def settings(self, given: Mapping[str, str]) -> Settings:
-        """Value by setter of every parameter; those not given have their defaults.
+        """Return the value of every parameter by setter, with defaults for those not given.
 
         Raises:
-            UnknownNameError: the planner has no parameter of a name.
-            InvalidRequestError: a value of another type or out of range, or two that exclude each other.
+            UnknownNameError: The planner has no parameter of a name.
+            InvalidRequestError: A value has the wrong type or is out of range, or two values exclude each other.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:

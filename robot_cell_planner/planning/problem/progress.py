@@ -1,4 +1,4 @@
-"""What goes on around a request while it is served: cancellation, time limit, progress, and times by stage."""
+"""Progress monitor of a request: cancellation, time limit, progress reports and stage times."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ PROGRESS_PERIOD = 0.1  # [s]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a request has come: the stage that is running, the share of it that is done (NaN where it cannot be
-    known), states checked so far in its motion, the cost of the best path so far (infinite if there is none), and the
-    step of a multi-step request."""
+    """Progress of a request.
+
+    Attributes:
+        stage: Current stage.
+        fraction: Completed fraction of the stage; NaN if unknown.
+        states_checked: Number of states checked in the current motion.
+        best_cost: Cost of the best path; infinite without a path.
+        step: Step of a multi-step request.
+    """
 
     stage: str
     fraction: float = float("nan")
@@ -27,10 +33,12 @@ class Progress:
 
 
 class ProgressMonitor:
-    """Holds a request to its time limit and its caller's wish to go on. Nothing of it shapes a result.
+    """Monitors the time limit and cancellation of a request, and reports progress. It does not affect results.
 
-    on_progress: called at the beginning of each stage and at most ten times a second. cancelled: asked often; it must
-    be quick. time_limit [s]: from now on; 0: none.
+    Args:
+        time_limit: Time limit from now on [s]; 0 for none.
+        on_progress: Called at the beginning of each stage and at most ten times per second.
+        cancelled: Called frequently; has to be fast.
     """
 
     def __init__(
@@ -52,12 +60,12 @@ class ProgressMonitor:
 
     @property
     def times(self) -> tuple[StageTime, ...]:
-        """Of the stages that have ended, in order."""
+        """Times of completed stages, in order."""
         return tuple(self._times)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Run a stage under its name."""
+        """Run a stage and record its time."""
         self._stage, self.fraction = name, float("nan")
         self._report(0)
         began = time.monotonic()
@@ -67,18 +75,18 @@ class ProgressMonitor:
             self._times.append(StageTime(name, time.monotonic() - began))
 
     def check(self, states_checked: int = 0) -> None:
-        """Go on, or not.
+        """Raise if the request has to end; report progress periodically.
 
         Raises:
-            CancelledError: the caller cancelled.
-            TimedOutError: the time limit has passed.
+            CancelledError: The caller cancelled the request.
+            TimedOutError: The time limit has passed.
         """
         if self._cancelled is not None and self._cancelled():
             raise CancelledError("the request was cancelled", stage=self._stage)
         now = time.monotonic()
         if 0.0 < self._limit < now - self._started:
             numbers = (Value("time", now - self._started, self._limit, "s"),)
-            raise TimedOutError("the time limit ended the request", stage=self._stage, values=numbers)
+            raise TimedOutError("the time limit was reached", stage=self._stage, values=numbers)
         if now >= self._next_report:
             self._next_report = now + PROGRESS_PERIOD
             self._report(states_checked)

@@ -1,4 +1,4 @@
-"""Requests for motions in joint space: where to, how to search, what to return."""
+"""Requests for joint-space motions: goals, search options and outputs."""
 
 from __future__ import annotations
 
@@ -29,21 +29,32 @@ Target: TypeAlias = FrameTarget | PointAxisTarget
 @checked_fields
 @dataclass(frozen=True)
 class PlanningOptions:
-    """How a path is searched. What shapes it is counted in states, so that it repeats; the clock only aborts.
+    """Options of the path search. Effort is counted in states, so that results are repeatable; the clock can only
+    abort.
 
-    planner: a name of `registry.PLANNERS`. planner_parameters: by name, as text; those not named have their defaults.
-    seed: of everything random. state_limit: states to check in the search at most. time_limit [s]: the request is
-    broken off after this; 0: never. objective: what to make small. improvement_states: states to check on improving
-    after the first path; -1: until `state_limit`. simplify: leave out waypoints that are not needed. tighten: cut
-    corners, and pull the path tight around obstacles. jiggle [rad or m]: farthest that a joint may move to get out of a
-    start in collision or beyond limits; 0: not allowed. extra_margin [m]: distance to keep in addition to the margins
-    of the cell. search_step [rad or m]: widest step between states checked while searching.
-    resolution [rad or m]: widest step between states checked along the path that is returned. engine: of collision.
-    certify: prove motions free where that can be done; otherwise states alone are checked. start_limit_tolerance [rad
-    or m]: a start that is beyond a position limit by no more than this is moved to the limit, with a warning.
+    Attributes:
+        planner: Name in `registry.PLANNERS`.
+        planner_parameters: Parameters by name, as text; others have their defaults.
+        seed: Seed of all random numbers.
+        state_limit: Max number of states checked in the search.
+        time_limit: Time after which the request is aborted [s]; 0 for none.
+        objective: Quantity to minimize.
+        improvement_states: Number of states to check for optimization after the first path; -1: up to
+            `state_limit`.
+        simplify: Remove unnecessary waypoints.
+        tighten: Cut corners and shorten the path around obstacles.
+        jiggle: Max start correction: max motion of a joint out of a start in collision or beyond limits [rad or m];
+            0: not allowed.
+        extra_margin: Distance to keep in addition to the margins of the cell [m].
+        search_step: Max step between states checked during the search [rad or m].
+        resolution: Max step between states checked along the returned path [rad or m].
+        engine: Collision engine.
+        certify: Prove motions free where possible; otherwise only states are checked.
+        start_limit_tolerance: A start beyond a position limit by at most this is moved to the limit, with a warning
+            [rad or m].
 
     Raises:
-        InvalidRequestError: a value outside its range.
+        InvalidRequestError: A value is out of range.
     """
 
     planner: str = AUTOMATIC
@@ -79,13 +90,14 @@ class PlanningOptions:
 @checked_fields
 @dataclass(frozen=True)
 class GoalRegion:
-    """All poses around a target within boxes of positions and rotations, along and about the target's axes.
+    """Poses around a target within a box of positions and a box of rotations in the target's axes.
 
-    position_extent [m]: allowed either way along x, y, z. rotation_extent [rad]: either way of the components of the
-    rotation vector. Infinite: free, for positions within 3 m.
+    Attributes:
+        position_extent: Half sizes of the position box [m]; infinite for free, up to 3 m.
+        rotation_extent: Half sizes of the box of rotation vectors [rad]; infinite for free.
 
     Raises:
-        InvalidRequestError: a negative extent, or one that is no number.
+        InvalidRequestError: An extent is negative or not a number.
     """
 
     center: FrameTarget
@@ -102,15 +114,19 @@ class GoalRegion:
 @checked_fields
 @dataclass(frozen=True)
 class Goals:
-    """Where a motion may end: reaching any one of everything listed is enough.
+    """Alternative goals of a motion; reaching any one of them is sufficient.
 
-    joint_goals: values by variable; a joint left out stays where it starts. named_states: of the group. targets: goal
-    configurations are all their inverse kinematic solutions. regions: goal configurations are sampled in them. Goals
-    are numbered through in this order.
+    Attributes:
+        joint_goals: Values by variable; joints that are not listed keep their start values.
+        named_states: Named states of the group.
+        targets: Targets; goal configurations are all their inverse kinematics solutions.
+        regions: Regions; goal configurations are sampled in them.
+
+    Goals are numbered consecutively in this order.
 
     Raises:
-        InvalidRequestError: nothing is listed, or a joint value is not finite.
-        LimitExceededError: more than a thousand goals.
+        InvalidRequestError: No goal is given, or a joint value is not finite.
+        LimitExceededError: There are more than 1000 goals.
     """
 
     joint_goals: tuple[Mapping[str, float], ...] = ()
@@ -134,15 +150,18 @@ class Goals:
 @checked_fields
 @dataclass(frozen=True)
 class MotionRequest:
-    """A motion to plan from the state that it is given with.
+    """Motion to plan from a given state.
 
-    group: planning group; "": the main group. joints: those of the group to move, the others are held; none: all.
-    constraints: what must hold all along. waypoint_suggestions: configurations, values by variable, that the path could
-    well pass; they are tried in their order. timing: how to time the path; None: not at all.
+    Attributes:
+        group: Planning group; "" for the main group.
+        joints: Joints of the group to move, the others are fixed; empty for all.
+        constraints: Constraints that hold along the path.
+        waypoint_suggestions: Configurations, as values by variable, that the path may pass; tried in this order.
+        timing: Options of time parameterization; None for no timing.
 
     Raises:
-        InvalidRequestError: a joint is listed twice.
-        LimitExceededError: more than 32 constraints or a thousand suggestions.
+        InvalidRequestError: A joint is listed twice.
+        LimitExceededError: There are more than 32 constraints or 1000 suggestions.
     """
 
     goals: Goals
@@ -160,21 +179,21 @@ class MotionRequest:
 
 
 def check_joints(joints: tuple[str, ...]) -> None:
-    """Refuse joints that are listed twice.
+    """Reject duplicate joints.
 
     Raises:
-        InvalidRequestError: one is.
+        InvalidRequestError: A joint is listed twice.
     """
     if len(set(joints)) != len(joints):
         raise InvalidRequestError(f"a joint is listed twice: {', '.join(joints)}", stage=STAGE, subjects=joints)
 
 
 def check_suggestions(suggestions: Iterable[Mapping[str, float]]) -> tuple[Mapping[str, float], ...]:
-    """Suggestions that no caller can change any more.
+    """Return an immutable copy of waypoint suggestions.
 
     Raises:
-        InvalidRequestError: a value is not finite.
-        LimitExceededError: more than a thousand.
+        InvalidRequestError: A value is not finite.
+        LimitExceededError: There are more than 1000.
     """
     found = tuple(frozendict(suggestion) for suggestion in suggestions)
     check_count("waypoint suggestions", len(found), MAX_SUGGESTIONS)
@@ -182,15 +201,15 @@ def check_suggestions(suggestions: Iterable[Mapping[str, float]]) -> tuple[Mappi
     return found
 
 
-def check_count(what: str, count: int, most: int) -> None:
-    """Refuse more things than are planned for.
+def check_count(what: str, count: int, maximum: int) -> None:
+    """Reject counts above a maximum.
 
     Raises:
-        LimitExceededError: there are more.
+        LimitExceededError: The count is above it.
     """
-    if count > most:
-        text = f"{count} {what} are given, expected at most {most}"
-        raise LimitExceededError(text, stage=STAGE, subjects=(what,), values=(Value(what, count, most),))
+    if count > maximum:
+        text = f"{count} {what} are given, expected at most {maximum}"
+        raise LimitExceededError(text, stage=STAGE, subjects=(what,), values=(Value(what, count, maximum),))
 
 
 def _check_finite(rows: Iterable[Mapping[str, float]], what: str) -> None:

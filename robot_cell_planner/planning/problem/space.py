@@ -1,4 +1,4 @@
-"""The joint space of a request: which joints move, between which bounds, and from where."""
+"""Joint space of a request: moving joints, their bounds and start."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ MAX_EQUIVALENTS = 64
 
 @dataclass(frozen=True, eq=False)
 class JointSpace:
-    """The joints that are planned for.
+    """Joints that are planned for.
 
-    group: name of the planning group. variables: in the order of every configuration (dof,). start: where they are.
-    lower, upper (dof,): bounds of the search; those of a continuous joint lie one turn either way of its start, so that
-    values never jump. turning (dof,): joints that look the same after a full turn and have room for one.
-    start_warnings: where the start is not quite what was given, see `cell.start_limits`.
+    Attributes:
+        group: Name of the planning group.
+        variables: Names, in the order of every configuration (dof,).
+        start: Start configuration (dof,).
+        lower, upper: Bounds of the search (dof,); for a continuous joint +- one revolution around its start, so
+            that values never jump.
+        wrapping: Joints (dof,) whose range is at least one revolution, so that they can be wrapped by 2 pi.
+        start_warnings: Differences between the given and the used start, see `model.start_limits`.
     """
 
     group: str
@@ -37,7 +41,7 @@ class JointSpace:
     start: Array
     lower: Array
     upper: Array
-    turning: NDArray[np.bool_]
+    wrapping: NDArray[np.bool_]
     start_warnings: tuple[str, ...] = ()
 
     @property
@@ -46,34 +50,35 @@ class JointSpace:
 
     @property
     def limits(self) -> MotionLimits:
-        """What the model says of the joints; position limits of continuous joints are infinite."""
+        """Limits of the model; position limits of continuous joints are infinite."""
         return MotionLimits.of(self.definitions)
 
     def equivalents(self, q: Array, continuous_only: bool) -> list[Array]:
-        """q and what looks the same within the bounds, joints turned by full turns; nearest to the start first.
+        """Return q (dof,) and its 2 pi wraps within the bounds, nearest to the start first; at most 64.
 
-        continuous_only: only continuous joints may be turned, for goals that give joint values. At most 64.
+        Args:
+            continuous_only: Wrap only continuous joints, for goals given as joint values.
         """
         choices: list[list[float]] = []
         for index, variable in enumerate(self.definitions):
             value = float(q[index])
             unlimited = not math.isfinite(variable.limits.lower)
-            if not self.turning[index] or (continuous_only and not unlimited):
+            if not self.wrapping[index] or (continuous_only and not unlimited):
                 choices.append([value])
                 continue
             low, high = self.lower[index], self.upper[index]
             first = math.ceil((low - value) / TURN - 1e-12)
             last = math.floor((high - value) / TURN + 1e-12)
-            turned = [value + turns * TURN for turns in range(first, last + 1)]
-            turned.sort(key=lambda v, at=float(self.start[index]): abs(v - at))  # type: ignore[misc]
-            choices.append(turned)
-        found = [np.array(values) for values in _products(choices)]
+            wrapped = [value + wraps * TURN for wraps in range(first, last + 1)]
+            wrapped.sort(key=lambda v, at=float(self.start[index]): abs(v - at))  # type: ignore[misc]
+            choices.append(wrapped)
+        found = [np.array(values) for values in _combinations(choices)]
         found.sort(key=lambda other: float(np.linalg.norm(other - self.start)))
         return found[:MAX_EQUIVALENTS]
 
 
-def _products(choices: Sequence[Sequence[float]]) -> list[list[float]]:
-    """All combinations, those of earlier choices first, at most some hundreds."""
+def _combinations(choices: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return all combinations of the choices, at most some hundreds."""
     found: list[list[float]] = [[]]
     for values in choices:
         found = [[*head, value] for value in values for head in found][: 8 * MAX_EQUIVALENTS]
@@ -88,14 +93,16 @@ def joint_space(
     slack: float = 0.0,
     tolerance: float = START_LIMIT_TOLERANCE,
 ) -> JointSpace:
-    """The joint space of a group, or of some of its joints, at a state.
+    """Return the joint space of a group, or of some of its joints, at a state.
 
-    tolerance [rad or m]: a start beyond position limits by no more than this is moved to the limit, with a warning in
-    `start_warnings`. slack [rad or m]: how far the state may be beyond position limits otherwise.
+    Args:
+        slack: Allowed excess of the state over position limits [rad or m].
+        tolerance: A start beyond position limits by at most this is moved to the limit, with a warning in
+            `start_warnings` [rad or m].
 
     Raises:
-        UnknownNameError: no such group, or a joint that is not in it.
-        StartBeyondLimitsError: the state is beyond position limits.
+        UnknownNameError: The group does not exist, or does not have a joint.
+        StartBeyondLimitsError: The state is beyond position limits.
     """
     found = cell.group(group)
     for joint in joints:
@@ -113,10 +120,10 @@ def joint_space(
 
 
 def space_of(cell: RobotCell, variables: tuple[str, ...], start: Array, group: str = "") -> JointSpace:
-    """The joint space of some joints of a cell at a configuration (dof,).
+    """Return the joint space of joints of a cell at a configuration (dof,).
 
     Raises:
-        UnknownNameError: the cell has no such joint.
+        UnknownNameError: The cell has no joint of that name.
     """
     for name in variables:
         if name not in cell.variables:
@@ -127,12 +134,12 @@ def space_of(cell: RobotCell, variables: tuple[str, ...], start: Array, group: s
     angular = np.array([v.angular for v in definitions], dtype=bool)
     lower = np.where(np.isfinite(lower), lower, start - TURN)
     upper = np.where(np.isfinite(upper), upper, start + TURN)
-    turning = angular & (upper - lower >= TURN)
-    return JointSpace(group, variables, definitions, start, lower, upper, turning)
+    wrapping = angular & (upper - lower >= TURN)
+    return JointSpace(group, variables, definitions, start, lower, upper, wrapping)
 
 
 def beyond_limits(space: JointSpace) -> StartBeyondLimitsError:
-    """The error for a start beyond position limits, with its values against them."""
+    """Return the error for a start beyond position limits, with its values and limits."""
     beyond = values_beyond(space, space.start)
     names = tuple(value.name for value in beyond)
     text = f"the start state is beyond limits of joint {', '.join(names)}"
@@ -140,7 +147,7 @@ def beyond_limits(space: JointSpace) -> StartBeyondLimitsError:
 
 
 def values_beyond(space: JointSpace, q: Array) -> tuple[Value, ...]:
-    """Those values of a configuration (dof,) that are beyond the limits of the model."""
+    """Return the values of a configuration (dof,) that are beyond the limits of the model."""
     beyond = []
     for variable, value in zip(space.definitions, q.tolist(), strict=True):
         low, high = variable.limits.lower, variable.limits.upper

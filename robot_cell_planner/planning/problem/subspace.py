@@ -1,4 +1,4 @@
-"""The space that is searched: all configurations, or those on which combinations of joints keep their values."""
+"""Searched subspace: all configurations, or those that keep combinations of joints constant."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from ...trajectory.limits import Array
 from .constraints import JointCombination
 from .space import JointSpace
 
-# Singular values below this share of the largest are combinations that say nothing new.
+# Singular values below this fraction of the largest belong to linearly dependent combinations.
 RANK_TOLERANCE = 1e-10
-AT_LIMIT = 1e-9  # [rad or m]
+LIMIT_TOLERANCE = 1e-9  # [rad or m]
 
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """Configurations q = origin + basis @ z (dof,) for coordinates z (k,); columns of the basis are orthonormal, so
-    that distances are the same in both.
+    """Affine subspace q = origin + basis @ z of configurations q (dof,) with coordinates z (k,).
 
-    lower, upper (k,): a box that holds all z whose q is within `q_lower` and `q_upper` (dof,). whole: z is q.
+    The columns of the basis are orthonormal, so that distances are equal in both.
+
+    Attributes:
+        q_lower, q_upper: Bounds of configurations (dof,).
+        lower, upper: Box (k,) that contains all z whose q is within the bounds.
+        whole: Whether the subspace is the whole joint space, with z = q.
     """
 
     origin: Array
@@ -38,37 +42,37 @@ class Subspace:
 
     @property
     def lower(self) -> Array:
-        return self.q_lower if self.whole else self._middle() - self._reach()
+        return self.q_lower if self.whole else self._middle() - self._half_extent()
 
     @property
     def upper(self) -> Array:
-        return self.q_upper if self.whole else self._middle() + self._reach()
+        return self.q_upper if self.whole else self._middle() + self._half_extent()
 
     def _middle(self) -> Array:
         return self.to_reduced(0.5 * (self.q_lower + self.q_upper))
 
-    def _reach(self) -> Array:
+    def _half_extent(self) -> Array:
         return np.asarray(np.abs(self.basis).T @ (0.5 * (self.q_upper - self.q_lower)))
 
     def to_full(self, z: Array) -> Array:
-        """Configurations (..., dof) of coordinates (..., k)."""
+        """Return configurations (..., dof) of coordinates (..., k)."""
         return z if self.whole else np.asarray(self.origin + z @ self.basis.T)
 
     def to_reduced(self, q: Array) -> Array:
-        """Coordinates (..., k) of the nearest configurations in the space to those given (..., dof)."""
+        """Return coordinates (..., k) of configurations (..., dof), which are projected onto the subspace."""
         return q if self.whole else np.asarray((q - self.origin) @ self.basis)
 
     def within_limits(self, q: Array) -> bool:
-        """Whether q (dof,) is within the bounds."""
-        return bool((q >= self.q_lower - AT_LIMIT).all() and (q <= self.q_upper + AT_LIMIT).all())
+        """Return whether q (dof,) is within the bounds."""
+        return bool((q >= self.q_lower - LIMIT_TOLERANCE).all() and (q <= self.q_upper + LIMIT_TOLERANCE).all())
 
 
 def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> Subspace:
-    """The configurations that agree with the start in all combinations.
+    """Return the subspace of configurations that agree with the start in all combinations.
 
     Raises:
-        UnknownNameError: a joint that is not planned.
-        ConstraintMismatchError: nothing is left that could move.
+        UnknownNameError: A joint is not planned for.
+        ConstraintMismatchError: No motion is possible.
     """
     size = space.size
     if not combinations:
@@ -84,10 +88,10 @@ def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> 
 
 
 def coefficient_matrix(space: JointSpace, combinations: Sequence[JointCombination]) -> Array:
-    """Coefficients (m, dof) of combinations.
+    """Return the coefficients (m, dof) of combinations.
 
     Raises:
-        UnknownNameError: a joint that is not planned.
+        UnknownNameError: A joint is not planned for.
     """
     matrix = np.zeros((len(combinations), space.size))
     for row, combination in enumerate(combinations):
@@ -100,20 +104,20 @@ def coefficient_matrix(space: JointSpace, combinations: Sequence[JointCombinatio
 
 
 def check_combinations(space: JointSpace, combinations: Sequence[JointCombination], q: Array, what: str) -> None:
-    """Refuse a configuration (dof,) that disagrees with the start in a combination.
+    """Reject a configuration (dof,) that does not agree with the start in a combination.
 
     Raises:
-        ConstraintMismatchError: with the values of both and their difference.
+        ConstraintMismatchError: With both values and their difference.
     """
     for row, combination in zip(coefficient_matrix(space, combinations), combinations, strict=True):
-        wanted, found = float(row @ space.start), float(row @ q)
-        if abs(found - wanted) <= combination.tolerance:
+        expected, found = float(row @ space.start), float(row @ q)
+        if abs(found - expected) <= combination.tolerance:
             continue
         terms = " + ".join(f"{value:g} {joint}" for joint, value in combination.coefficients.items())
-        text = f"{what} disagrees with the start: {terms} is {wanted:.6g} at the start and {found:.6g} there"
-        turns = (found - wanted) / (2.0 * np.pi)
-        if abs(turns - round(turns)) < 1e-6:
+        text = f"{what} disagrees with the start: {terms} is {expected:.6g} at the start and {found:.6g} there"
+        wraps = (found - expected) / (2.0 * np.pi)
+        if abs(wraps - round(wraps)) < 1e-6:
             text += "; they differ by whole turns, which the joints would have to make on the way"
-        values = (Value("at the start", wanted), Value("difference", found - wanted, combination.tolerance))
+        values = (Value("at the start", expected), Value("difference", found - expected, combination.tolerance))
         names = tuple(combination.coefficients)
         raise ConstraintMismatchError(text, stage="goals", subjects=names, values=values)

@@ -1,1 +1,1 @@
-"""Planners that search for a path between configurations, and their registry."""
+"""Path planners and their registry."""

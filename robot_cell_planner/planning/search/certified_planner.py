@@ -1,4 +1,4 @@
-"""The planner "Native": certified RRT-Connect as a planner of the registry."""
+"""Certified RRT-Connect as a planner of the registry."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from ...errors import NotSupportedError
 from ..problem.collision_checks import CountedChecks
 from ..problem.local_planner import ProjectedLocalPlanner
 from ..problem.planner_info import PlannerInfo
-from ..problem.planner_parameters import LONGEST
+from ..problem.planner_parameters import CERTIFIED_RANGE
 from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 from .planner import Budget, SearchProblem, SearchResult
 
-NATIVE = "Native"
+CERTIFIED = "CertifiedRRTConnect"
 
 
 class CertifiedPlanner:
-    """Searches on motions that are proven free. NotSupportedError where there is nothing to prove them with."""
+    """Searches on motions that are proven free."""
 
     info = PlannerInfo(
-        NATIVE,
+        CERTIFIED,
         "robot_cell_planner",
-        "RRTConnect and shortcuts, compiled as a whole, on motions that are proven free: the robot as balls, exact "
-        "distances near start and goals. Fastest; keeps about 15 mm from things on the way. Needs engine coal.",
-        parameters=(LONGEST,),
+        "RRTConnect with shortcuts, compiled, on motions that are proven free: sphere models along the path, exact "
+        "distances near start and goals. Fastest; keeps about 15 mm from objects along the path. Needs engine coal.",
+        parameters=(CERTIFIED_RANGE,),
     )
 
     def solve(self, problem: SearchProblem, budget: Budget) -> SearchResult:
-        """See `Planner`; all of the path is proven free."""
+        """See `Planner`. The whole path is proven free.
+
+        Raises:
+            NotSupportedError: Motions cannot be certified.
+        """
         checks = problem.checks
-        reason = _why_not(problem)
+        reason = _unsupported_reason(problem)
         if reason or checks.certifier is None:
             raise NotSupportedError(reason, stage="search", subjects=(checks.checker.engine,))
         search = CertifiedRrtConnect(checks.certifier, problem.subspace)
@@ -43,30 +47,30 @@ class CertifiedPlanner:
 
         def check(states: int) -> None:
             checks.states = before + states
-            checks.watch.check(checks.states)
+            checks.monitor.check(checks.states)
 
         result = search.solve(problem.start, problem.goals, options, check, problem.more_goals)
         checks.states = before + search.states
-        return _complete(result, checks, search.states, problem.shorten)
+        return _with_warning(result, checks, search.states, problem.shorten)
 
 
-def _complete(result: SearchResult, checks: CountedChecks, states: int, shorten: bool) -> SearchResult:
-    """The result with what the registry's planners add to it."""
+def _with_warning(result: SearchResult, checks: CountedChecks, states: int, shorten: bool) -> SearchResult:
+    """Return the result with number of states, and with a warning if there is no path."""
     if result.path is not None:
         return replace(result, states=states, shortened=shorten)
-    remark = f"planner {NATIVE} found no path that balls prove, with {checks.states} states checked"
-    return replace(result, states=states, remark=remark)
+    warning = f"planner {CERTIFIED} found no path that spheres prove free, with {checks.states} states checked"
+    return replace(result, states=states, warning=warning)
 
 
-def _why_not(problem: SearchProblem) -> str:
-    """Why the planner cannot serve a problem; "" if it can."""
+def _unsupported_reason(problem: SearchProblem) -> str:
+    """Return why the planner does not support a problem; "" if it does."""
     checks = problem.checks
     if isinstance(problem.local_planner, ProjectedLocalPlanner):
-        return f"planner {NATIVE} takes no constraints on frames"
+        return f"planner {CERTIFIED} does not support constraints on frames"
     if checks.checker.engine != "coal":
-        return f"planner {NATIVE} proves motions by distances, which need engine coal"
+        return f"planner {CERTIFIED} certifies motions with distances, which require engine coal"
     if not checks.certify:
-        return f"planner {NATIVE} proves motions, which was not asked for"
+        return f"planner {CERTIFIED} certifies motions, but `certify` is false"
     if checks.certifier is None:
-        return f"planner {NATIVE} needs balls around all that moves, and there is a shape that they cannot cover"
+        return f"planner {CERTIFIED} requires sphere models, and a geometry has none"
     return ""

@@ -1,4 +1,4 @@
-"""The native planner: RRT-Connect with shortcutting, compiled as a whole, on motions that are proven free."""
+"""Certified RRT-Connect: compiled RRT-Connect with shortcuts on motions that are proven free."""
 
 from __future__ import annotations
 
@@ -14,31 +14,37 @@ from scipy.spatial import cKDTree
 
 from ...collision.certification.certifier import COARSE, MotionCertifier
 from ...trajectory.limits import Array
-from ..path.simplification import PULLS, SWEEPS
+from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
 from ..problem.collision_checks import CountedChecks
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
 from ._kernels import shortcut_kernels
 from .free_space_connectors import FreeSpaceConnectors
 from .planner import SearchResult
-from .sampling_regions import rooms
+from .sampling_regions import sampling_regions
 
-SLICE = 4_000  # states between two looks at a cancellation: some milliseconds
-TRIES, FRUITLESS, SHORTCUT_GAIN = 100, 10, 0.01  # of cutting corners
-BEYOND = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] of limits, for rounding
-LEAST_GAIN = 0.003  # of a sweep that pulls tight
-FIRST_SLICE = 20_000  # states after which it is looked whether a tree grew
-SMALL = 4  # nodes by end, below which a tree hardly grew
-MORE_LEADS = 6  # that such an end gets
-FARTHEST = 10.0  # [m per rad or m] that counts in weights of joints
+STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
+SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 10, 0.01
+ROUNDING = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] tolerance of limits
+MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
+FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
+MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
+EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
+MAX_SPEED_BOUND = 10.0  # [m per rad or m] max displacement bound in joint weights
 _of_thread = threading.local()
 _AXES: WeakKeyDictionary[MotionCertifier, _Axes] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class CertifiedSearchOptions:
-    """longest: motion that is added to a tree at once, rad or m in joint space. seed: of samples and shortcuts.
-    state_limit: configurations to look at. shorten: cut corners."""
+    """Options of a search.
+
+    Attributes:
+        longest: Max length of motions added to a tree, rad or m in joint space.
+        seed: Seed of samples and shortcuts.
+        state_limit: Max number of configurations evaluated.
+        shorten: Shorten the path.
+    """
 
     longest: float = 1.0
     seed: int = 0
@@ -47,26 +53,26 @@ class CertifiedSearchOptions:
 
 
 class CertifiedRrtConnect:
-    """Plans between configurations (dof,) of a certifier's variables, within a subspace."""
+    """Planner between configurations (dof,) of a certifier's variables, within a subspace."""
 
     def __init__(self, certifier: MotionCertifier, subspace: Subspace) -> None:
         self._certifier = certifier
         self._space = subspace
         scene, work = certifier.packed()
-        self._held = (scene, work)
+        self._buffers = (scene, work)
         self._addresses = (scene.address, work.address)
         axes = _axes(certifier, subspace)
         self._origin, self._basis = axes.origin, axes.basis
         self._weights, self._weighted_basis = axes.weights, axes.weighted_basis
         self._limits = np.array((subspace.q_lower, subspace.q_upper))
-        self._limits += BEYOND
-        self._facts = np.zeros(3)
-        self._leads = FreeSpaceConnectors(certifier, subspace)
+        self._limits += ROUNDING
+        self._counters = np.zeros(3)
+        self._connectors = FreeSpaceConnectors(certifier, subspace)
 
     @property
     def states(self) -> int:
-        """Configurations looked at, by balls or exactly."""
-        return int(self._facts[0]) + self._leads.states
+        """Number of configurations evaluated, by spheres or exact distances."""
+        return int(self._counters[0]) + self._connectors.states
 
     def solve(
         self,
@@ -76,137 +82,152 @@ class CertifiedRrtConnect:
         check: Callable[[int], None] = lambda states: None,
         more_goals: Callable[[], Sequence[Array]] | None = None,
     ) -> SearchResult:
-        """A path (n, dof) from the start to one of the goals, which are met exactly, all of it proven free.
+        """Search a path (n, dof) from the start to exactly one of the goals that is proven free as a whole.
 
-        check: called with the states looked at every some milliseconds; it may raise. more_goals: called then, too.
+        Args:
+            check: Called every few milliseconds with the number of configurations evaluated; may raise.
+            more_goals: Called at the same times; returns further goals.
         """
-        # Beyond the limits of slides, or where a spindle turns very far, balls prove nothing.
+        # Beyond the limits of prismatic joints, and for very large rotations, sphere tests prove nothing.
         within = self._certifier.within_prismatic_limits(self._space.q_lower, self._space.q_upper)
         if not self._certifier.sphere_test_applies() or not within:
             return SearchResult(None)
         trees = _Trees(self._space, self._weights, options.longest)
 
-        def look() -> None:
+        def check_states() -> None:
             check(self.states)
 
-        for tree, ends in ((0, [start]), (1, list(goals))):
-            for q in ends:
-                trees.add(tree, self._leads.find(q, options.seed, 1, look))
-        bounds = rooms(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
-        found = kernels.GOING_ON
-        waiting = {0: [start], 1: list(goals)}
-        limit = float(FIRST_SLICE)
-        while found == kernels.GOING_ON and self.states < options.state_limit:
-            look()
+        for tree, endpoints in ((0, [start]), (1, list(goals))):
+            for q in endpoints:
+                trees.add(tree, self._connectors.find(q, options.seed, 1, check_states))
+        bounds = sampling_regions(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
+        outcome = kernels.NOT_FINISHED
+        stalled = {0: [start], 1: list(goals)}
+        limit = float(FIRST_CALL_STATES)
+        while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
+            check_states()
             if trees.counts[0] and trees.counts[1]:
-                limit = min(limit, options.state_limit - self._leads.states)
-                found = kernels.grow(
+                limit = min(limit, options.state_limit - self._connectors.states)
+                outcome = kernels.grow(
                     *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
-                    trees.nodes, trees.rough, trees.parents, trees.strides, trees.squares, trees.counts,
-                    options.seed, options.longest, COARSE, int(limit), self._facts,
+                    trees.nodes, trees.single, trees.parents, trees.ranges, trees.squares, trees.counts,
+                    options.seed, options.longest, COARSE, int(limit), self._counters,
                 )  # fmt: skip
-            limit = self._facts[0] + SLICE
-            if found != kernels.GOING_ON:
+            limit = self._counters[0] + STATES_PER_CALL
+            if outcome != kernels.NOT_FINISHED:
                 break
-            for tree, ends in waiting.items():
-                # A tree that hardly grew gets more ways out of its ends, once.
-                if ends and trees.counts[tree] < SMALL * len(ends):
-                    for q in ends:
-                        trees.add(tree, self._leads.find(q, options.seed, MORE_LEADS, look))
-                    waiting[tree] = []
-            further = list(more_goals()) if more_goals is not None else []
-            for q in further:
-                trees.add(1, self._leads.find(q, options.seed, 1, look))
-            if not (trees.counts[0] and trees.counts[1]) and not further:
+            for tree, endpoints in stalled.items():
+                # A tree that hardly grew gets more connectors at its roots, once.
+                if endpoints and trees.counts[tree] < MIN_GROWTH * len(endpoints):
+                    for q in endpoints:
+                        trees.add(tree, self._connectors.find(q, options.seed, EXTRA_CONNECTORS, check_states))
+                    stalled[tree] = []
+            added = list(more_goals()) if more_goals is not None else []
+            for q in added:
+                trees.add(1, self._connectors.find(q, options.seed, 1, check_states))
+            if not (trees.counts[0] and trees.counts[1]) and not added:
                 break
-        if found != kernels.FOUND:
+        if outcome != kernels.FOUND:
             sizes = (int(trees.counts[0]), int(trees.counts[1]))
             return SearchResult(None, self.states, *sizes, trees.nearest_approach())
         before, path, after = trees.path()
         if options.shorten:
-            path = self._shorter(path, options.seed)
+            path = self._shorten(path, options.seed)
         rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
         return SearchResult(rows, self.states, int(trees.counts[0]), int(trees.counts[1]))
 
     def shortened(self, path: Array, seed: int) -> Array:
-        """A path (n, dof), all of which balls prove free, without waypoints that it does not need and with corners cut,
-        proven as well; its ends are the same."""
-        found = self._space.to_full(self._shorter(np.ascontiguousarray(self._space.to_reduced(path)), seed))
-        return np.concatenate((path[:1], found[1:-1], path[-1:]))
+        """Return a path (n, dof) without unnecessary waypoints and with corners cut. Spheres prove the given and the
+        returned path free; the ends do not change.
+        """
+        outcome = self._space.to_full(self._shorten(np.ascontiguousarray(self._space.to_reduced(path)), seed))
+        return np.concatenate((path[:1], outcome[1:-1], path[-1:]))
 
     def tightened(self, path: Array) -> Array:
-        """A path (n, dof), all of which balls prove free, with each waypoint pulled towards the straight way between
-        its neighbours as far as that can be proven, again and again; its ends are the same."""
+        """Return a path (n, dof) whose waypoints are pulled towards the straight line between their neighbours as far
+        as the motions are proven free. The ends do not change.
+        """
         points = np.ascontiguousarray(self._space.to_reduced(path).copy())
-        pulls = np.array(PULLS)
+        pulls = np.array(PULL_FRACTIONS)
         shortcut_kernels.tighten(
-            *self._addresses, self._origin, self._basis, points, pulls, SWEEPS, LEAST_GAIN, COARSE, self._facts
+            *self._addresses,
+            self._origin,
+            self._basis,
+            points,
+            pulls,
+            MAX_SWEEPS,
+            MIN_TIGHTEN_GAIN,
+            COARSE,
+            self._counters,
         )
         return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
-    def _shorter(self, path: Array, seed: int) -> Array:
+    def _shorten(self, path: Array, seed: int) -> Array:
         return shortcut_kernels.shorten(
             *self._addresses,
             self._origin,
             self._basis,
             path,
             seed,
-            TRIES,
-            FRUITLESS,
-            SHORTCUT_GAIN,
+            SHORTCUT_TRIES,
+            MAX_FAILED_SHORTCUTS,
+            MIN_SHORTCUT_GAIN,
             COARSE,
-            self._facts,
+            self._counters,
         )
 
 
-class _Memory:
-    """Arrays of trees of `size` coordinates."""
+class _TreeArrays:
+    """Arrays of both trees, for `size` coordinates."""
 
     def __init__(self, size: int) -> None:
         self.nodes = np.empty((2, size, kernels.CAPACITY))
-        self.rough = np.empty((2, size, kernels.CAPACITY), dtype=np.float32)
+        self.single = np.empty((2, size, kernels.CAPACITY), dtype=np.float32)
         self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
-        self.strides = np.empty((2, kernels.CAPACITY))
+        self.ranges = np.empty((2, kernels.CAPACITY))
         self.squares = np.empty(kernels.CAPACITY, dtype=np.float32)
 
 
-def _memory(size: int) -> _Memory:
-    """What a thread uses again and again: to get fresh pages from the system takes as long as a short search."""
-    kept: dict[int, _Memory] = _of_thread.__dict__.setdefault("kept", {})
-    if size not in kept:
-        kept[size] = _Memory(size)
-    return kept[size]
+def _tree_arrays(size: int) -> _TreeArrays:
+    """Return the arrays of this thread. Reused, because allocating new pages takes as long as a short search."""
+    cached: dict[int, _TreeArrays] = _of_thread.__dict__.setdefault("kept", {})
+    if size not in cached:
+        cached[size] = _TreeArrays(size)
+    return cached[size]
 
 
 class _Trees:
-    """The arrays of both trees, and the leads that their roots are the ends of; a thread has one at a time.
+    """Both trees, and the free-space connectors that end at their roots. Each thread has at most one instance.
 
-    weights (k,): of the coordinates.
+    Args:
+        weights: Weights (k,) of the coordinates.
     """
 
     def __init__(self, space: Subspace, weights: Array, longest: float) -> None:
         self._space = space
         self._weights = weights
         self._longest = longest
-        memory = _memory(space.size)
-        self.nodes, self.rough, self.parents = memory.nodes, memory.rough, memory.parents
-        self.strides, self.squares = memory.strides, memory.squares
+        arrays = _tree_arrays(space.size)
+        self.nodes, self.single, self.parents = arrays.nodes, arrays.single, arrays.parents
+        self.ranges, self.squares = arrays.ranges, arrays.squares
         self.counts = np.zeros(5, dtype=np.int64)
-        self._leads: dict[tuple[int, int], Array] = {}
+        self._connectors: dict[tuple[int, int], Array] = {}
 
-    def add(self, tree: int, leads: Sequence[Array]) -> None:
-        """Add the inner ends of leads as roots of a tree."""
-        for lead in leads:
-            at = int(self.counts[tree])
-            if at + 1 < kernels.CAPACITY:
-                point = self._space.to_reduced(lead[-1]) * self._weights
-                self.nodes[tree, :, at] = self.rough[tree, :, at] = point
-                self.parents[tree, at], self.strides[tree, at] = -1, self._longest
-                self._leads[tree, at] = lead
+    def add(self, tree: int, connectors: Sequence[Array]) -> None:
+        """Add the inner ends of connectors as roots of a tree."""
+        for connector in connectors:
+            node = int(self.counts[tree])
+            if node + 1 < kernels.CAPACITY:
+                point = self._space.to_reduced(connector[-1]) * self._weights
+                self.nodes[tree, :, node] = self.single[tree, :, node] = point
+                self.parents[tree, node], self.ranges[tree, node] = -1, self._longest
+                self._connectors[tree, node] = connector
                 self.counts[tree] += 1
 
     def path(self) -> tuple[Array, Array, Array]:
-        """The path (n, k) over the meeting, without weights, between what leads to its two ends, outermost first."""
+        """Return the path (n, k) through the connection of the trees, unweighted, between the connectors of its two
+        ends, which are ordered from the outer end.
+        """
         (first, start), (second, goal) = (
             kernels.branch(
                 self.nodes[tree], self.parents[tree], int(self.counts[kernels.START_MEETING + tree]), self._weights
@@ -214,10 +235,10 @@ class _Trees:
             for tree in (0, 1)
         )
         path = np.concatenate((first[::-1], second))
-        return self._leads[0, start][:-1], path, self._leads[1, goal][:-1]
+        return self._connectors[0, start][:-1], path, self._connectors[1, goal][:-1]
 
     def nearest_approach(self) -> float:
-        """Smallest distance of two nodes, one of either tree; NaN if one tree is empty."""
+        """Min distance between nodes of the two trees; NaN if one is empty."""
         one, other = (self.nodes[tree, :, : int(self.counts[tree])].T / self._weights for tree in (0, 1))
         if not len(one) or not len(other):
             return math.nan
@@ -226,7 +247,7 @@ class _Trees:
 
 @dataclass(frozen=True, eq=False)
 class _Axes:
-    """Coordinates in which trees grow, z: q = origin + basis z, or origin + weighted_basis (weights z)."""
+    """Coordinates z of the trees: q = origin + basis @ z = origin + weighted_basis @ (weights * z)."""
 
     origin: Array
     basis: Array
@@ -238,7 +259,7 @@ class _Axes:
 
 
 def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:
-    """The coordinates of a subspace; those of all of joint space are kept with the certifier."""
+    """Return the coordinates of a subspace. Those of the whole joint space are cached per certifier."""
     if not space.whole:
         return _Axes(np.ascontiguousarray(space.origin), np.ascontiguousarray(space.basis), np.ones(space.size))
     if certifier not in _AXES:
@@ -248,18 +269,21 @@ def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:
 
 
 def _weights(certifier: MotionCertifier) -> Array:
-    """Weights (dof,) of joints in distances between configurations, their geometric mean 1: the square root of how far
-    each moves anything per rad or m, so that trees grow more where more is moved."""
+    """Return joint weights (dof,) for distances between configurations, with geometric mean 1.
+
+    The weight is the square root of the max displacement of any point per rad or m of the joint, so that joints that
+    move much are sampled more densely.
+    """
     scene = certifier.scene
     speeds = np.zeros(len(certifier.checker.variables))
     for joint, speed in zip(scene.tree.joints, scene.model.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
         speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
-    weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), FARTHEST))
+    weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), MAX_SPEED_BOUND))
     return np.asarray(weights / np.exp(np.log(weights).mean()))
 
 
-def natively_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -> Array:
-    """A path (n, dof), all of which balls prove free, pulled tight."""
+def certified_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -> Array:
+    """Return a path (n, dof), which spheres prove free, after `CertifiedRrtConnect.tightened`."""
     assert checks.certifier is not None
     planner = CertifiedRrtConnect(checks.certifier, subspace)
     tight = planner.tightened(path)
@@ -267,8 +291,8 @@ def natively_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -
     return tight
 
 
-def natively_shortened(path: Array, checks: CountedChecks, subspace: Subspace, seed: int) -> Array:
-    """A path (n, dof), all of which balls prove free, made as short as the native planner makes its own."""
+def certified_shortened(path: Array, checks: CountedChecks, subspace: Subspace, seed: int) -> Array:
+    """Return a path (n, dof), which spheres prove free, after `CertifiedRrtConnect.shortened`."""
     assert checks.certifier is not None
     planner = CertifiedRrtConnect(checks.certifier, subspace)
     shorter = planner.shortened(path, seed % 2**62)

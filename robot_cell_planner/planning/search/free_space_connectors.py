@@ -1,4 +1,4 @@
-"""Ways out of configurations that are nearer to something than balls can tell, for the native planner."""
+"""Free-space connectors: certified motions from configurations that are too close to objects for sphere models."""
 
 from __future__ import annotations
 
@@ -10,100 +10,112 @@ from ...collision.certification.certifier import MotionCertifier
 from ...trajectory.limits import Array
 from ..problem.subspace import Subspace
 
-# Distances [rad or m] at which places around are tried, and how many at each.
-AROUND = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
-PLACES = 32
-ENOUGH = (16, 100)  # configurations that a proof of a way out may cost: for all distances first, and again
-# What is nearer than this [m] is gone away from, to where balls can tell: those of two links both stick out.
-NEAR = 0.03
-CLEAR, CLEAR_OF_EACH_OTHER = 0.015, 0.025
-SHARES = (1.0, 1.5, 2.2)  # of the step that should do
-FARTHEST = 0.6  # [rad or m] that such a step may go
-PROBE = 1e-4  # [rad or m] by which joints are moved to see what that changes
+# Distances [rad or m] of random configurations, in this order, and number of configurations at each.
+SAMPLE_DISTANCES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
+SAMPLES_PER_DISTANCE = 32
+MAX_PROOF_STATES = (
+    16,
+    100,
+)  # max configurations per certificate: in the first pass over all distances, and in the second
+# Pairs closer than NEAR_DISTANCE [m] are separated to what sphere models resolve; it is larger between links.
+NEAR_DISTANCE = 0.03
+CLEARANCE, CLEARANCE_BETWEEN_LINKS = 0.015, 0.025
+STEP_FACTORS = (1.0, 1.5, 2.2)  # of the computed step
+MAX_STEP = 0.6  # [rad or m] that such a step may go
+DIFFERENCE_STEP = 1e-4  # [rad or m] by which joints are moved to see what that changes
 
 
 class FreeSpaceConnectors:
-    """Finds ways out, by a certifier, within a subspace. states: configurations that it has looked at."""
+    """Finds connectors with a certifier, within a subspace.
+
+    Attributes:
+        states: Number of configurations evaluated.
+    """
 
     def __init__(self, certifier: MotionCertifier, subspace: Subspace) -> None:
         self._certifier = certifier
         self._space = subspace
         self.states = 0
 
-    def find(self, q: Array, seed: int, most: int, check: Callable[[], None]) -> list[Array]:
-        """Ways (1 or 2, dof) out of a configuration, `most` at most: itself alone where balls prove it free; else, or
-        if more are wanted, near ones that they prove free, joined to it by motions that exact distances prove.
+    def find(self, q: Array, seed: int, max_count: int, check: Callable[[], None]) -> list[Array]:
+        """Return at most `max_count` connectors (1 or 2, dof) of a configuration.
 
-        check: called now and then; it may raise.
+        A configuration that spheres prove free is its own connector. Otherwise, or if more are requested, connectors
+        lead to nearby configurations that spheres prove free, by motions that exact distances prove free.
+
+        Args:
+            check: Called regularly; may raise.
         """
         found: list[Array] = []
         if self._certifier.quickly_free(q, q):
-            if most == 1:
+            if max_count == 1:
                 return [q[None]]
             found.append(q[None])
         else:
             check()
-            for near in self._away(q):
-                self._try(q, near, ENOUGH[-1], found)
-                if len(found) >= most:
+            for inner in self._retreats(q):
+                self._try(q, inner, MAX_PROOF_STATES[-1], found)
+                if len(found) >= max_count:
                     return found
-        random = np.random.Generator(np.random.PCG64(seed))
+        generator = np.random.Generator(np.random.PCG64(seed))
         z = self._space.to_reduced(q)
-        for distance, enough in ((distance, enough) for enough in ENOUGH for distance in AROUND):
+        for distance, max_states in (
+            (distance, max_states) for max_states in MAX_PROOF_STATES for distance in SAMPLE_DISTANCES
+        ):
             check()
-            for _ in range(PLACES):
-                if self._try(q, self._beside(z, distance, random), enough, found):
+            for _ in range(SAMPLES_PER_DISTANCE):
+                if self._try(q, self._random_neighbour(z, distance, generator), max_states, found):
                     break
-            if len(found) >= most:
+            if len(found) >= max_count:
                 break
         return found
 
-    def _try(self, q: Array, near: Array, enough: int, found: list[Array]) -> bool:
-        """Whether balls prove a configuration free; the way to it is added if it is proven within some states."""
+    def _try(self, q: Array, inner: Array, max_states: int, found: list[Array]) -> bool:
+        """Return whether spheres prove a configuration free; add the connector to it if it is certified."""
         self.states += 1
-        if not self._space.within_limits(near) or not self._certifier.quickly_free(near, near):
+        if not self._space.within_limits(inner) or not self._certifier.quickly_free(inner, inner):
             return False
-        verdict = self._certifier.certify(q, near, enough=enough)
+        verdict = self._certifier.certify(q, inner, enough=max_states)
         self.states += verdict.states + verdict.exact_states
         if verdict.free:
-            found.append(np.array((q, near)))
+            found.append(np.array((q, inner)))
         return True
 
-    def _beside(self, z: Array, distance: float, random: np.random.Generator) -> Array:
-        """A configuration at a distance from a point of the subspace, in a random direction."""
-        direction = random.normal(size=len(z))
+    def _random_neighbour(self, z: Array, distance: float, generator: np.random.Generator) -> Array:
+        """Return a configuration at a distance from a point of the subspace, in a random direction."""
+        direction = generator.normal(size=len(z))
         return self._space.to_full(z + distance * direction / np.linalg.norm(direction))
 
-    def _away(self, q: Array) -> Iterator[Array]:
-        """Configurations farther from all that is near: the shortest step by which that should be clear, as far as
-        distances change in proportion, and somewhat more of it."""
-        missing, slopes = self._missing(q)
+    def _retreats(self, q: Array) -> Iterator[Array]:
+        """Yield configurations farther from close objects: multiples of the shortest step that separates them to first
+        order.
+        """
+        missing, gradients = self._missing_clearances(q)
         if not len(missing):
             return
         z = self._space.to_reduced(q)
-        slopes = slopes if self._space.whole else slopes @ self._space.basis
-        step = np.linalg.lstsq(slopes, missing, rcond=0.05)[0]
-        for share in SHARES:
-            if np.linalg.norm(share * step) <= FARTHEST:
-                yield self._space.to_full(z + share * step)
+        gradients = gradients if self._space.whole else gradients @ self._space.basis
+        step = np.linalg.lstsq(gradients, missing, rcond=0.05)[0]
+        for factor in STEP_FACTORS:
+            if np.linalg.norm(factor * step) <= MAX_STEP:
+                yield self._space.to_full(z + factor * step)
 
-    def _missing(self, q: Array) -> tuple[Array, Array]:
-        """How much farther (n,) pairs of solids should be from each other [m], and how fast each joint takes them
-        there, (n, dof)."""
+    def _missing_clearances(self, q: Array) -> tuple[Array, Array]:
+        """Return by how much the distances of close pairs are too small (n,) [m], and their gradients (n, dof)."""
         scene, checker = self._certifier.scene, self._certifier.checker
         self.states += 1 + len(q)
         rows = []
-        for pair, i, j, margin in checker.near_geometries(q, NEAR):
+        for pair, i, j, margin in checker.near_geometries(q, NEAR_DISTANCE):
             both = all(obj in scene.model.number for obj in pair)
             distance = checker.geometry_distance(i, j)
-            missing = margin + (CLEAR_OF_EACH_OTHER if both else CLEAR) - distance
+            missing = margin + (CLEARANCE_BETWEEN_LINKS if both else CLEARANCE) - distance
             if missing > 0.0 and any(obj in scene.model.number for obj in pair):
                 rows.append((i, j, distance, missing))
-        slopes = np.zeros((len(rows), len(q)))
+        gradients = np.zeros((len(rows), len(q)))
         for joint in range(len(q) if rows else 0):
             moved = q.copy()
-            moved[joint] += PROBE
+            moved[joint] += DIFFERENCE_STEP
             checker.near_geometries(moved, 0.0)
             for row, (i, j, distance, _) in enumerate(rows):
-                slopes[row, joint] = (checker.geometry_distance(i, j) - distance) / PROBE
-        return np.array([row[3] for row in rows]), slopes
+                gradients[row, joint] = (checker.geometry_distance(i, j) - distance) / DIFFERENCE_STEP
+        return np.array([row[3] for row in rows]), gradients

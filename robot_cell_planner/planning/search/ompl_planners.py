@@ -1,4 +1,4 @@
-"""OMPL's planners, but for RRTConnect, as planners of the registry."""
+"""OMPL planners of the registry, except RRTConnect."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..problem.planner_parameters import (
     TREE,
     PlannerParameter,
 )
-from .ompl_search import Drive, OmplPlanner
+from .ompl_search import OmplPlanner, SearchMode
 
-OVER_LIMIT = "It may overrun the limit on states by some hundreds."
-_STAR_TEXT = "Grows one tree from the start and rewires it to shorter ways"
+OVER_LIMIT = "It may exceed the state limit by some hundreds."
+_STAR_TEXT = "Grows one tree from the start and rewires it to shorter paths"
 
 
 def _planner(
     name: str,
     description: str,
-    drive: Drive = Drive.TREE,
+    mode: SearchMode = SearchMode.TREE,
     parameters: tuple[PlannerParameter, ...] = (),
     restriction: str = "",
 ) -> OmplPlanner:
-    improves = drive in (Drive.ANYTIME, Drive.ROADMAP)
-    return OmplPlanner(PlannerInfo(name, "ompl", description, parameters, improves, restriction=restriction), drive)
+    improves = mode in (SearchMode.ANYTIME, SearchMode.ROADMAP)
+    return OmplPlanner(PlannerInfo(name, "ompl", description, parameters, improves, restriction=restriction), mode)
 
 
 OMPL_PLANNERS = (
@@ -39,8 +39,8 @@ OMPL_PLANNERS = (
     ),
     _planner(
         "KPIECE1",
-        "One tree that prefers the border of what it covers (Sucan and Kavraki, 2008). For many joints without a good "
-        "idea of distance.",
+        "One tree that prefers the border of the explored space (Sucan and Kavraki, 2008). For many joints without a "
+        "useful metric.",
         parameters=(*TREE, *KPIECE),
     ),
     _planner(
@@ -56,61 +56,61 @@ OMPL_PLANNERS = (
     _planner(
         "RRTstar",
         f"{_STAR_TEXT} (Karaman and Frazzoli, 2011).",
-        Drive.ANYTIME,
+        SearchMode.ANYTIME,
         (*TREE, *RRT_STAR),
     ),
     _planner(
         "InformedRRTstar",
         f"{_STAR_TEXT}; once there is a path, it samples only where a shorter one can pass (Gammell and others, 2014).",
-        Drive.ANYTIME,
+        SearchMode.ANYTIME,
         (*TREE, *INFORMED),
     ),
     _planner(
         "SORRTstar",
         f"{_STAR_TEXT}; samples where a shorter path can pass, in the order of how short (Gammell and others, 2014).",
-        Drive.ANYTIME,
+        SearchMode.ANYTIME,
         (*TREE, *INFORMED),
     ),
     _planner(
         "BITstar",
         "Batches of samples searched in the order of the length that a path through them can have (Gammell and others, "
         "2015).",
-        Drive.ANYTIME,
+        SearchMode.ANYTIME,
         BIT_STAR,
-        restriction=f"{OVER_LIMIT} With many samples its own work takes longer than the checks.",
+        restriction=f"{OVER_LIMIT} With many samples its own computations take longer than the checks.",
     ),
     _planner(
         "AORRTC",
-        "RRTConnect again and again, each time for a shorter path (Wilson and others, 2025).",
-        Drive.ANYTIME,
+        "Repeated RRTConnect, each time for a shorter path (Wilson and others, 2025).",
+        SearchMode.ANYTIME,
         (RANGE,),
     ),
     _planner(
         "FMT",
-        "A tree over a batch of samples, in the order of cost (Janson and others, 2015). Without a path it begins "
-        "again with twice the samples.",
-        Drive.BATCH,
+        "A tree over a batch of samples, in the order of cost (Janson and others, 2015). Without a path it restarts "
+        "with twice the samples.",
+        SearchMode.BATCH,
         FMT_STAR,
-        restriction="Draws all of its samples before its first motion: a small limit on states ends it without a tree.",
+        restriction="Draws all of its samples before its first motion: a small state limit ends it without a tree.",
     ),
     _planner(
         "BFMT",
         "FMT with trees from start and goal (Starek and others, 2015).",
-        Drive.BATCH,
+        SearchMode.BATCH,
         FMT_STAR,
-        restriction="Goes to the nearest goal alone. Draws all of its samples before its first motion.",
+        restriction="Uses only the nearest goal. Draws all of its samples before its first motion.",
     ),
     _planner(
         "PRM",
         "A roadmap of random states (Kavraki and others, 1996), grown by a counted number of states and searched here.",
-        Drive.ROADMAP,
+        SearchMode.ROADMAP,
         ROADMAP,
         restriction="OMPL's own solve() of it does not repeat and can hang with several goals; it is not called.",
     ),
     _planner(
         "PRMstar",
         "PRM with as many neighbours as it takes to approach the shortest path (Karaman and Frazzoli, 2011).",
-        Drive.ROADMAP,
+        SearchMode.ROADMAP,
         restriction="OMPL's own solve() of it does not repeat and can hang with several goals; it is not called.",
     ),
 )

@@ -1,4 +1,4 @@
-"""OMPL's space over the configurations that are searched."""
+"""OMPL state space over the coordinates of the searched subspace."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from ..problem.subspace import Subspace
 
 
 class Coordinates:
-    """The way from states of OMPL to configurations."""
+    """Conversion of OMPL states to configurations."""
 
     def __init__(self, subspace: Subspace) -> None:
         self.subspace = subspace
         self._all = slice(0, subspace.size)
 
     def configuration(self, state: Any) -> Array:
-        """The configuration (dof,) of a state."""
+        """Return the configuration (dof,) of a state."""
         return self.subspace.to_full(np.array(state[self._all]))
 
     def within_limits(self, q: Array) -> bool:
-        """Whether a configuration (dof,) of a state is within the limits of the joints; bounds of the space see to that
-        where it is all of joint space."""
+        """Return whether the configuration (dof,) of a state is within joint limits. In the whole joint space the state
+        space bounds ensure it.
+        """
         return self.subspace.whole or self.subspace.within_limits(q)
 
 
 class SearchSpace:
-    """A space of OMPL over the coordinates of a subspace, and the way between its states and configurations."""
+    """OMPL state space over the coordinates of a subspace, with conversions of its states."""
 
     def __init__(self, subspace: Subspace) -> None:
         self.subspace = subspace
@@ -40,7 +41,7 @@ class SearchSpace:
         self.coordinates = Coordinates(subspace)
 
     def bound(self, lower: Array, upper: Array) -> None:
-        """Draw samples between bounds (k,) from now on; states that exist already may be beyond them."""
+        """Restrict samples to bounds (k,) from now on; existing states may be outside."""
         bounds = ob.RealVectorBounds(self.size)
         for index, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
             bounds.setLow(index, low)
@@ -48,12 +49,12 @@ class SearchSpace:
         self._box.setBounds(bounds)
 
     def state(self, q: Array) -> Any:
-        """The state of a configuration (dof,)."""
+        """Return the state of a configuration (dof,)."""
         state = self.information.getStateSpace().allocState()
         for index, value in enumerate(self.subspace.to_reduced(q).tolist()):
             state[index] = value
         return state
 
     def path(self, found: Any) -> Array:
-        """Waypoints (n, dof) of a path of OMPL."""
+        """Return the waypoints (n, dof) of an OMPL path."""
         return np.array([self.coordinates.configuration(state) for state in found.getStates()])

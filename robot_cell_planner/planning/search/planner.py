@@ -1,4 +1,4 @@
-"""What a planner is: it solves a search problem within a budget. Planners are listed in `registry.py`."""
+"""Planner protocol: a planner solves a search problem within a budget. `registry.py` lists the planners."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from ..problem.local_planner import LocalPlanner
 from ..problem.planner_info import PlannerInfo, Settings
 from ..problem.subspace import Subspace
 
-# States after which a search that may get more goals is asked to take them.
-ROUND = 4_000
+# States between requests for further goals during a search.
+STATES_PER_ROUND = 4_000
 
 
 @dataclass(frozen=True)
 class Budget:
-    """States that a search may check; time limit and cancellation are the progress monitor's.
+    """Max number of states of a search. Time limit and cancellation belong to the progress monitor.
 
-    states: all together. improvement: of them, after the first path, by planners that go on improving it.
+    Attributes:
+        states: Total number.
+        improvement: Part of it after the first path, for planners that optimize.
     """
 
     states: int
@@ -31,23 +33,28 @@ class Budget:
         return self.states <= 0
 
     def part(self, fraction: float, max_states: int | None = None) -> Budget:
-        """A fraction of the states, at most `max_states`, at least one."""
+        """Return a fraction of the states, at most `max_states` and at least one."""
         states = max(int(fraction * self.states), 1)
         return replace(self, states=states if max_states is None else min(states, max_states))
 
     def without(self, states: int) -> Budget:
-        """What is left after so many states were checked."""
+        """Return the remaining budget after a number of states."""
         return replace(self, states=self.states - states)
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search: the path (n, dof), or None; and the trees that were grown.
+    """Result of a search.
 
-    states: checked, the used part of the budget. nearest_approach: smallest distance of two configurations, one from
-    either tree; NaN if there is only one. shortened: the path needs no simplification and shortcuts any more. remark:
-    without a path, why; with one, why planners that were tried before had none; "": nothing to say. planner: name of
-    the one that found the path; "": the one that was called.
+    Attributes:
+        path: Path (n, dof); None if none was found.
+        states: Number of states checked.
+        start_tree_size, goal_tree_size: Number of configurations in the trees.
+        nearest_approach: Min distance between configurations of the two trees; NaN if there is only one.
+        shortened: The path needs no further simplification and shortcuts.
+        warning: Without a path, why there is none; with a path, why planners that were tried before found none; ""
+            for nothing.
+        planner: Name of the planner that found the path; "" for the one that was called.
     """
 
     path: Array | None
@@ -56,19 +63,23 @@ class SearchResult:
     goal_tree_size: int = 0
     nearest_approach: float = float("nan")
     shortened: bool = False
-    remark: str = ""
+    warning: str = ""
     planner: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchProblem:
-    """A problem for a planner: find a free path from the start (dof,), which is free, to one of the goals (dof,), in
-    the order in which they are to be tried.
+    """Problem: find a free path from a free start (dof,) to one of the goals (dof,), in their order of preference.
 
-    subspace: in which all configurations of the path are. checks: collision checks, which count states. local_planner:
-    motions between two configurations, checked every `step` [rad or m]; they keep constraints on frames, if there are
-    any. seed: of everything random. parameters: of the planner, by `PlannerParameter.setter`. shorten: cut corners, if
-    the planner can. more_goals: called now and then while there is no path; gives further goals.
+    Attributes:
+        subspace: Subspace of all configurations of the path.
+        checks: Collision checks, which count states.
+        local_planner: Motions between two configurations, checked every `step` [rad or m], on the frame
+            constraints, if any.
+        seed: Seed of all random numbers.
+        parameters: Planner parameters by `PlannerParameter.setter`.
+        shorten: Shorten the path, if the planner can.
+        more_goals: Called regularly while there is no path; returns further goals.
     """
 
     subspace: Subspace
@@ -84,16 +95,16 @@ class SearchProblem:
 
 
 class Planner(Protocol):
-    """A planner of the registry. It has no state: all that shapes a path is in the problem and the budget."""
+    """Planner of the registry. It is stateless: problem and budget determine the path."""
 
     @property
     def info(self) -> PlannerInfo:
-        """Name, description and parameters, as requests and `planning/list_planners` know them."""
+        """Name, description and parameters for requests and `planning/list_planners`."""
 
     def solve(self, problem: SearchProblem, budget: Budget) -> SearchResult:
         """Search until a path is found or the states of the budget are checked.
 
         Raises:
-            NotSupportedError: the planner cannot serve this problem.
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            NotSupportedError: The planner does not support this problem.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """

@@ -1,5 +1,7 @@
-"""Search on constraints on frames: two trees that reach for each other in steps, each brought back onto the constraints
-(Berenson, Srinivasa, Ferguson and Kuffner, "Manipulation Planning on Constraint Manifolds", 2009)."""
+"""RRT-Connect on frame constraints, with steps that are projected onto the constraints.
+
+Berenson, Srinivasa, Ferguson and Kuffner, "Manipulation Planning on Constraint Manifolds", 2009.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,18 @@ from scipy.spatial import cKDTree
 
 from ...trajectory.limits import Array
 from ..problem.local_planner import ProjectedLocalPlanner
-from .planner import ROUND, Budget, SearchProblem, SearchResult
+from .planner import STATES_PER_ROUND, Budget, SearchProblem, SearchResult
 
-FIRST_ROOM = 1024
-# Samples in a row without a step that ends a search: nothing near can move.
-FRUITLESS_SAMPLES = 20_000
+INITIAL_CAPACITY = 1024
+# Number of consecutive samples without an extension that ends a search.
+MAX_FAILED_SAMPLES = 20_000
 
 
 class _Tree:
-    """Configurations that hang together, each with the index of the one that it was reached from; -1: a root."""
+    """Configurations with the index of their parent; -1 for a root."""
 
     def __init__(self, roots: Sequence[Array]) -> None:
-        self._rows = np.empty((FIRST_ROOM, len(roots[0])))
+        self._rows = np.empty((INITIAL_CAPACITY, len(roots[0])))
         self._parents: list[int] = []
         for root in roots:
             self.add(root, -1)
@@ -41,24 +43,28 @@ class _Tree:
         return len(self) - 1
 
     def nearest(self, q: Array) -> int:
-        away = self.rows - q
-        return int(np.einsum("ij,ij->i", away, away).argmin())
+        differences = self.rows - q
+        return int(np.einsum("ij,ij->i", differences, differences).argmin())
 
-    def way_to(self, index: int) -> list[Array]:
-        """From the root to a configuration."""
-        way = []
+    def path_to(self, index: int) -> list[Array]:
+        """Return the configurations from the root to a node."""
+        path = []
         while index >= 0:
-            way.append(self.rows[index].copy())
+            path.append(self.rows[index].copy())
             index = self._parents[index]
-        return way[::-1]
+        return path[::-1]
 
 
 class ProjectedRrt:
-    """One search on constraints on frames. local_planner: that of the problem, which projects."""
+    """One search on frame constraints.
+
+    Args:
+        local_planner: The local planner of the problem, which projects.
+    """
 
     def __init__(self, problem: SearchProblem, local_planner: ProjectedLocalPlanner, budget: Budget) -> None:
         self._problem = problem
-        self._mover = local_planner
+        self._local_planner = local_planner
         self._checks = problem.checks
         self._first_state = problem.checks.states
         self._budget = budget
@@ -68,7 +74,7 @@ class ProjectedRrt:
 
     @property
     def _states(self) -> int:
-        """Checked in this search."""
+        """Number of states checked in this search."""
         return self._checks.states - self._first_state
 
     @property
@@ -79,50 +85,53 @@ class ProjectedRrt:
         """Grow both trees until they meet or the states of the budget are checked.
 
         Raises:
-            CancelledError, TimedOutError: see `ProgressMonitor`.
+            CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         checks, space, more_goals = self._checks, self._problem.subspace, self._problem.more_goals
-        next_round = checks.states + ROUND
+        next_round = checks.states + STATES_PER_ROUND
         growing, other = self._start, self._goal
-        fruitless = 0
-        while not self._exhausted and fruitless < FRUITLESS_SAMPLES:
-            checks.watch.check(checks.states)
-            aim = space.to_full(self._random.uniform(space.lower, space.upper))
+        failed_samples = 0
+        while not self._exhausted and failed_samples < MAX_FAILED_SAMPLES:
+            checks.monitor.check(checks.states)
+            target = space.to_full(self._random.uniform(space.lower, space.upper))
             before = len(growing)
-            reached, _ = self._grow(growing, aim)
-            fruitless = fruitless + 1 if len(growing) == before else 0
-            met, meets = self._grow(other, growing.rows[reached].copy())
-            if meets:
-                path = self._path(growing, reached, other, met)
+            reached, _ = self._grow(growing, target)
+            failed_samples = failed_samples + 1 if len(growing) == before else 0
+            node_of_other, connected = self._grow(other, growing.rows[reached].copy())
+            if connected:
+                path = self._path(growing, reached, other, node_of_other)
                 if path is not None:
                     return SearchResult(path, self._states)
             growing, other = other, growing
             if more_goals is not None and checks.states >= next_round:
-                next_round = checks.states + ROUND
+                next_round = checks.states + STATES_PER_ROUND
                 for goal in more_goals():
                     self._goal.add(goal, -1)
         nearest = float(np.min(cKDTree(self._goal.rows).query(self._start.rows)[0]))
         return SearchResult(None, self._states, len(self._start), len(self._goal), nearest)
 
-    def _grow(self, tree: _Tree, aim: Array) -> tuple[int, bool]:
-        """Go from the nearest configuration of a tree towards another as far as it goes; the last one reached, and
-        whether the aim is one step away from it."""
-        here = tree.nearest(aim)
-        mover, step = self._mover, self._mover.step
-        while True:
-            q = tree.rows[here]
-            left = aim - q
-            distance = float(np.linalg.norm(left))
-            if distance <= step:
-                free = float(mover.constraints.excess(np.stack((q, 0.5 * (q + aim)))).max()) <= 1.0
-                return here, free and mover.checks.motion_free(q, aim, step)
-            moved = mover.step_towards(q, aim)
-            if moved is None or not mover.checks.motion_free(q, moved, step) or self._exhausted:
-                return here, False
-            here = tree.add(moved, here)
+    def _grow(self, tree: _Tree, target: Array) -> tuple[int, bool]:
+        """Extend a tree from its node nearest to a target as far as possible.
 
-    def _path(self, growing: _Tree, reached: int, other: _Tree, met: int) -> Array | None:
-        first, second = growing.way_to(reached), other.way_to(met)
+        Returns:
+            The last node, and whether the target is connected to it by one free step.
+        """
+        node = tree.nearest(target)
+        local_planner, step = self._local_planner, self._local_planner.step
+        while True:
+            q = tree.rows[node]
+            remaining = target - q
+            distance = float(np.linalg.norm(remaining))
+            if distance <= step:
+                free = float(local_planner.constraints.excess(np.stack((q, 0.5 * (q + target)))).max()) <= 1.0
+                return node, free and local_planner.checks.motion_free(q, target, step)
+            moved = local_planner.step_towards(q, target)
+            if moved is None or not local_planner.checks.motion_free(q, moved, step) or self._exhausted:
+                return node, False
+            node = tree.add(moved, node)
+
+    def _path(self, growing: _Tree, reached: int, other: _Tree, node_of_other: int) -> Array | None:
+        first, second = growing.path_to(reached), other.path_to(node_of_other)
         if growing is self._goal:
             first, second = second, first
-        return self._mover.refined(np.array([*first, *second[::-1]]))
+        return self._local_planner.refine(np.array([*first, *second[::-1]]))

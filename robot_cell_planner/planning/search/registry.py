@@ -1,4 +1,4 @@
-"""All planners, by the names that requests know them by. A planner is added by a line in `_PLANNERS`."""
+"""Registry of planners by name. A planner is added by a line in `_PLANNERS`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ...errors import UnknownNameError
 from ...model.name_suggestions import unknown_name
 from ..problem.planner_info import AUTOMATIC, PlannerInfo
 from .certified_planner import CertifiedPlanner
-from .in_turn import InTurn, Turn
+from .fallback import Attempt, FallbackPlanner
 from .ompl_planners import OMPL_PLANNERS
 from .planner import Planner
 from .rrt_connect import RrtConnect
 
-# 250,000 states of the certified planner take some hundredths of a second.
-_AUTOMATIC = InTurn(
+# The certified planner checks 250,000 states in some hundredths of a second.
+_AUTOMATIC = FallbackPlanner(
     PlannerInfo(
         AUTOMATIC,
         "robot_cell_planner",
-        "Native where it can serve a request, RRTConnect for all others and where Native finds nothing with a quarter "
-        "of the states. The plan names the one that found its path, and says why Native did not.",
+        "CertifiedRRTConnect if it supports the request; RRTConnect otherwise, and if CertifiedRRTConnect finds no "
+        "path with a quarter of the states. The plan names the planner that found its path; warnings give the reason.",
         constraints=True,
     ),
-    (Turn(CertifiedPlanner(), fraction=0.25, max_states=250_000), Turn(RrtConnect())),
+    (Attempt(CertifiedPlanner(), fraction=0.25, max_states=250_000), Attempt(RrtConnect())),
 )
 _PLANNERS: tuple[Planner, ...] = (
     _AUTOMATIC,
@@ -36,10 +36,10 @@ PLANNERS: Mapping[str, Planner] = frozendict({planner.info.name: planner for pla
 
 
 def planner_named(name: str) -> Planner:
-    """The planner of that name.
+    """Return the planner of a name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: There is none.
     """
     if name not in PLANNERS:
         raise UnknownNameError(unknown_name(f"planner {name!r}", name, PLANNERS), stage="request", subjects=(name,))

@@ -37,13 +37,13 @@ def components(count: int, edges: Edges, root: int) -> NDArray[np.bool_]:
     return reached
 
 
-def shortest_way(vertices: Array, edges: Edges, start: int, goals: Sequence[int]) -> list[int] | None:
+def shortest_path(vertices: Array, edges: Edges, start: int, goals: Sequence[int]) -> list[int] | None:
     """Indices of the vertices (n, dof) on the shortest way from one to the nearest of some others; None: there is none.
 
     Dijkstra, "A note on two problems in connexion with graphs", 1959.
     """
     neighbours = _neighbours(len(vertices), edges)
-    wanted = set(goals)
+    targets = set(goals)
     lengths = {start: 0.0}
     before: dict[int, int] = {}
     done: set[int] = set()
@@ -53,11 +53,11 @@ def shortest_way(vertices: Array, edges: Edges, start: int, goals: Sequence[int]
         if here in done:
             continue
         done.add(here)
-        if here in wanted:
-            way = [here]
-            while way[-1] != start:
-                way.append(before[way[-1]])
-            return way[::-1]
+        if here in targets:
+            path = [here]
+            while path[-1] != start:
+                path.append(before[path[-1]])
+            return path[::-1]
         for other in neighbours[here]:
             total = length + float(np.linalg.norm(vertices[other] - vertices[here]))
             if total < lengths.get(other, np.inf):

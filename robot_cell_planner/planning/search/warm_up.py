@@ -1,4 +1,4 @@
-"""Compiles the kernels of certified motions and of the native planner before anyone waits for them."""
+"""Compiles the kernels of motion certificates and of certified RRT-Connect ahead of their first use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
 
 def warm_up() -> None:
-    """Use every kernel once: a ball on a cross of slides plans around a post."""
+    """Call every kernel once: plan for a sphere on two prismatic joints around a post."""
     compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
     cell, state = _cell()
     checker = CollisionChecker(cell, state)
@@ -40,7 +40,7 @@ def warm_up() -> None:
 
 
 def _search_block() -> None:
-    """Search as in cells of very many pairs, which are not listed one by one."""
+    """Run the pair search of cells with very many pairs, which are not listed individually."""
     first, second = (np.array((index,), dtype=np.intp) for index in (0, 1))
     poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
     block = StaticBlock(second, first, np.zeros(1))

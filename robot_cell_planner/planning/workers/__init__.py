@@ -1,1 +1,1 @@
-"""Worker processes that serve planning requests."""
+"""Worker processes for planning requests."""

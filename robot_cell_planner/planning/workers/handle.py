@@ -1,4 +1,4 @@
-"""A worker process as its pool sees it: how it is started, spoken to and ended."""
+"""Handle of a worker process: start, communication and termination."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from pathlib import Path
 from typing import Any
 
 from ...scene.scene import Scene
-from .process import CELLS_KEPT, work
+from .process import MAX_CACHED_CELLS, work
 
-ATTEMPTS = 2  # the server that forks workers may have died; the first attempt finds that out, the second replaces it
-BETWEEN_ATTEMPTS = 0.1  # [s]
+ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
+RETRY_DELAY = 0.1  # [s]
 PAGE = os.sysconf("SC_PAGE_SIZE")
 CAUSES = {
-    errno.EMFILE: "this process has as many files open as it may (ulimit -n)",
-    errno.ENFILE: "the computer has as many files open as it may",
+    errno.EMFILE: "this process has too many open files (ulimit -n)",
+    errno.ENFILE: "the system has too many open files",
     errno.EAGAIN: "no further process or thread is allowed (ulimit -u, or the limit of a container)",
     errno.ENOMEM: "there is not enough memory (ulimit -v, or the limit of a container)",
 }
 
 
 class NoWorkerError(Exception):
-    """A worker could not be started; says why, in words."""
+    """A worker could not be started; the message gives the reason."""
 
 
 class Worker:
-    """A process that runs one task after the other.
+    """Process that runs one task at a time.
 
-    cells: digests of those that it has. prepared: the scenes that it was prepared for, by the digests of their cells.
-    served: tasks that were sent to it.
+    Attributes:
+        cells: Digests of its cached cells.
+        prepared: Scenes that it was prepared for, by the digests of their cells.
+        served: Number of tasks sent to it.
     """
 
     def __init__(self, process: Any, pipe: Any, flag: Any) -> None:
@@ -48,43 +50,43 @@ class Worker:
 
     @property
     def memory(self) -> int:
-        """What it has in memory [bytes]; 0 if it has ended."""
+        """Resident memory [bytes]; 0 if the process has ended."""
         try:
             return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * PAGE
         except (OSError, IndexError):
             return 0
 
     def send(self, task: str, scene: Scene, request: Any) -> None:
-        """Send a task, and the cell with it if the worker does not have it.
+        """Send a task, with the cell if the worker does not have it.
 
         Raises:
-            OSError: it has ended.
+            OSError: The process has ended.
         """
         digest = scene.cell.digest()
-        known = digest in self.cells
-        if not known:
-            self.cells = [*self.cells[1 - CELLS_KEPT :], digest]
+        cached = digest in self.cells
+        if not cached:
+            self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
         self._flag.value = 0
         self.served += 1
-        self.pipe.send((task, digest, None if known else scene.cell, scene.state, request))
+        self.pipe.send((task, digest, None if cached else scene.cell, scene.state, request))
 
     def ask_to_end(self) -> None:
-        """Let the task that it runs know that it should end."""
+        """Ask the current task to end."""
         self._flag.value = 1
 
     def note_prepared(self, scene: Scene) -> None:
         self.prepared[scene.cell.digest()] = scene
-        while len(self.prepared) > CELLS_KEPT:
+        while len(self.prepared) > MAX_CACHED_CELLS:
             self.prepared.popitem(last=False)
 
     def status(self) -> int | None:
-        """How it ended, once it has."""
+        """Exit code; None if the process has not ended."""
         self.process.join(timeout=1.0)
         status = self.process.exitcode
         return None if status is None else int(status)
 
     def end(self) -> None:
-        """Kill it, and give back all that it had."""
+        """Kill the process and release its resources."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -92,46 +94,46 @@ class Worker:
 
 
 def start_worker(context: Any, niceness: int, preparation: str = "") -> Worker:
-    """A new worker, which listens. See `worker_process.work`.
+    """Start a worker and wait until it is ready. See `process.work`.
 
     Raises:
-        NoWorkerError: there can be none.
+        NoWorkerError: The process cannot be started.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _fork(context, niceness, preparation)
         except (EOFError, ConnectionError) as error:
             if attempt == ATTEMPTS:
-                text = "the server that forks workers ended; no further process or too little memory may be allowed"
-                raise NoWorkerError(f"{text} ({_of(error)})") from error
-            time.sleep(BETWEEN_ATTEMPTS)
+                text = "the fork server of the workers terminated; process or memory limits may be too low"
+                raise NoWorkerError(f"{text} ({_describe(error)})") from error
+            time.sleep(RETRY_DELAY)
         except MemoryError as error:
             raise NoWorkerError(CAUSES[errno.ENOMEM]) from error
         except (OSError, RuntimeError) as error:
-            # RuntimeError: the program that uses the pool is still being imported by its own workers.
+            # RuntimeError: workers import the main program of the pool, which is not protected against it.
             cause = CAUSES.get(error.errno or 0) if isinstance(error, OSError) else None
-            raise NoWorkerError(f"{cause} ({_of(error)})" if cause else _of(error)) from error
+            raise NoWorkerError(f"{cause} ({_describe(error)})" if cause else _describe(error)) from error
     raise NoWorkerError("no attempt was made")
 
 
-def _of(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip()}".rstrip(": ")
 
 
 def _fork(context: Any, niceness: int, preparation: str) -> Worker:
-    ours, theirs = context.Pipe()
+    own_end, worker_end = context.Pipe()
     try:
         flag = context.RawValue("b", 0)
-        process = context.Process(target=work, args=(theirs, flag, niceness, preparation), daemon=True)
+        process = context.Process(target=work, args=(worker_end, flag, niceness, preparation), daemon=True)
         process.start()
     except BaseException:
-        ours.close()
+        own_end.close()
         raise
     finally:
-        theirs.close()
-    worker = Worker(process, ours, flag)
+        worker_end.close()
+    worker = Worker(process, own_end, flag)
     try:
-        ours.recv()  # it listens: what is sent from now on does not have to wait for it
+        own_end.recv()  # it is ready; sending does not block from now on
     except BaseException:
         worker.end()
         raise

@@ -1,11 +1,11 @@
-"""Worker processes for requests that take long: one request blocks no other, and a crash costs only its own.
+"""Pool of worker processes: requests do not block each other, and a crash affects only its own request.
 
-A worker holds the cells that it has seen, so that only states travel with most requests. It is forked from a server
-process that has imported everything already, which makes a replacement quick. The limit in time and a cancellation are
-kept whatever the task does: a task that does not end by itself within a grace period is killed with its worker.
+Workers cache cells, so that most requests send only states. They are forked from a server process that has imported all
+modules, so that replacing one is fast. Time limits and cancellations are enforced: a task that does not end within a
+grace period is killed with its worker.
 
-Before a worker takes a job about a cell that is new to it, it is prepared for that cell; the job counts as waiting for
-a worker until then, so that its cancellation and its time limit end it at once and cost no worker.
+Before a worker runs a job for a new cell, it is prepared for that cell. The job counts as waiting until then, so that
+its cancellation and time limit end it immediately, without killing the worker.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ...system.alarm import Alarm
 from .handle import NoWorkerError, Worker, start_worker
 from .jobs import Job, Wake
 
-GRACE = 0.02  # [s] how long a task may take to notice that it should end
-MOST_WAITING = 1000
-LOOK = 0.1  # [s] between two looks, while a worker prepares, whether the pool is closing
-IDLE_LOOK = 1.0  # [s] between two looks, while there is nothing to do, whether the worker is still there
-LONGEST_WAIT = 3600.0  # [s] at once; the kernel cannot wait for any number of seconds
-MOST_PREPARING = 120.0  # [s] after which a worker that prepares for a cell is given up
-END_PATIENCE = 2.0  # [s] for a thread of the pool to end; one whose worker is still starting is left behind
+GRACE_PERIOD = 0.02  # [s] time for a task to end after a cancellation
+MAX_WAITING = 1000
+POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a worker prepares
+IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
+MAX_WAIT = 3600.0  # [s] max duration of one system call
+MAX_PREPARATION = 120.0  # [s] time limit for the preparation of a worker
+SHUTDOWN_TIMEOUT = 2.0  # [s] for all threads of the pool; a thread whose worker is still starting is abandoned
 
 
-class _Look:
-    """In place of a job: whoever gets it looks at what there is to prepare for."""
+class _Wakeup:
+    """Queue entry that makes an idle thread check for preparation."""
 
 
 class _Closing(Exception):
@@ -43,11 +43,16 @@ class _Closing(Exception):
 
 
 class WorkerPool:
-    """A fixed number of worker processes and a queue of jobs before them.
+    """Fixed number of worker processes with a queue of jobs.
 
-    preload: modules that the workers are to have imported. niceness: added to that of the process for requests, so that
-    planning gives way to whatever streams or simulates. preparation: the task, without a request, that makes a worker
-    ready for a cell; what it raises is left to the jobs to find. Callbacks of jobs run in threads of the pool.
+    Callbacks of jobs run in threads of the pool.
+
+    Args:
+        preload: Modules that the workers import in advance.
+        niceness: Added to the niceness of the process for requests, so that planning yields to streaming and
+            simulation.
+        preparation: Task, without a request, that prepares a worker for a cell; its errors are ignored and occur
+            again in jobs.
     """
 
     def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = "") -> None:
@@ -55,15 +60,15 @@ class WorkerPool:
         self._context.set_forkserver_preload(list(preload))
         self._niceness = niceness
         self._preparation = preparation
-        self._latest: Scene | None = None  # what workers prepare for when they have nothing to do
-        self._looks = 0  # that are in the queue
-        self._jobs: queue.Queue[Job | _Look | None] = queue.Queue()
+        self._latest: Scene | None = None  # scene that idle workers prepare for
+        self._wakeups = 0  # number in the queue
+        self._jobs: queue.Queue[Job | _Wakeup | None] = queue.Queue()
         self._closing = False
-        self._no_worker = ""  # why the last attempt to start one failed
+        self._no_worker = ""  # reason of the last failed start
         self._alarm = Alarm()
         self._lock = threading.Lock()
         self._running: set[Job] = set()
-        self._early: list[Job] | None = []  # submitted before any worker was ready; None: one has been
+        self._unstarted: list[Job] | None = []  # jobs submitted before any worker was ready; None afterwards
         self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
         for thread in self._threads:
             thread.start()
@@ -78,43 +83,45 @@ class WorkerPool:
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
     ) -> Job:
-        """Queue a job; the clock of its time limit runs from now on, or from when the first of all workers is ready: it
-        may have to compile what later ones find on disk.
+        """Queue a job.
+
+        Its time limit starts now, or when the first worker is ready, which may have to compile kernels that later ones
+        load from disk.
 
         Raises:
-            LimitExceededError: a thousand jobs wait already.
+            LimitExceededError: 1000 jobs are waiting.
         """
         waiting = self._jobs.qsize()
-        if waiting >= MOST_WAITING:
-            numbers = (Value("requests", waiting, MOST_WAITING),)
+        if waiting >= MAX_WAITING:
+            numbers = (Value("requests", waiting, MAX_WAITING),)
             raise LimitExceededError("too many requests wait for a worker", stage="worker", values=numbers)
         job = Job(task, scene, request, time_limit, on_progress, on_done)
         self._jobs.put(job)
         with self._lock:
-            if self._early is not None:
-                self._early.append(job)
+            if self._unstarted is not None:
+                self._unstarted.append(job)
                 return job
-        job.watch(self._alarm)
+        job.set_alarm(self._alarm)
         return job
 
     def prepare(self, scene: Scene) -> None:
-        """Let workers that have nothing to do prepare for a scene's cell, and later those that take their places."""
+        """Let idle workers prepare for a scene's cell, and later their replacements."""
         with self._lock:
             self._latest = scene
-            missing, self._looks = len(self._threads) - self._looks, len(self._threads)
+            missing, self._wakeups = len(self._threads) - self._wakeups, len(self._threads)
         for _ in range(missing):
-            self._jobs.put(_Look())
+            self._jobs.put(_Wakeup())
 
-    def _begin(self) -> None:
-        """A worker is ready: the clocks of jobs that had none to run in start."""
+    def _start_clocks(self) -> None:
+        """Start the clocks of jobs that were submitted before any worker was ready."""
         with self._lock:
-            early, self._early = self._early, None
-        for job in early or ():
+            unstarted, self._unstarted = self._unstarted, None
+        for job in unstarted or ():
             job.restart_clock()
-            job.watch(self._alarm)
+            job.set_alarm(self._alarm)
 
     def run(self, task: str, scene: Scene, request: Any, time_limit: float = 0.0) -> Any:
-        """Submit a job and wait for its result; raises its error."""
+        """Submit a job and wait for its result; raise its error."""
         done: queue.Queue[tuple[Any, RobotCellError | None]] = queue.Queue()
         self.submit(task, scene, request, time_limit=time_limit, on_done=lambda *end: done.put(end))
         result, error = done.get()
@@ -123,7 +130,7 @@ class WorkerPool:
         return result
 
     def close(self) -> None:
-        """End all workers; jobs that run or wait end as cancelled. A worker that is still starting ends by itself."""
+        """End all workers; running and waiting jobs end as cancelled. Workers that are still starting end later."""
         self._closing = True
         for _ in self._threads:
             self._jobs.put(None)
@@ -131,15 +138,15 @@ class WorkerPool:
             running = list(self._running)
         for job in running:
             job.cancel()
-        patience = time.monotonic() + END_PATIENCE
+        deadline = time.monotonic() + SHUTDOWN_TIMEOUT
         for thread in self._threads:
-            thread.join(max(patience - time.monotonic(), 0.0))
+            thread.join(max(deadline - time.monotonic(), 0.0))
         self._alarm.close()
         while not self._jobs.empty():
-            _end_as_closing(self._jobs.get_nowait())
+            _cancel_waiting(self._jobs.get_nowait())
 
     def _start(self) -> Worker | None:
-        """A new worker; None if there can be none. The next attempt is made for the next job."""
+        """Start a worker; None on failure. The next job triggers another attempt."""
         try:
             return self._fork()
         except NoWorkerError as error:
@@ -150,11 +157,11 @@ class WorkerPool:
         return start_worker(self._context, self._niceness, self._preparation)
 
     def _serve(self) -> None:
-        # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit this.
+        # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit the mask.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         wake = Wake()
         worker = self._start()
-        self._begin()
+        self._start_clocks()
         try:
             while True:
                 worker = self._prepared(worker, self._latest)
@@ -165,26 +172,26 @@ class WorkerPool:
             wake.close()
 
     def _serve_next(self, worker: Worker | None, wake: Wake) -> Worker | None:
-        """Wait for something to do, and do it; returns the worker that is there afterwards.
+        """Wait for the next job and run it; return the worker that remains.
 
         Raises:
-            _Closing: there is nothing more to do.
+            _Closing: The pool is closing.
         """
         try:
-            job = self._jobs.get(timeout=IDLE_LOOK)
+            job = self._jobs.get(timeout=IDLE_POLL_PERIOD)
         except queue.Empty:
-            return self._living(worker) if worker is not None else None
+            return self._alive_worker(worker) if worker is not None else None
         if job is None or self._closing:
-            _end_as_closing(job)
+            _cancel_waiting(job)
             raise _Closing
-        if isinstance(job, _Look):
+        if isinstance(job, _Wakeup):
             with self._lock:
-                self._looks -= 1
+                self._wakeups -= 1
             return worker
         if not job.waits:
             return worker
         self._latest = job.scene
-        worker = self._prepared(self._living(worker), job.scene)
+        worker = self._prepared(self._alive_worker(worker), job.scene)
         if not job.take(wake):
             return worker
         if worker is None:
@@ -199,8 +206,8 @@ class WorkerPool:
             with self._lock:
                 self._running.discard(job)
 
-    def _living(self, worker: Worker | None) -> Worker | None:
-        """The worker if it lives, else another in its place."""
+    def _alive_worker(self, worker: Worker | None) -> Worker | None:
+        """Return the worker if it is alive, otherwise a new one."""
         if worker is not None:
             if worker.alive:
                 return worker
@@ -208,99 +215,104 @@ class WorkerPool:
         return self._start()
 
     def _prepared(self, worker: Worker | None, scene: Scene | None) -> Worker | None:
-        """Prepare a worker for a scene's cell, if it is not; returns the worker that is there afterwards. One that does
-        not survive it has another in its place, which leaves it to the jobs to tell what is wrong."""
+        """Prepare a worker for a scene's cell, if it is not prepared, and return it.
+
+        If the preparation fails, a new worker replaces it and counts as prepared; jobs report the error.
+        """
         if worker is None or scene is None or not self._preparation:
             return worker
         if scene.cell.digest() in worker.prepared:
             return worker
-        if not self._prepares(worker, scene):
+        if not self._prepare(worker, scene):
             worker.end()
             worker = self._start()
         if worker is not None:
             worker.note_prepared(scene)
         return worker
 
-    def _prepares(self, worker: Worker, scene: Scene) -> bool:
-        """Whether a worker comes to the end of its preparation."""
-        patience = time.monotonic() + MOST_PREPARING
+    def _prepare(self, worker: Worker, scene: Scene) -> bool:
+        """Return whether a worker completes its preparation."""
+        deadline = time.monotonic() + MAX_PREPARATION
         try:
             worker.send(self._preparation, scene, None)
-            while not self._closing and time.monotonic() < patience:
-                if worker.pipe.poll(LOOK) and worker.pipe.recv()[0] != "progress":
+            while not self._closing and time.monotonic() < deadline:
+                if worker.pipe.poll(POLL_PERIOD) and worker.pipe.recv()[0] != "progress":
                     return True
         except (EOFError, OSError):
             worker.status()
         return False
 
     def _run(self, worker: Worker, job: Job, wake: Wake) -> Worker | None:
-        """Run a job to its end; returns the worker that is there afterwards, which may be a new one, or none."""
+        """Run a job; return the worker that remains, possibly a new one or None."""
         task = job.task
         try:
-            ending = self._follow(worker, job, wake)
-            if ending is None:
+            failure = self._follow(worker, job, wake)
+            if failure is None:
                 return worker
         except (EOFError, OSError) as error:
             text = f"the worker that ran {task} ended with status {worker.status()}"
-            ending = WorkerCrashedError(text, subjects=(task,))
-            ending.__cause__ = error
+            failure = WorkerCrashedError(text, subjects=(task,))
+            failure.__cause__ = error
         except Exception as error:
-            # The last fence: a request that cannot be sent, or a caller that fails when told, costs that job alone.
-            ending = InternalError(f"{type(error).__name__}: {error}", stage=task)
-            ending.__cause__ = error
-        job.finish(None, ending)
+            # A request that cannot be sent, or a callback that raises, affects only its own job.
+            failure = InternalError(f"{type(error).__name__}: {error}", stage=task)
+            failure.__cause__ = error
+        job.finish(None, failure)
         worker.end()
         return self._start()
 
     def _follow(self, worker: Worker, job: Job, wake: Wake) -> RobotCellError | None:
-        """Send a job and follow it to its end; returns why it did not come to one, with a worker that is to be killed.
+        """Send a job and wait for its end.
+
+        Returns:
+            None if the job has ended; otherwise the reason to kill the worker.
 
         Raises:
-            EOFError, OSError: the worker has ended.
+            EOFError, OSError: The worker has ended.
         """
-        ending: RobotCellError | None = None
+        failure: RobotCellError | None = None
         deadline = job.deadline
         worker.send(job.task, job.scene, job.request)
         while True:
-            left = min(max(deadline - time.monotonic(), 0.0), LONGEST_WAIT)
+            left = min(max(deadline - time.monotonic(), 0.0), MAX_WAIT)
             ready = connection.wait([worker.pipe, wake.descriptor], left)
             if worker.pipe in ready:
                 try:
                     kind, content = worker.pipe.recv()
                 except (EOFError, OSError):
-                    if ending is None:
+                    if failure is None:
                         raise
-                    return ending
+                    return failure
                 if kind != "progress":
-                    _finish(job, ending, kind, content)
+                    _finish(job, failure, kind, content)
                     return None
                 job.on_progress(content)
             if wake.descriptor in ready:
                 wake.clear()
-                if ending is not None:
+                if failure is not None:
                     continue
-                ending = CancelledError("the request was cancelled")
+                failure = CancelledError("the request was cancelled")
             elif time.monotonic() < deadline:
                 continue
-            elif ending is not None:
-                return ending
+            elif failure is not None:
+                return failure
             else:
-                ending = job.timed_out()
+                failure = job.timed_out()
             worker.ask_to_end()
-            deadline = time.monotonic() + GRACE
+            deadline = time.monotonic() + GRACE_PERIOD
 
 
-def _end_as_closing(job: Job | _Look | None) -> None:
+def _cancel_waiting(job: Job | _Wakeup | None) -> None:
     if isinstance(job, Job):
         job.finish(None, CancelledError("the pool of workers is closing"))
 
 
-def _finish(job: Job, ending: RobotCellError | None, kind: str, content: Any) -> None:
-    """Tell what a worker answered, or why the job was to end before, with what had been reached."""
-    if ending is not None:
+def _finish(job: Job, failure: RobotCellError | None, kind: str, content: Any) -> None:
+    """Report the result of a worker, or the reason why the job was ended, with its partial result."""
+    if failure is not None:
         if isinstance(content, RobotCellError):
-            ending.partial = content.partial
-        job.finish(None, ending)
+            failure.partial = content.partial
+        job.finish(None, failure)
     elif kind == "result":
         job.finish(content, None)
     else:

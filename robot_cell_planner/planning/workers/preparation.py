@@ -1,6 +1,6 @@
-"""What a worker makes of a cell before it takes requests about it: collision shapes, covers and models.
+"""Preparation of a worker for a cell: collision geometry, sphere models and kinematic models.
 
-A request that made them itself would hear of no cancellation and no time limit meanwhile.
+A request that computed them itself could not be cancelled meanwhile.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PREPARE = f"{__name__}:prepare"
 
 
 def prepare(scene: Scene, request: None, control: TaskControl) -> None:
-    """Make what requests about a scene's cell share, for each of its groups."""
+    """Compute the data that requests for a scene's cell share, for each of its groups."""
     for robot in scene.cell.robots.values():
         for name in robot.groups:
             try:
                 _prepare_group(scene, name)
             except RobotCellError:
-                continue  # what is wrong with the group is told by the request that means it
+                continue  # requests for this group report the error
 
 
 def _prepare_group(scene: Scene, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What runs in a worker process: it takes tasks one after the other, and keeps the cells that it has seen."""
+"""Main loop of a worker process: runs tasks one at a time, and caches cells."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...model.state import RobotCellState
 from ...scene.scene import Scene
 from ...system.lifeline import end_when_closed
 
-CELLS_KEPT = 4
-READY = "ready"  # what a worker says first
+MAX_CACHED_CELLS = 4
+READY = "ready"  # first message of a worker
 
 
 class TaskControl:
-    """What a running task has of the outside: it says how far it is, and asks whether to go on."""
+    """Interface of a running task to its caller: progress reports and cancellation."""
 
     def __init__(self, report: Callable[[Any], None], is_cancelled: Callable[[], bool]) -> None:
         self.progress = report
@@ -31,10 +31,12 @@ Task = Callable[[Scene, Any, TaskControl], Any]
 
 
 def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
-    """Answer what comes through a pipe until it is closed. flag: set while the task is to end.
+    """Run the tasks received through a pipe until it is closed.
 
-    niceness: to add with the first task that is not the preparation. For that one somebody may wait already, after
-    another worker has died.
+    Args:
+        flag: Set while the current task should end.
+        niceness: Added at the first task other than the preparation. The preparation runs at normal priority,
+            because a request may be waiting for it.
     """
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -51,7 +53,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
             niceness = 0
         if cell is not None:
             cells[digest] = cell
-            if len(cells) > CELLS_KEPT:
+            if len(cells) > MAX_CACHED_CELLS:
                 cells.popitem(last=False)
         pipe.send(_answer(task, cells[digest], state, request, pipe, flag))
 
@@ -65,8 +67,8 @@ def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pip
     except RobotCellError as error:
         return "error", error
     except MemoryError:
-        text = "the worker ran out of memory (ulimit -v, or the limit of a container); ask for less, or allow it more"
+        text = "the worker ran out of memory (ulimit -v, or the limit of a container); raise the limit, or ask for less"
         return "error", LimitExceededError(text, stage="worker", subjects=(task,))
     except Exception as error:
-        # The last fence: whatever a task raises costs that request alone, and is told in full.
+        # Any exception of a task affects only its own request.
         return "error", InternalError(f"{type(error).__name__}: {error}", stage=task)

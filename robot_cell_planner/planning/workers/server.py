@@ -1,4 +1,4 @@
-"""The server that workers are forked from, started before its owner has imported what it needs itself."""
+"""Fork server of the workers, started before its owner imports its own modules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import signal
 from multiprocessing import forkserver, resource_tracker
 
-PRELOAD = ("robot_cell_planner.planning.workers.preload",)  # imported by the server, before workers are forked
+PRELOAD = ("robot_cell_planner.planning.workers.preload",)  # modules imported by the server
 
 
 def start_server() -> None:
-    """Start the server of this process, unless it runs. It imports what workers need meanwhile."""
-    # The server is to import what this process does, not what lies in the present folder.
+    """Start the fork server of this process, unless it is running. It imports modules in the background."""
+    # The server must not import modules from the current folder.
     os.environ["PYTHONSAFEPATH"] = "1"
     # The tracker is started first, because its start unblocks SIGINT.
     resource_tracker.ensure_running()

@@ -1,4 +1,4 @@
-"""What worker processes run: planning, timing and validation, as tasks of `workers.WorkerPool`."""
+"""Tasks of worker processes: planning, timing and validation."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from ..cartesian.planner import CartesianRequest as CartesianRequest
-from ..cartesian.planner import plan_cartesian as plan_along_lines
-from ..joint_space.planner import plan_motion as plan_in_joint_space
+from ..cartesian.planner import plan_cartesian as plan_cartesian_motion
+from ..joint_space.planner import plan_motion as plan_joint_motion
 from ..path.look_ahead import LookAheadRequest
-from ..path.look_ahead import look_ahead as look_along_the_rest
+from ..path.look_ahead import look_ahead as check_remaining_motion
 from ..path.plan_check import PlanVerdict
-from ..path.plan_check import verify_plan as hold_against_cell
+from ..path.plan_check import verify_plan as verify_plan_in_cell
 from ..path.processing import PathCheckResult, PathRequest, check_joint_path, measure_joint_path
-from ..path.processing import process_path as work_on_path
+from ..path.processing import process_path as process_path_in_cell
 from ..path.timing import PathTiming, TimedPath
 from ..path.timing import time_joint_path as time_path_in_cell
 from ..problem.constraints import PathConstraint
 from ..problem.plan import Plan
 from ..problem.request import MotionRequest, PlanningOptions
 from ..sequence import MultistepRequest
-from ..sequence import plan_multistep as plan_steps
+from ..sequence import plan_multistep as plan_sequence
 from .process import TaskControl
 
 PLAN_MOTION = f"{__name__}:plan_motion"
@@ -47,9 +47,13 @@ LOOK_AHEAD = f"{__name__}:look_ahead"
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """What to hold a trajectory against. start: joint values that it must begin at within `start_tolerance` [rad or m];
-    empty: not checked. start_limit_tolerance [rad or m]: how far it may begin beyond a position limit, with a warning,
-    where a start is given. step [rad or m]: widest step between states checked. extra_margin [m]: to keep in addition.
+    """Trajectory to validate.
+
+    Attributes:
+        start: Joint values that it has to start at, within `start_tolerance` [rad or m]; empty for no check.
+        start_limit_tolerance: Allowed excess of the start over position limits, with a warning, if `start` is given
+            [rad or m].
+        step: Max step between checked states [rad or m].
     """
 
     trajectory: Trajectory
@@ -63,7 +67,11 @@ class ValidationRequest:
 
 @dataclass(frozen=True, eq=False)
 class PathCheck:
-    """A path (n, dof) to hold against limits, constraints and the cell. measure: only lengths and clearance."""
+    """Path (n, dof) to check against limits, constraints and the cell.
+
+    Attributes:
+        measure: Compute only lengths and clearance.
+    """
 
     variables: tuple[str, ...]
     path: Array
@@ -75,36 +83,40 @@ class PathCheck:
 
 @dataclass(frozen=True, eq=False)
 class PlanCheck:
-    """A plan to verify; the scene is the one that it starts from."""
+    """Plan to verify; the scene is its start."""
 
     plan: Plan
     options: PlanningOptions = field(default_factory=PlanningOptions)
 
 
 def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> Plan:
-    """`joint_space.plan_motion` in a worker."""
-    return plan_in_joint_space(
+    """Task for `joint_space.planner.plan_motion`."""
+    return plan_joint_motion(
         scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
     )
 
 
 def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> Plan:
-    """`cartesian.plan_cartesian` in a worker."""
-    return plan_along_lines(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+    """Task for `cartesian.planner.plan_cartesian`."""
+    return plan_cartesian_motion(
+        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
+    )
 
 
 def plan_multistep(scene: Scene, request: MultistepRequest, control: TaskControl) -> tuple[Plan, ...]:
-    """`multistep.plan_multistep` in a worker."""
-    return plan_steps(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+    """Task for `sequence.plan_multistep`."""
+    return plan_sequence(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
 
 
 def process_path(scene: Scene, request: PathRequest, control: TaskControl) -> Plan:
-    """`path_jobs.process_path` in a worker."""
-    return work_on_path(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+    """Task for `path.processing.process_path`."""
+    return process_path_in_cell(
+        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
+    )
 
 
 def check_path(scene: Scene, request: PathCheck, control: TaskControl) -> PathCheckResult:
-    """`path_jobs.check_joint_path` or `measure_joint_path` in a worker."""
+    """Task for `path.processing.check_joint_path` or `measure_joint_path`."""
     cell, state, variables, path, options = scene.cell, scene.state, request.variables, request.path, request.options
     if request.measure:
         record = measure_joint_path(cell, state, variables, path, options, cancelled=control.cancelled)
@@ -122,30 +134,30 @@ def check_path(scene: Scene, request: PathCheck, control: TaskControl) -> PathCh
 
 
 def verify_plan(scene: Scene, request: PlanCheck, control: TaskControl) -> PlanVerdict:
-    """`plan_check.verify_plan` in a worker."""
-    return hold_against_cell(scene.cell, scene.state, request.plan, request.options, cancelled=control.cancelled)
+    """Task for `path.plan_check.verify_plan`."""
+    return verify_plan_in_cell(scene.cell, scene.state, request.plan, request.options, cancelled=control.cancelled)
 
 
 def time_joint_path(scene: Scene, request: PathTiming, control: TaskControl) -> TimedPath:
-    """`path_timing.time_joint_path` in a worker."""
+    """Task for `path.timing.time_joint_path`."""
     return time_path_in_cell(scene.cell, scene.state, request, cancelled=control.cancelled)
 
 
 def look_ahead(scene: Scene, request: LookAheadRequest, control: TaskControl) -> TrajectoryReport:
-    """`look_ahead.look_ahead` in a worker.
+    """Task for `path.look_ahead.look_ahead`.
 
     Raises:
-        UnknownNameError: a joint that the cell does not have.
+        UnknownNameError: The cell does not have a joint.
     """
     _check_joints(scene, request.trajectory.variables)
-    return look_along_the_rest(scene, request)
+    return check_remaining_motion(scene, request)
 
 
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:
-    """`validation.validate` against the limits of the cell's joints and against the cell.
+    """Validate a trajectory against the limits of the cell's joints and against collisions.
 
     Raises:
-        UnknownNameError: a joint that the cell does not have.
+        UnknownNameError: The cell does not have a joint.
     """
     variables = request.trajectory.variables
     _check_joints(scene, variables)
@@ -172,8 +184,9 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
 def limits_at_start(
     scene: Scene, request: ValidationRequest
 ) -> tuple[list[Variable], list[tuple[float, float]], tuple[str, ...]]:
-    """The joints of a trajectory, the position limits [rad or m] that it has to keep in view of where it begins, and a
-    warning for each that is wider than the cell's."""
+    """Return the joints of a trajectory, their position limits [rad or m], widened to its start, and a warning for each
+    widened limit.
+    """
     variables = request.trajectory.variables
     definitions = [scene.cell.variables[name] for name in variables]
     first = dict(zip(variables, request.trajectory.positions[0].tolist(), strict=True)) if request.start else {}

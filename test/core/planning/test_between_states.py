@@ -17,7 +17,7 @@ from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.finish import _validated
 from robot_cell_planner.planning.path.processing import PathRequest, PathTool, check_joint_path, process_path
-from robot_cell_planner.planning.problem.context import start_job
+from robot_cell_planner.planning.problem.context import create_context
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
@@ -70,7 +70,7 @@ def test_path_tools_find_it(depth, options):
     found = check_joint_path(cell, state, ("x", "y"), path, options=rules)
     request = PathRequest(PathTool.REVERSE, ("x", "y"), (path,), options=rules)
     if depth < 0.0:
-        assert not found.faults
+        assert not found.violations
         assert not process_path(cell, state, request).warnings
         return
     assert {found.collisions[0].pair.first, found.collisions[0].pair.second} == {"cube", "post"}
@@ -94,7 +94,7 @@ def test_cartesian_motions_find_it(engine):
 def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
     for depth in (0.0005, -0.0005):
         cell, state, path = past_a_corner(depth)
-        job = start_job(
+        context = create_context(
             cell,
             state,
             "",
@@ -102,17 +102,17 @@ def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
             engine="coal",
             extra_margin=0.0,
             state_limit=10**6,
-            watch=ProgressMonitor(),
+            monitor=ProgressMonitor(),
             certify=certify,
         )
         path[-1] += (0.3 * STEP, -0.3 * STEP)
-        trajectory = stop_at_waypoints(path, job.limits, TimingOptions(period=0.0201)).trajectory
-        assert job.checks.batch_free(trajectory.at(dense_times(trajectory, STEP))).all()
+        trajectory = stop_at_waypoints(path, context.limits, TimingOptions(period=0.0201)).trajectory
+        assert context.checks.batch_free(trajectory.at(dense_times(trajectory, STEP))).all()
         if depth < 0.0:
-            assert _validated(job, trajectory, STEP) == ()
+            assert _validated(context, trajectory, STEP) == ()
             continue
         with pytest.raises(TrajectoryInCollisionError) as caught:
-            _validated(job, trajectory, STEP)
+            _validated(context, trajectory, STEP)
         assert set(caught.value.subjects) == {"cube", "post"}
 
 

@@ -21,7 +21,7 @@ from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
@@ -77,7 +77,7 @@ def test_position_and_orientation_change_together(above):
     line = Line.between(pose.matrix, turned.matrix)
     poses = tool_poses(cell, state, plan.variables, plan.path)
     shares = np.array([0.0, *plan.cartesian.parameter_of_point])
-    distances, angles = off_the_way(line.poses(shares), tangents(line, shares), poses, False)
+    distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
     assert distances.max() < 1e-6
     assert angles.max() < 1e-6
     travelled = np.linalg.norm(poses[:, :3, 3] - np.array(pose.position), axis=1)

@@ -25,7 +25,7 @@ from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.geometry import Box, Shape
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.planning.cartesian.path.segments import Line, off_the_way, tangents
+from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.planner import Strategy
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 
@@ -84,7 +84,7 @@ def test_lines_that_are_feasible_are_followed(any_arm, strategy):
             between = plan.path[index] + inside[:, None] * (plan.path[index + 1] - plan.path[index])
             shares = begin + inside * (share - begin)
             poses = any_arm.chain.forward_many(between)
-            distances, angles = off_the_way(line.poses(shares), tangents(line, shares), poses, False)
+            distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
             assert distances.max() <= TOLERANCE
             assert angles.max() <= TOLERANCE
             begin = share
@@ -195,7 +195,7 @@ def test_no_start_that_is_left_open_is_free(slot):
     bodies = frozendict({**cell.bodies, "lump": RigidBody("lump", (Shape(Box((0.1, 0.1, 0.1))),))})
     placed = frozendict({**state.bodies, "lump": BodyState(Pose((x, y, z)))})
     cell, state = replace(cell, bodies=bodies), replace(state, bodies=placed)
-    with pytest.raises(MPStartStateInCollisionError, match="configurations that could be the start") as caught:
+    with pytest.raises(MPStartStateInCollisionError, match="possible start configurations") as caught:
         follow(cell, state, axes(end), sample_start_configuration=True)
     assert "lump" in caught.value.subjects
 

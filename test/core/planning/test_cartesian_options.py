@@ -31,7 +31,7 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.planning.cartesian.planner import Strategy
-from robot_cell_planner.planning.cartesian.redundancy.self_motion import NEWNESS, STEPS, traced
+from robot_cell_planner.planning.cartesian.redundancy.self_motion import MIN_SEPARATION, STEPS, trace_self_motion
 
 ROBOT = {"mode": TargetMode.ROBOT}
 UNTRIED = {"skip_preplanning_collision_check": True}
@@ -165,15 +165,15 @@ def test_self_motion_is_traced_in_steps():
         return found, (left <= problem.tolerance).all(axis=1)
 
     # From one configuration it goes as far as the joints do, in steps, and the pose stays.
-    found = np.vstack((start, traced(problem, start[None], STEPS[0], 1, project)))
+    found = np.vstack((start, trace_self_motion(problem, start[None], STEPS[0], 1, project)))
     assert len(found) > 20
     reached = problem.chain.forward_many(found)
     assert np.abs(reached - pose.matrix).max() < 1e-5
     assert (found >= lower).all()
     assert (found <= upper).all()
     gaps = np.abs(found[:, None] - found[None]).max(axis=2) + np.eye(len(found))
-    assert gaps.min() >= NEWNESS * STEPS[0] - 1e-9
+    assert gaps.min() >= MIN_SEPARATION * STEPS[0] - 1e-9
     assert gaps.min(axis=1).max() <= 1.5 * STEPS[0]
     # Once more with the same step there is nothing new, with a finer one there is.
-    assert len(traced(problem, found, STEPS[0], 1, project)) == 0
-    assert len(traced(problem, found, STEPS[1], 1, project)) > 20
+    assert len(trace_self_motion(problem, found, STEPS[0], 1, project)) == 0
+    assert len(trace_self_motion(problem, found, STEPS[1], 1, project)) > 20

@@ -9,7 +9,7 @@ from robot_cell_planner.errors import InvalidRequestError, MPInterpolationInColl
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.planning.cartesian.path.segments import Arc, Corner, Line
+from robot_cell_planner.planning.cartesian.path.curves import Arc, BlendedCorner, Line
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions, Strategy
 from robot_cell_planner.trajectory.limits import MotionLimits
@@ -30,14 +30,14 @@ def test_an_arc_is_a_circle_through_its_three_points():
         assert np.linalg.norm(points - via, axis=1).min() < 1e-3 * arc.length
         assert np.array_equal(arc.poses([1.0])[0], end)
         assert np.linalg.norm(np.diff(points, axis=0), axis=1).sum() == pytest.approx(arc.length, rel=1e-5)
-    with pytest.raises(InvalidRequestError, match="on one line"):
+    with pytest.raises(InvalidRequestError, match="collinear"):
         Arc.through(np.eye(4), np.array((0.5, 0.0, 0.0)), moved(Pose(), x=1.0).matrix)
 
 
 def test_a_corner_joins_its_ways_in_position_direction_and_curvature():
     first = Line.between(np.eye(4), Pose.from_rpy((1.0, 0.0, 0.0), (0.3, 0.0, 0.0)).matrix)
     second = Line.between(first.end, Pose.from_rpy((1.0, 1.0, 0.0), (0.3, 0.5, 0.0)).matrix)
-    corner = Corner(first, 0.8, second, 0.2)
+    corner = BlendedCorner(first, 0.8, second, 0.2)
     shares = np.linspace(0.0, 1.0, 4001)
     poses = corner.poses(shares)
     assert np.allclose(poses[0], first.poses([0.8])[0], atol=1e-12)

@@ -149,7 +149,7 @@ def test_goals_within_the_tolerance_are_met_exactly(demo):
 
 
 def test_what_cannot_be_held_is_refused(demo):
-    with pytest.raises(NotSupportedError, match="FMT takes no constraints on frames"):
+    with pytest.raises(NotSupportedError, match="FMT does not support constraints on frames"):
         plan(demo, FrameConstraint(FrameRule.AXIS_IN_CONE, axis=DOWN), planner="FMT")
     with pytest.raises(UnknownNameError):
         plan(demo, JointCombination({"elbow": 1.0}))

@@ -68,7 +68,7 @@ def test_paths_are_filled_in_turned_around_and_joined():
     assert np.abs(np.diff(dense, axis=0)).max() <= 0.03 + 1e-12
     assert work(PathTool.REVERSE).path.tolist() == WAY[::-1].tolist()
     assert work(PathTool.CONCATENATE, WAY[:4], WAY[3:]).path.tolist() == WAY.tolist()
-    with pytest.raises(PathInvalidError, match="path 1 begins away") as caught:
+    with pytest.raises(PathInvalidError, match="path 1 does not begin") as caught:
         work(PathTool.CONCATENATE, WAY[:4], WAY[4:])
     assert caught.value.values[0].value == pytest.approx(0.4)
     assert len(work(PathTool.CONCATENATE, WAY[:4], WAY[4:], joint_tolerance=0.5).path) == 8
@@ -97,14 +97,14 @@ def test_all_faults_are_found():
     path = np.array([[-0.8, 0.0], [0.8, 0.0], [0.8, 1.2], [-0.8, 0.0]])
     first = check_joint_path(cell, state, XY, path)
     every = check_joint_path(cell, state, XY, path, options=PlanningOptions(resolution=0.02), find_all=True)
-    assert [type(fault) for fault in first.faults] == [JointLimitError, PathInvalidError]
+    assert [type(violation) for violation in first.violations] == [JointLimitError, PathInvalidError]
     assert len(every.collisions) > 5
     places = [found.place for found in every.collisions]
     assert places == sorted(places)
     assert min(places) < 1.0
     assert max(places) > 2.0
     free = check_joint_path(cell, state, XY, WAY)
-    assert not free.faults
+    assert not free.violations
     assert free.record.proven > 0.9
 
 
@@ -139,24 +139,24 @@ def made():
 def test_a_plan_holds_where_it_was_made(made):
     cell, state, plan = made
     verdict = verify_plan(cell, state, plan)
-    assert verdict.holds, [str(violation) for violation in verdict.violations]
+    assert verdict.valid, [str(violation) for violation in verdict.violations]
     assert verdict.record.proven > 0.9
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda plan: {"path": plan.path * 1.01}, "away from the state"),
+        (lambda plan: {"path": plan.path * 1.01}, "does not begin at the state"),
         (lambda plan: {"path": plan.path[[0, -1]]}, "collide"),
-        (lambda plan: {"path_length": 0.5 * plan.path_length}, "another length"),
-        (lambda plan: {"cell_digest": "0" * 16}, "cell of digest"),
-        (lambda plan: {"start_state_digest": "0" * 16}, "start state of digest"),
+        (lambda plan: {"path_length": 0.5 * plan.path_length}, "length of the path differs"),
+        (lambda plan: {"cell_digest": "0" * 16}, "cell with digest"),
+        (lambda plan: {"start_state_digest": "0" * 16}, "start state with digest"),
     ],
 )
 def test_a_changed_plan_does_not_hold(made, change, told):
     cell, state, plan = made
     verdict = verify_plan(cell, state, replace(plan, **change(plan)))
-    assert not verdict.holds
+    assert not verdict.valid
     assert any(told in violation.message for violation in verdict.violations)
 
 
@@ -164,8 +164,8 @@ def test_a_plan_does_not_hold_in_another_state(made):
     cell, state, plan = made
     other = state.with_configuration({"y": 0.1})
     told = [violation.message for violation in verify_plan(cell, other, plan).violations]
-    assert any("start state of digest" in text for text in told)
-    assert any("away from the state" in text for text in told)
+    assert any("start state with digest" in text for text in told)
+    assert any("does not begin at the state" in text for text in told)
 
 
 def test_claims_of_clearance_are_held_against_the_cell(made):
@@ -173,10 +173,10 @@ def test_claims_of_clearance_are_held_against_the_cell(made):
     closest = msgspec.structs.replace(plan.clearance.closest, distance=0.3)
     wide = replace(plan, clearance=replace(plan.clearance, closest=closest))
     told = [violation.message for violation in verify_plan(cell, state, wide).violations]
-    assert "the path comes closer to something than is said" in told
+    assert "the clearance of the path is smaller than in the plan" in told
 
 
 def test_options_of_the_check_count(made):
     cell, state, plan = made
     strict = PlanningOptions(extra_margin=0.2)
-    assert not verify_plan(cell, state, plan, strict).holds
+    assert not verify_plan(cell, state, plan, strict).valid

@@ -81,5 +81,5 @@ def test_stops_that_make_no_sense_are_refused():
     path = np.stack([HERE, HERE + 0.05])
     with pytest.raises(InvalidRequestError, match="a stop is not one of the 2 samples"):
         timed(path, stops=(2,), method=Method.FOLLOW_SAMPLES)
-    with pytest.raises(InvalidRequestError, match="stops are for samples"):
+    with pytest.raises(InvalidRequestError, match="stops require the method"):
         timed(path, stops=(1,), method=Method.SMOOTH)

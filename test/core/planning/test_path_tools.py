@@ -20,7 +20,7 @@ from robot_cell_planner.planning.path.simplification import (
     simplify,
     without_repeats,
 )
-from robot_cell_planner.planning.problem.collision_checks import CountedChecks, rank_in_halving_order
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks, rank_in_bisection_order
 from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
 from robot_cell_planner.planning.problem.plan import path_length
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
@@ -120,7 +120,7 @@ def test_repeats_are_dropped_and_the_end_kept():
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 100])
 def test_counting_follows_the_order_of_the_checker(count):
     for rank, fraction in enumerate(halving_order(count), start=1):
-        assert rank_in_halving_order(round(fraction * count), count) == rank
+        assert rank_in_bisection_order(round(fraction * count), count) == rank
 
 
 def test_states_are_counted_one_by_one(checks):

@@ -13,7 +13,7 @@ from robot_cell_planner.planning.path.simplification import densify
 from robot_cell_planner.planning.problem.planner_info import PlannerInfo
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.search import registry
-from robot_cell_planner.planning.search.in_turn import InTurn, Turn
+from robot_cell_planner.planning.search.fallback import Attempt, FallbackPlanner
 from robot_cell_planner.planning.search.planner import Budget, SearchResult
 from robot_cell_planner.planning.search.registry import PLANNERS
 
@@ -152,12 +152,12 @@ class Recording:
 
 
 class TestPlannersInTurn:
-    def in_turn(self, add, *turns):
-        add(InTurn(PlannerInfo("Turns", "test", "Several."), turns))
+    def in_turn(self, add, *attempts):
+        add(FallbackPlanner(PlannerInfo("Turns", "test", "Several."), attempts))
 
     def test_each_gets_its_part_of_what_is_left(self, add):
         first, second = Recording("First", 600), Recording("Second", 100)
-        self.in_turn(add, Turn(first, 0.5), Turn(second, 0.5, 50), Turn(PLANNERS["RRTConnect"]))
+        self.in_turn(add, Attempt(first, 0.5), Attempt(second, 0.5, 50), Attempt(PLANNERS["RRTConnect"]))
         found = plan("Turns", state_limit=20_000)
         before = 20_000 - 2 * first.budgets[0].states  # checked before the search, one more where that is odd
         assert 0 <= before < 100
@@ -166,19 +166,19 @@ class TestPlannersInTurn:
         assert found.warnings == ("planner Second found no path with 100 states checked",)
 
     def test_one_that_cannot_is_passed_over(self, add):
-        self.in_turn(add, Turn(Recording("First", None)), Turn(PLANNERS["RRTConnect"]))
+        self.in_turn(add, Attempt(Recording("First", None)), Attempt(PLANNERS["RRTConnect"]))
         found = plan("Turns")
         assert found.warnings == ("First cannot",)
         assert found.path.tobytes() == plan("RRTConnect").path.tobytes()
 
     def test_if_none_can_the_last_reason_is_the_error(self, add):
-        self.in_turn(add, Turn(Recording("First", None)), Turn(Recording("Second", None)))
+        self.in_turn(add, Attempt(Recording("First", None)), Attempt(Recording("Second", None)))
         with pytest.raises(NotSupportedError, match="Second cannot"):
             plan("Turns")
 
     def test_it_ends_where_the_states_are_used(self, add):
         last = Recording("Last", 0)
-        self.in_turn(add, Turn(Recording("First", 5000)), Turn(last))
+        self.in_turn(add, Attempt(Recording("First", 5000)), Attempt(last))
         with pytest.raises(NotConnectedError):
             plan("Turns", state_limit=5000)
         assert not last.budgets

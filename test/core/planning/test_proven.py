@@ -22,7 +22,7 @@ from robot_cell_planner.planning.path.processing import (
     measure_joint_path,
     process_path,
 )
-from robot_cell_planner.planning.problem.collision_checks import EXACT_STATES, CountedChecks
+from robot_cell_planner.planning.problem.collision_checks import MAX_EXACT_STATES, CountedChecks
 from robot_cell_planner.planning.problem.plan import percent
 from robot_cell_planner.planning.problem.plan_file import plan_from_json, plan_to_json
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
@@ -40,7 +40,7 @@ def recomputed(cell, state, plan, margin=0.0):
         length = float(np.linalg.norm(end - start))
         total += length
         within = certifier.within_prismatic_limits(start, end)
-        proven += length if within and certifier.certify(start, end, enough=EXACT_STATES).free else 0.0
+        proven += length if within and certifier.certify(start, end, enough=MAX_EXACT_STATES).free else 0.0
     return proven / total
 
 
@@ -125,7 +125,7 @@ def test_path_tools_say_the_same():
     # A path of which a part collides.
     through = np.array([[-0.8, 0.0], [-0.3, 0.0], [0.3, 0.0]])
     found = check_joint_path(cell, state, ("x", "y"), through)
-    assert found.faults
+    assert found.violations
     assert found.record.proven == pytest.approx(0.5 / 1.1)
 
 
@@ -137,7 +137,7 @@ def test_fingers_that_one_variable_drives_together_are_seen(options):
         found = check_joint_path(
             cell, state, ("lift", "turn"), ALONG, options=PlanningOptions(resolution=resolution, **options)
         )
-        assert found.faults, resolution
+        assert found.violations, resolution
         assert {found.collisions[0].pair.first, found.collisions[0].pair.second} == {"left", "right"}
     with pytest.raises(PathInvalidError):
         process_path(
@@ -167,16 +167,20 @@ def test_a_claim_where_nothing_can_be_proven_does_not_hold():
     plan = plan_to(cell, state, {"endless": 1.0, "wide": 1.0})
     assert not verify_plan(cell, state, plan).violations
     found = verify_plan(cell, state, replace(plan, proven=0.5))
-    assert [error.message for error in found.violations] == ["less of the path is proven free than is said"]
+    assert [error.message for error in found.violations] == [
+        "a smaller fraction of the path is proven free than in the plan"
+    ]
 
 
 def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.095})
     plan = plan_to(cell, state, {"x": -0.8}, jiggle=0.02)
-    assert verify_plan(cell, state, plan).holds
+    assert verify_plan(cell, state, plan).valid
     found = verify_plan(cell, state, replace(plan, proven=1.0))
-    assert [error.message for error in found.violations] == ["less of the path is proven free than is said"]
+    assert [error.message for error in found.violations] == [
+        "a smaller fraction of the path is proven free than in the plan"
+    ]
 
 
 def test_plan_files_and_tables_know_what_is_not_a_number():

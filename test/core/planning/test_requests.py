@@ -134,7 +134,7 @@ def test_a_start_in_collision_is_left_only_on_request():
 
 def test_a_way_out_is_bounded():
     cell, state = wall_with_gap()
-    with pytest.raises(MPStartStateInCollisionError, match=r"no way out was found within 0\.02"):
+    with pytest.raises(MPStartStateInCollisionError, match=r"no start correction was found within 0\.02"):
         plan_motion(cell, state.with_configuration({"x": -0.05}), to(FAR, jiggle=0.02))
 
 

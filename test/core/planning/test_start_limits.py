@@ -62,7 +62,7 @@ def test_a_motion_is_planned_from_the_limit(elbow):
     assert plan.trajectory.positions[0][ELBOW] == 0.0
     assert (np.delete(plan.path[0], ELBOW) == [UP[name] for name in GROUP.variables if name != "elbow_joint"]).all()
     assert warned(plan.warnings, elbow)
-    assert verify_plan(UR10, up(elbow), plan).holds
+    assert verify_plan(UR10, up(elbow), plan).valid
     assert not warned(plan_motion(UR10, up(0.0), home()).warnings, elbow)
 
 
@@ -126,13 +126,13 @@ def test_a_path_is_checked_and_timed_from_the_limit():
     cell, state = gantry_at(BEYOND)
     path = np.array([[BEYOND, 0.2], [0.5, 0.3]])
     found = check_joint_path(cell, state, ("x", "y"), path)
-    assert not found.faults
+    assert not found.violations
     assert any("joint x starts at" in text for text in found.record.warnings)
     timed = time_joint_path(cell, state, PathTiming(("x", "y"), path, TimingOptions(), PlanningOptions()))
     assert timed.trajectory.positions.max() == 1.0
     assert timed.report.valid
     assert any("joint x starts at" in text for text in timed.report.warnings)
-    assert check_joint_path(cell, state, ("x", "y"), path, options=STRICT).faults
+    assert check_joint_path(cell, state, ("x", "y"), path, options=STRICT).violations
 
 
 def validated(trajectory, state, **fields):

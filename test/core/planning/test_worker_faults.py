@@ -141,8 +141,8 @@ class Refusing:
         (OSError(errno.EAGAIN, "Resource temporarily unavailable"), "ulimit -u"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "ulimit -v"),
         (MemoryError(), "ulimit -v"),
-        (EOFError(), "server that forks workers ended"),
-        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "server that forks workers ended"),
+        (EOFError(), "fork server of the workers terminated"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "fork server of the workers terminated"),
     ],
 )
 def test_why_no_worker_can_be_started_is_told(error, text):

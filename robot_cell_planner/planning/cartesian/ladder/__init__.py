@@ -1,1 +1,1 @@
-"""Ladder graphs of inverse kinematic solutions along a Cartesian path, and their shortest paths."""
+"""Ladder graphs of inverse kinematics solutions along a Cartesian path, and their shortest paths."""

@@ -1,4 +1,4 @@
-"""Making the ladder of a route: the solutions at its rungs, and how far joints may move from one to the next."""
+"""Construction of the ladder graph: solutions at its rungs, and max joint steps between rungs."""
 
 from __future__ import annotations
 
@@ -8,63 +8,63 @@ from ....kinematics._kernels import ik_kernels, wrapping_kernels
 from ....trajectory.limits import Array
 from ..path.samples import Samples
 from ..tracking.ik_solutions import redundancy, solutions_along, sweep_step
-from ..tracking.ik_tracker import ITERATIONS, PATIENCE, SHARE_BEFORE_MOTIONS, IkTracker
+from ..tracking.ik_tracker import MAX_ITERATIONS, STALL_TOLERANCE, TRACKING_FRACTION, IkTracker
 from ..tracking.manipulability import manipulabilities
 from .graph import Ladder
 
-REACH_OF_REDUNDANT = 0.8  # [rad or m] largest step of a joint between rungs where there is something free to choose
+MAX_STEP_REDUNDANT = 0.8  # [rad or m] max step of a joint between rungs of redundant tasks
 
 
-def ladder_of(follower: IkTracker, samples: Samples, starts: Array) -> Ladder:
-    """The ladder of samples: all inverse kinematic solutions at its rungs, and those that following the samples from
-    the first of the starts (k, dof) reaches."""
-    problem = follower.problem
-    with follower.job.watch.stage("solutions"):
+def ladder_of(tracker: IkTracker, samples: Samples, starts: Array) -> Ladder:
+    """Return the ladder graph of samples: all inverse kinematics solutions at its rungs, and those reached by tracking
+    the samples from the first of the starts (k, dof).
+    """
+    problem = tracker.problem
+    with tracker.context.monitor.stage("solutions"):
         poses = np.ascontiguousarray(samples.poses[samples.rungs])
-        looks = 0
+        checked = 0
 
-        def look() -> None:
-            nonlocal looks
-            looks += 1
-            follower.check_limits()
-            follower.progress(min(SHARE_BEFORE_MOTIONS, SHARE_BEFORE_MOTIONS * looks / len(poses)))
+        def check() -> None:
+            nonlocal checked
+            checked += 1
+            tracker.check_limits()
+            tracker.progress(min(TRACKING_FRACTION, TRACKING_FRACTION * checked / len(poses)))
 
-        rungs = solutions_along(problem, poses, follower.options.seed, look)
-        followed = _followed(follower, samples, starts[0])
+        rungs = solutions_along(problem, poses, tracker.options.seed, check)
+        tracked = _tracked(tracker, samples, starts[0])
         for index, sample in enumerate(samples.rungs.tolist()):
-            if sample < len(followed):
-                known, q = rungs[index], followed[sample]
+            if sample < len(tracked):
+                known, q = rungs[index], tracked[sample]
                 if wrapping_kernels.is_new(known, len(known), q, problem.joints.angular):
                     rungs[index] = np.ascontiguousarray(np.vstack((known, q)))
         counts = [len(rung) for rung in rungs]
         values = manipulabilities(problem, np.concatenate(rungs)) if sum(counts) else np.empty(0)
         split = np.split(values, np.cumsum(counts)[:-1])
-        if follower.options.verbose:
+        if tracker.options.verbose:
             for index, sample in enumerate(samples.rungs.tolist()):
-                follower.note(f"{samples.place(follower.route, sample)}: {counts[index]} solutions")
-    return Ladder(starts, rungs, split, problem.joints, _reach(follower, samples))
+                tracker.note(f"{samples.describe(tracker.cartesian_path, sample)}: {counts[index]} solutions")
+    return Ladder(starts, rungs, split, problem.joints, _max_step(tracker, samples))
 
 
-def _reach(follower: IkTracker, samples: Samples) -> Array:
-    """Largest step (dof,) from rung to rung with which the limits on jumps can be kept, points being added down to
-    the narrowest spacing."""
-    options = follower.options
-    wide = max(options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle)
+def _max_step(tracker: IkTracker, samples: Samples) -> Array:
+    """Return the max step (dof,) between rungs for which the jump limits can be kept with points at min spacing."""
+    options = tracker.options
+    ratio = max(options.max_step_distance / options.min_step_distance, options.max_step_angle / options.min_step_angle)
     stride = float(np.diff(samples.rungs, prepend=-1).max())
-    reach = follower.max_jumps * 2.0 * wide * stride
-    # Between values that are tried of what is free the steps are wide, and smoothing makes them narrow.
-    if not redundancy(follower.problem):
-        return reach
-    return np.clip(reach, 1.5 * sweep_step(follower.problem), REACH_OF_REDUNDANT)
+    max_step = tracker.max_jumps * 2.0 * ratio * stride
+    # Samples of redundant degrees of freedom are far apart; smoothing reduces the steps later.
+    if not redundancy(tracker.problem):
+        return max_step
+    return np.clip(max_step, 1.5 * sweep_step(tracker.problem), MAX_STEP_REDUNDANT)
 
 
-def _followed(follower: IkTracker, samples: Samples, start: Array) -> Array:
-    """Configurations (k, dof) of the samples that are reached one from the other, as far as that goes."""
-    problem = follower.problem
+def _tracked(tracker: IkTracker, samples: Samples, start: Array) -> Array:
+    """Return configurations (k, dof) of the samples tracked one after the other, as far as possible."""
+    problem = tracker.problem
     lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-    found, left = ik_kernels.solve_in_sequence(
-        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, follower.tolerance, ITERATIONS,
-        PATIENCE,
+    found, errors = ik_kernels.solve_in_sequence(
+        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, tracker.tolerance, MAX_ITERATIONS,
+        STALL_TOLERANCE,
     )  # fmt: skip
-    failed = np.flatnonzero(~follower.within(left))
+    failed = np.flatnonzero(~tracker.within_tolerance(errors))
     return found[: int(failed[0])] if len(failed) else found

@@ -1,4 +1,4 @@
-"""Compiled kernel of the ladder: from the configurations reached on one rung to those on the next."""
+"""Compiled kernel of the ladder graph: labels of one rung from those of the rung below."""
 
 from __future__ import annotations
 
@@ -13,70 +13,81 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 TURN = 2.0 * math.pi
-SLACK = 1e-9  # [rad, m] rounding beyond a limit
-LABELS_OF_NODE = 3  # ways of different whole turns to one solution that are kept
+LIMIT_TOLERANCE = 1e-9  # [rad, m] rounding beyond a limit
+MAX_LABELS_PER_NODE = 3  # max number of 2 pi wraps per solution
 
 
 @compiled
-def climb(
-    reached: Array,
+def extend_labels(
+    configurations: Array,
     costs: Array,
-    owners: Indices,
+    label_nodes: Indices,
     nodes: Array,
     usable: NDArray[np.bool_],
     penalties: Array,
-    denied: NDArray[np.bool_],
+    removed: NDArray[np.bool_],
     limits: Array,
     angular: Array,
-    reach: Array,
+    max_step: Array,
     margins: Array,
     weight: float,
 ) -> tuple[Array, Array, Indices, Indices]:
-    """One step up the ladder.
+    """Compute the labels of a rung.
 
-    reached (p, n): configurations on the rung below, each at a cost (p,) and of one of its solutions, owners (p,).
-    nodes (c, n): solutions on this rung, whole turns aside; usable (c,); penalties (c,) for being there. denied (b, c):
-    whether solutions below and here are not connected; (0, 0): none is denied. limits (2, n). reach (n,): largest step
-    of each joint. margins (n,): distance from a limit below which it costs, up to `weight` at the limit.
+    The cost of an edge is its Euclidean length plus penalties. Each solution is wrapped to be nearest to the label
+    below, and has at most MAX_LABELS_PER_NODE labels.
 
-    Returns what is reached here (l, n), its costs (l,), the index below that each came from (l,), and its owner (l,).
-    The cost of a step is its Euclidean length. Each solution comes in the turn that is nearest to where it was reached
-    from, and at most LABELS_OF_NODE times.
+    Args:
+        configurations: Configurations (p, n) of the labels below.
+        costs: Costs (p,) of these labels.
+        label_nodes: Nodes (p,) of these labels.
+        nodes: Solutions (c, n) on this rung, modulo 2 pi.
+        usable: Whether each solution may be used (c,).
+        penalties: Penalty of each solution (c,).
+        removed: Removed edges between nodes below and here (b, c); (0, 0) for none.
+        limits: Joint limits (2, n).
+        angular: Whether each joint is angular (n,).
+        max_step: Max step of each joint (n,).
+        margins: Distance from a limit (n,) below which there is a penalty.
+        weight: Penalty at the limit.
+
+    Returns:
+        Configurations (l, n), costs (l,), parents (l,) and nodes (l,) of the labels.
     """
     count, n = nodes.shape
-    found, found_costs = np.empty((count * LABELS_OF_NODE, n)), np.empty(count * LABELS_OF_NODE)
-    parents = np.empty(count * LABELS_OF_NODE, dtype=np.int64)
-    found_owners = np.empty(count * LABELS_OF_NODE, dtype=np.int64)
+    found, found_costs = np.empty((count * MAX_LABELS_PER_NODE, n)), np.empty(count * MAX_LABELS_PER_NODE)
+    parents = np.empty(count * MAX_LABELS_PER_NODE, dtype=np.int64)
+    found_nodes = np.empty(count * MAX_LABELS_PER_NODE, dtype=np.int64)
     q = np.empty(n)
-    some_denied = denied.shape[0] > 0
+    any_removed = removed.shape[0] > 0
     filled = 0
     for j in range(count):
         if not usable[j]:
             continue
         first = filled
-        for p in range(reached.shape[0]):
-            if some_denied and denied[owners[p], j]:
+        for p in range(configurations.shape[0]):
+            if any_removed and removed[label_nodes[p], j]:
                 continue
-            square, extra, fits = 0.0, 0.0, True
+            square, penalty, fits = 0.0, 0.0, True
             for i in range(n):
-                gap = nodes[j, i] - reached[p, i]
+                gap = nodes[j, i] - configurations[p, i]
                 if angular[i]:
                     gap -= TURN * round(gap / TURN)
-                if abs(gap) > reach[i]:
+                if abs(gap) > max_step[i]:
                     fits = False
                     break
-                q[i] = reached[p, i] + gap
-                room = min(q[i] - limits[0, i], limits[1, i] - q[i])
-                if room < -SLACK:
+                q[i] = configurations[p, i] + gap
+                margin = min(q[i] - limits[0, i], limits[1, i] - q[i])
+                if margin < -LIMIT_TOLERANCE:
                     fits = False
                     break
-                if room < margins[i]:
-                    extra += (1.0 - room / margins[i]) ** 2
+                if margin < margins[i]:
+                    penalty += (1.0 - margin / margins[i]) ** 2
                 square += gap * gap
             if not fits:
                 continue
-            cost = costs[p] + math.sqrt(square) + weight * extra + penalties[j]
-            place, worst = -1, first
+            cost = costs[p] + math.sqrt(square) + weight * penalty + penalties[j]
+            slot, worst = -1, first
             for k in range(first, filled):
                 if found_costs[k] > found_costs[worst]:
                     worst = k
@@ -86,15 +97,15 @@ def climb(
                         same = False
                         break
                 if same:
-                    place = k
+                    slot = k
                     break
-            if place < 0:
-                place = filled if filled - first < LABELS_OF_NODE else worst
-            if place < filled and found_costs[place] <= cost:
+            if slot < 0:
+                slot = filled if filled - first < MAX_LABELS_PER_NODE else worst
+            if slot < filled and found_costs[slot] <= cost:
                 continue
-            if place == filled:
+            if slot == filled:
                 filled += 1
             for i in range(n):
-                found[place, i] = q[i]
-            found_costs[place], parents[place], found_owners[place] = cost, p, j
-    return found[:filled].copy(), found_costs[:filled].copy(), parents[:filled].copy(), found_owners[:filled].copy()
+                found[slot, i] = q[i]
+            found_costs[slot], parents[slot], found_nodes[slot] = cost, p, j
+    return found[:filled].copy(), found_costs[:filled].copy(), parents[:filled].copy(), found_nodes[:filled].copy()

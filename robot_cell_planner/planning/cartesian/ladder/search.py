@@ -1,4 +1,4 @@
-"""Following a route on the cheapest way through the graph of all inverse kinematic solutions along it."""
+"""Tracking of a Cartesian path along the shortest path in the graph of all inverse kinematics solutions."""
 
 from __future__ import annotations
 
@@ -12,91 +12,91 @@ from ...problem.context import PlanningContext
 from ..path.cartesian_path import CartesianPath
 from ..path.options import CartesianOptions
 from ..path.points import Point
-from ..path.samples import Samples, route_samples
-from ..redundancy.self_motion import STEPS, traced
-from ..redundancy.smoothing import smoothed
+from ..path.samples import Samples, sample_path
+from ..redundancy.self_motion import STEPS, trace_self_motion
+from ..redundancy.smoothing import smooth
 from ..tracking.greedy import GreedyTracker
 from ..tracking.ik_solutions import redundancy
 from ..tracking.manipulability import manipulabilities
 from ..tracking.start_configurations import start_configurations
-from .branches import Motions, off_branch
+from .branches import Motions, leaves_branch
 from .construction import ladder_of
 from .graph import BLOCKED, FREE, TURN, UNKNOWN, Ladder
 
-HELD_AROUND = 8  # points to either side of a collision that smoothing leaves alone
-TRACED_AROUND = 4  # rungs to either side of where the ladder ends
-MOST_CLIMBS = 5000  # ways up the ladder that are tried
-SMOOTHINGS = 4  # with more and more held, until the path is free
+FIXED_AROUND = 8  # points on either side of a collision that smoothing does not move
+TRACED_AROUND = 4  # rungs on either side of the highest reachable one
+MAX_PATHS = 5000  # max number of ladder paths that are tried
+MAX_SMOOTHINGS = 4  # max attempts, with more points fixed each time
 
 
 class LadderTracker(GreedyTracker):
-    """Chooses the branch, and what the task leaves free, over the whole route."""
+    """Selects the branch, and redundant degrees of freedom, over the whole path."""
 
     planner = "graph"
 
     def __init__(
-        self, job: PlanningContext, route: CartesianPath, problem: IkProblem, options: CartesianOptions
+        self, context: PlanningContext, cartesian_path: CartesianPath, problem: IkProblem, options: CartesianOptions
     ) -> None:
-        super().__init__(job, route, problem, options)
+        super().__init__(context, cartesian_path, problem, options)
         self.redundant = redundancy(problem) > 0
-        self._traced: dict[int, int] = {}  # how often the solutions of a rung were
-        self._sorted_out: set[int] = set()  # rungs to which all motions were looked at
+        self._traced: dict[int, int] = {}  # number of traces by rung
+        self._checked_rungs: set[int] = set()  # rungs whose edges were all checked
 
     def follow(self) -> None:
-        samples = route_samples(self.route, self.options, self.redundant)
+        samples = sample_path(self.cartesian_path, self.options, self.redundant)
         starts = self._starts()
         self.start = starts[0]
-        if not len(samples.pieces):
+        if not len(samples.segments):
             self.complete = True
             return
         try:
-            self._climb(samples, starts)
-        except PlanningError as ending:
-            self._follow_closely(ending)
+            self._search_ladder(samples, starts)
+        except PlanningError as failure:
+            self._follow_stepwise(failure)
         self.complete = True
         self.progress(1.0)
 
-    def _climb(self, samples: Samples, starts: Array) -> None:
-        """Find the cheapest way up the ladder that proves free; errors as of `follow`."""
+    def _search_ladder(self, samples: Samples, starts: Array) -> None:
+        """Find the shortest valid path in the ladder. Errors as for `follow`."""
         ladder = ladder_of(self, samples, starts)
-        highest = -1
-        for _ in range(MOST_CLIMBS):
+        highest_rung = -1
+        for _ in range(MAX_PATHS):
             self.check_limits()
-            rung = ladder.climb()
-            way, owners = ladder.cheapest(rung)
-            self.start = way[0]
-            if self.redundant and self._blocked(ladder, owners):
+            rung = ladder.find_paths()
+            rung_path, node_indices = ladder.shortest_path(rung)
+            self.start = rung_path[0]
+            if self.redundant and self._blocked(ladder, node_indices):
                 continue
-            path, broken = self._filled(samples, way, rung)
+            path, broken = self._fill(samples, rung_path, rung)
             if broken is None:
-                broken = self._settle(samples, path)
+                broken = self._accept(samples, path)
             if broken is not None:
-                self._take_out(ladder, samples, owners, broken)
+                self._remove(ladder, samples, node_indices, broken)
                 continue
             if rung == ladder.top:
                 return
-            ending = self._go_on(samples, ladder, rung, path[-1])
-            if ending is None:
+            failure = self._continue_stepwise(samples, ladder, rung, path[-1])
+            if failure is None:
                 return
-            if rung <= highest and not self._trace(ladder, samples, rung):
-                raise ending
-            highest = max(highest, rung)
-        numbers = (Value("climbs", MOST_CLIMBS, MOST_CLIMBS),)
-        raise TimedOutError("the limit on ways through the graph ended the request", stage="follow", values=numbers)
+            if rung <= highest_rung and not self._trace(ladder, samples, rung):
+                raise failure
+            highest_rung = max(highest_rung, rung)
+        numbers = (Value("paths", MAX_PATHS, MAX_PATHS),)
+        raise TimedOutError("the limit on paths through the graph was reached", stage="follow", values=numbers)
 
-    def _follow_closely(self, ending: PlanningError) -> None:
-        """Try it step by step, where the graph came to an end; the error of whoever got further."""
-        self.note("the graph came to an end; following step by step")
+    def _follow_stepwise(self, failure: PlanningError) -> None:
+        """Follow the path step by step after the graph search failed; raise the error of the longer attempt."""
+        self.note("no path through the graph; following step by step")
         start, points = self.start, self.points
         try:
-            self.follow_from(self.job.space.start if not self.options.sample_start_configuration else start)
+            self.follow_from(self.context.space.start if not self.options.sample_start_configuration else start)
         except PlanningError as error:
-            if error.partial.cartesian.fraction > ending.partial.cartesian.fraction:
+            if error.partial.cartesian.fraction > failure.partial.cartesian.fraction:
                 raise
             self.start, self.points = start, points
-            raise ending from error
+            raise failure from error
 
-    # The ladder -----------------------------------------------------------------------------------------------------
+    # Ladder ---------------------------------------------------------------------------------------------------------
 
     def _starts(self) -> Array:
         if self.options.sample_start_configuration:
@@ -104,81 +104,91 @@ class LadderTracker(GreedyTracker):
         return np.ascontiguousarray(self.start[None])
 
     def _trace(self, ladder: Ladder, samples: Samples, rung: int) -> bool:
-        """Trace what the task leaves free on the rungs around the highest one that is reached, each time more finely;
-        whether that added anything to the ladder."""
-        freedom = redundancy(self.problem)
+        """Trace the self-motion on the rungs around the highest reachable one, with a smaller step each time; return
+        whether solutions were added.
+        """
+        redundant_joints = redundancy(self.problem)
         added = 0
         for number in range(max(1, rung + 1 - TRACED_AROUND), min(ladder.top, rung + 1 + TRACED_AROUND) + 1):
             level = self._traced.get(number, 0)
-            if not freedom or level == len(STEPS):
+            if not redundant_joints or level == len(STEPS):
                 continue
             self._traced[number] = level + 1
             pose = samples.poses[samples.rungs[number - 1]]
 
             def project(configurations: Array, pose: Array = pose) -> tuple[Array, NDArray[np.bool_]]:
                 self.check_limits()
-                return self.approached(configurations, np.repeat(pose[None], len(configurations), axis=0))
+                return self.solve_from(configurations, np.repeat(pose[None], len(configurations), axis=0))
 
-            found = traced(self.problem, ladder.nodes[number], STEPS[level], freedom, project)
+            found = trace_self_motion(self.problem, ladder.nodes[number], STEPS[level], redundant_joints, project)
             if len(found):
                 ladder.extend(number, found, manipulabilities(self.problem, found))
             added += len(found)
-        if freedom:
+        if redundant_joints:
             self.note(f"{added} solutions traced around rung {rung + 1}")
         return added > 0
 
-    # What is found out lazily ---------------------------------------------------------------------------------------
+    # Lazy evaluation ------------------------------------------------------------------------------------------------
 
-    def _blocked(self, ladder: Ladder, owners: NDArray[np.int64]) -> bool:
-        """Whether a solution on the way is in collision. On rungs where one is, all solutions are looked at."""
+    def _blocked(self, ladder: Ladder, node_indices: NDArray[np.int64]) -> bool:
+        """Return whether a node on a ladder path is in collision. On rungs with such a node, all nodes are checked."""
         if not self.options.check_collision:
             return False
-        unknown = [rung for rung, owner in enumerate(owners.tolist()) if ladder.verdicts[rung][owner] == UNKNOWN]
+        unknown = [
+            rung
+            for rung, node_index in enumerate(node_indices.tolist())
+            if ladder.verdicts[rung][node_index] == UNKNOWN
+        ]
         if not unknown:
             return False
-        on_way = np.array([ladder.nodes[rung][owners[rung]] for rung in unknown])
-        free = self.job.checks.batch_free(on_way)
+        on_way = np.array([ladder.nodes[rung][node_indices[rung]] for rung in unknown])
+        free = self.context.checks.batch_free(on_way)
         for rung, is_free in zip(unknown, free.tolist(), strict=True):
             verdicts = ladder.verdicts[rung].copy()
-            verdicts[owners[rung]] = FREE if is_free else BLOCKED
+            verdicts[node_indices[rung]] = FREE if is_free else BLOCKED
             if not is_free:
                 others = np.flatnonzero(verdicts == UNKNOWN)
-                verdicts[others] = np.where(self.job.checks.batch_free(ladder.nodes[rung][others]), FREE, BLOCKED)
-            ladder.judge(rung, verdicts)
+                verdicts[others] = np.where(self.context.checks.batch_free(ladder.nodes[rung][others]), FREE, BLOCKED)
+            ladder.mark(rung, verdicts)
         blocked = np.flatnonzero(~free)
         if len(blocked):
-            self.note(f"rungs in collision on the way: {[unknown[index] for index in blocked.tolist()]}")
+            self.note(f"rungs in collision on the path: {[unknown[index] for index in blocked.tolist()]}")
         return bool(len(blocked))
 
-    def _filled(self, samples: Samples, way: Array, rung: int) -> tuple[Array, int | None]:
-        """The path (k + 1, dof) through all samples up to a rung of the ladder, or the first sample that it cannot be
-        continued to on one branch."""
+    def _fill(self, samples: Samples, rung_path: Array, rung: int) -> tuple[Array, int | None]:
+        """Return the path (k + 1, dof) through all samples up to a rung, and the first sample that is not on one
+        branch, or None.
+        """
         if rung == 0:
-            return way, None
-        places = np.concatenate(([-1], samples.rungs[:rung]))
-        motions = Motions(way[:-1], way[1:], places[:-1], places[1:], np.arange(rung))
-        path = np.empty((int(places[-1]) + 2, way.shape[1]))
-        path[places + 1] = way
-        bad = np.flatnonzero(off_branch(self, samples, motions, path))
-        return path, int(places[bad[0] + 1]) if len(bad) else None
+            return rung_path, None
+        sample_indices = np.concatenate(([-1], samples.rungs[:rung]))
+        motions = Motions(rung_path[:-1], rung_path[1:], sample_indices[:-1], sample_indices[1:], np.arange(rung))
+        path = np.empty((int(sample_indices[-1]) + 2, rung_path.shape[1]))
+        path[sample_indices + 1] = rung_path
+        leaving = np.flatnonzero(leaves_branch(self, samples, motions, path))
+        return path, int(sample_indices[leaving[0] + 1]) if len(leaving) else None
 
-    def _take_out(self, ladder: Ladder, samples: Samples, owners: NDArray[np.int64], sample: int) -> None:
-        """Take out of the ladder what leads over a sample: the solutions of its rung that are in collision, or the
-        motion to it alone."""
+    def _remove(self, ladder: Ladder, samples: Samples, node_indices: NDArray[np.int64], sample: int) -> None:
+        """Remove the cause of a failure at a sample from the ladder: colliding nodes of its rung, or else the edges to
+        it.
+        """
         rung = 1 + int(np.searchsorted(samples.rungs, sample))
-        if not self.redundant and self._blocked(ladder, owners[: rung + 1]):
+        if not self.redundant and self._blocked(ladder, node_indices[: rung + 1]):
             return
-        pairs = owners[None, rung - 1 : rung + 1]
-        if rung not in self._sorted_out:
-            # Where one motion fails others of the same kind would fail after it, one by one.
-            self._sorted_out.add(rung)
-            pairs = np.vstack((pairs, self._off_branch(ladder, samples, rung)))
-        self.note(f"{samples.place(self.route, sample)}: {len(pairs)} motions leave their branch or are in collision")
-        ladder.deny(rung, pairs)
+        pairs = node_indices[None, rung - 1 : rung + 1]
+        if rung not in self._checked_rungs:
+            # Similar edges would fail one after the other, so all are checked.
+            self._checked_rungs.add(rung)
+            pairs = np.vstack((pairs, self._pairs_off_branch(ladder, samples, rung)))
+        self.note(
+            f"{samples.describe(self.cartesian_path, sample)}: {len(pairs)} motions leave their branch or collide"
+        )
+        ladder.remove_edges(rung, pairs)
 
-    def _off_branch(self, ladder: Ladder, samples: Samples, rung: int) -> NDArray[np.intp]:
-        """Those pairs (k, 2) of neighbouring solutions on a rung and the one below that no motion on one branch
-        connects."""
+    def _pairs_off_branch(self, ladder: Ladder, samples: Samples, rung: int) -> NDArray[np.intp]:
+        """Return the pairs (k, 2) of neighbouring nodes on a rung and the one below that no motion on one branch
+        connects.
+        """
         pairs = ladder.neighbours(rung)
         if not len(pairs):
             return pairs
@@ -187,82 +197,93 @@ class LadderTracker(GreedyTracker):
         begin, end = int(samples.rungs[rung - 2]) if rung > 1 else -1, int(samples.rungs[rung - 1])
         numbers = np.arange(len(pairs))
         begins, ends = np.full_like(numbers, begin), np.full_like(numbers, end)
-        return np.asarray(pairs[off_branch(self, samples, Motions(first, last, begins, ends, numbers))])
+        return np.asarray(pairs[leaves_branch(self, samples, Motions(first, last, begins, ends, numbers))])
 
-    # The path -------------------------------------------------------------------------------------------------------
+    # Path -----------------------------------------------------------------------------------------------------------
 
-    def _settle(self, samples: Samples, path: Array) -> int | None:
-        """Take a path as the points, smoothed where the task leaves something free, with points added where they are
-        wanted. Returns the first sample that it cannot be continued to, without a collision or within the limits on
-        jumps and deviations; the points are those of the path all the same."""
+    def _accept(self, samples: Samples, path: Array) -> int | None:
+        """Set the points to a path, smoothed if the task is redundant, with points added as needed.
+
+        Returns:
+            The first sample at which the path collides or exceeds limits on jumps and deviations, or None. The
+                points are those of the path in any case.
+        """
         if self.redundant and len(path) > 2:
-            held = np.zeros(len(path), dtype=bool)
-            held[0] = True
-            for _ in range(SMOOTHINGS):
-                failed = self._take(samples, self._smoothed(samples, path, held))
+            fixed = np.zeros(len(path), dtype=bool)
+            fixed[0] = True
+            for _ in range(MAX_SMOOTHINGS):
+                failed = self._set_points(samples, self._smoothed(samples, path, fixed))
                 if failed is None:
                     return None
-                held[max(0, failed + 1 - HELD_AROUND) : failed + 2 + HELD_AROUND] = True
-        return self._take(samples, path)
+                fixed[max(0, failed + 1 - FIXED_AROUND) : failed + 2 + FIXED_AROUND] = True
+        return self._set_points(samples, path)
 
-    def _smoothed(self, samples: Samples, path: Array, held: NDArray[np.bool_]) -> Array:
+    def _smoothed(self, samples: Samples, path: Array, fixed: NDArray[np.bool_]) -> Array:
         edges = samples.part(len(path) - 1)
-        measures = np.array([piece.measure for piece in self.route.pieces])[edges.pieces]
+        extents = np.array([segment.extent for segment in self.cartesian_path.segments])[edges.segments]
         poses = samples.poses[: len(path) - 1]
 
         def project(configurations: Array) -> tuple[Array, NDArray[np.bool_]]:
             self.check_limits()
-            return self.approached(configurations, poses)
+            return self.solve_from(configurations, poses)
 
-        return smoothed(self.problem, path, measures * (edges.ends - edges.begins), held, project)
+        return smooth(self.problem, path, extents * (edges.ends - edges.begins), fixed, project)
 
-    def _take(self, samples: Samples, path: Array) -> int | None:
-        """Take a path through the samples as the points; the first sample that it cannot be continued to."""
-        wanted = samples.wanted[samples.wanted < len(path) - 1]
-        pieces, shares = samples.pieces, samples.shares
-        self.points = [Point(path[index + 1], int(pieces[index]), float(shares[index])) for index in wanted.tolist()]
-        if self.add_points() is not None:
-            return self._after(samples, len(path))
+    def _set_points(self, samples: Samples, path: Array) -> int | None:
+        """Set the points to a path through the samples; return the first sample at which it is invalid, or None."""
+        requested = samples.requested[samples.requested < len(path) - 1]
+        segments, fractions = samples.segments, samples.fractions
+        self.points = [
+            Point(path[index + 1], int(segments[index]), float(fractions[index])) for index in requested.tolist()
+        ]
+        if self.refine_points() is not None:
+            return self._next_sample(samples, len(path))
         if not self.options.check_collision:
             return None
         blocked = self.first_blocked(self.path())
         if blocked is None:
             return None
         self.points = self.points[: blocked[0]]
-        return self._after(samples, len(path))
+        return self._next_sample(samples, len(path))
 
-    def _after(self, samples: Samples, count: int) -> int:
-        """The first sample after the last point."""
+    def _next_sample(self, samples: Samples, count: int) -> int:
+        """Return the first sample after the last point."""
         if not self.points:
             return 0
         last = self.points[-1]
-        before = (samples.pieces < last.piece) | ((samples.pieces == last.piece) & (samples.shares <= last.share))
+        before = (samples.segments < last.segment) | (
+            (samples.segments == last.segment) & (samples.fractions <= last.fraction)
+        )
         return min(int(before.sum()), count - 2)
 
-    def _go_on(self, samples: Samples, ladder: Ladder, rung: int, q: Array) -> PlanningError | None:
-        """Follow step by step from the highest rung that is reached, at q (dof,), and add what that reaches to the
-        ladder. Returns the error for where it ends; None: it came to the end of the route, and the points are all."""
+    def _continue_stepwise(self, samples: Samples, ladder: Ladder, rung: int, q: Array) -> PlanningError | None:
+        """Follow the path step by step from the highest reachable rung, at q (dof,), and add the solutions to the
+        ladder.
+
+        Returns:
+            The error at its end; None if it reached the end of the path, with all points.
+        """
         first = int(samples.rungs[rung - 1]) + 1 if rung else 0
-        if first and (not self.points or self._after(samples, first + 1) < first):
-            self.points.append(Point(q, int(samples.pieces[first - 1]), float(samples.shares[first - 1])))
+        if first and (not self.points or self._next_sample(samples, first + 1) < first):
+            self.points.append(Point(q, int(samples.segments[first - 1]), float(samples.fractions[first - 1])))
         try:
-            for sample in range(first, len(samples.pieces)):
+            for sample in range(first, len(samples.segments)):
                 count = len(self.points)
-                q = self.advance(q, int(samples.pieces[sample]), float(samples.shares[sample]))
+                q = self.advance(q, int(samples.segments[sample]), float(samples.fractions[sample]))
                 if self.options.check_collision:
                     self._check_new_motions(count)
                 above = int(np.searchsorted(samples.rungs, sample))
                 if samples.rungs[above] == sample:
                     ladder.add(above + 1, q, float(manipulabilities(self.problem, q[None])[0]))
-            ending = self.add_points()
-            if ending is None and self.options.check_collision:
+            failure = self.refine_points()
+            if failure is None and self.options.check_collision:
                 self.check_motions()
         except PlanningError as error:
             return error
-        return ending
+        return failure
 
     def _check_new_motions(self, count: int) -> None:
-        """Hold the motions after the first `count` points against the cell; errors as of `check_motions`."""
+        """Check the motions after the first `count` points. Errors as for `check_motions`."""
         path = self.path()[count:]
         if self.first_blocked(path) is not None:
             self.check_motions()

@@ -1,1 +1,1 @@
-"""The Cartesian path: options, waypoints, segments, points and samples along it."""
+"""Cartesian path: options, waypoints, curves, points and samples along it."""

@@ -1,4 +1,4 @@
-"""The route of a Cartesian motion: from where the frame is, along lines, arcs and rounded corners."""
+"""Cartesian path: lines, arcs and rounded corners from the start pose through the waypoints."""
 
 from __future__ import annotations
 
@@ -14,186 +14,204 @@ from scipy.spatial.transform import Rotation
 from ....errors import InvalidRequestError, Value
 from ....kinematics._kernels import ik_kernels
 from ....trajectory.limits import Array
-from .segments import NO_WAY, Arc, Corner, Line, Part, Way, measure_of, off_the_way, tangents
+from .curves import MIN_LENGTH, Arc, BlendedCorner, Curve, Line, PartialCurve, deviations, parameter_length, tangents
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 
-# Where the direction changes by less than this [rad] the motion need not rest,
-PASSABLE_KINK = 0.2
-# as long as a smooth curve through points at both sides stays this near to the corner [m, rad].
-PASSABLE_DEVIATION = 1e-4
-# Largest share of its chord by which a smooth curve leaves the corner of two lines, for a kink of 1 rad.
-KINK_SHARE = 0.125
+# At kinks below this angle [rad] the motion does not have to rest,
+MAX_KINK = 0.2
+# if a smooth curve through points on both sides deviates from the corner by at most this [m, rad].
+MAX_KINK_DEVIATION = 1e-4
+# Max deviation of a smooth curve from the corner of two lines, per chord length and rad of the kink.
+KINK_FRACTION = 0.125
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """A piece of the route: its way, the waypoint it leads to or comes from last, and which part of that waypoint's
-    segment it is, from `first` to `last` (shares of the segment, 1 at the waypoint). speed [m/s]: wanted; 0: none."""
+class PathSegment:
+    """Segment of the path.
 
-    way: Way
+    Attributes:
+        curve: Geometric curve.
+        waypoint: Index of the waypoint that it leads to or leaves.
+        first, last: Range of the fraction of the way to that waypoint, 1 at the waypoint.
+        speed: Requested speed [m/s]; 0 for none.
+        extent: Path parameter length, see `parameter_length`.
+    """
+
+    curve: Curve
     waypoint: int
     first: float
     last: float
     speed: float
-    measure: float
+    extent: float
 
-    def parameter(self, share: float) -> float:
-        """Place in the waypoint's segment at a share of the piece."""
-        return self.last if share == 1.0 else self.first + share * (self.last - self.first)
+    def parameter(self, fraction: float) -> float:
+        """Return the fraction of the way to the waypoint at a fraction of the segment."""
+        return self.last if fraction == 1.0 else self.first + fraction * (self.last - self.first)
 
 
 class CartesianPath:
-    """The pieces of a way through waypoints.
+    """Segments of a path through waypoints.
 
-    pieces: those that lead anywhere. freedom: of the rotation, as in kinematics.ik_kernels; where that about z is
-    free, poses have one that turns least. starts (p + 1,): path parameter at which each piece starts, metres travelled,
-    or rad where a piece only turns.
+    Attributes:
+        segments: Segments of non-zero length.
+        freedom: Free rotation, as in kinematics.ik_kernels. If the rotation about z is free, poses use the one with
+            the smallest angle.
+        starts: Path parameter at the start of each segment (p + 1,): length [m], or angle [rad] of pure rotations.
     """
 
     def __init__(self, start: Array, waypoints: Waypoints, world_T_reference: Array) -> None:
-        """start: world_T_frame (4, 4) at the beginning.
+        """Create the path. start: world_T_frame (4, 4).
 
         Raises:
-            InvalidRequestError: three points of an arc on one line; blends that overlap.
+            InvalidRequestError: The points of an arc are collinear, or blends overlap.
         """
         self.waypoints = waypoints
         self.start = start
         self.freedom = ik_kernels.FIXED_ROTATION if isinstance(waypoints, FrameWaypoints) else ik_kernels.ABOUT_Z
         self.targets = _targets(start, waypoints, world_T_reference)
-        self.pieces = _pieces(self._segments(world_T_reference), waypoints)
-        self.starts: Array = np.concatenate(([0.0], np.cumsum([piece.measure for piece in self.pieces])))
-        self._lines = _StackedLines([piece.way for piece in self.pieces])
+        self.segments = _cut_segments(self._curves(world_T_reference), waypoints)
+        self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
+        self._lines = _StackedLines([segment.curve for segment in self.segments])
 
     @property
     def axis_only(self) -> bool:
         return self.freedom != ik_kernels.FIXED_ROTATION
 
-    def _segments(self, world_T_reference: Array) -> list[Way]:
-        """The ways from waypoint to waypoint, met exactly; each begins exactly where the one before ends."""
+    def _curves(self, world_T_reference: Array) -> list[Curve]:
+        """Return the curves between waypoints, without blends; the ends are exact."""
         poses = np.concatenate((self.start[None], self.targets))
         relative = np.swapaxes(poses[:-1, :3, :3], 1, 2) @ poses[1:, :3, :3]
         turns = Rotation.from_matrix(relative).as_rotvec()
         angles, lengths = np.linalg.norm(turns, axis=1), np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)
-        ways: list[Way] = []
+        curves: list[Curve] = []
         for index in range(len(self.targets)):
             via = self.waypoints.segment(index).via
             if via is None:
                 numbers = (float(lengths[index]), float(angles[index]))
-                ways.append(Line(poses[index], poses[index + 1], *numbers, turns[index]))
+                curves.append(Line(poses[index], poses[index + 1], *numbers, turns[index]))
                 continue
             point = np.array(via) * self.waypoints.native_scale
             point = world_T_reference[:3, :3] @ point + world_T_reference[:3, 3]
             try:
-                ways.append(Arc.through(poses[index], point, poses[index + 1]))
+                curves.append(Arc.through(poses[index], point, poses[index + 1]))
             except InvalidRequestError as error:
                 text = f"waypoint {index}: {error.message}"
                 raise InvalidRequestError(text, stage="request", values=error.values) from error
-        return ways
+        return curves
 
-    def poses(self, pieces: NDArray[np.intp], shares: Array) -> Array:
-        """Poses (k, 4, 4) at shares (k,) of pieces (k,)."""
-        result = self._lines.poses(pieces, shares)
-        for piece in sorted({int(piece) for piece in pieces[~self._lines.is_line[pieces]]}):
-            mine = pieces == piece
-            result[mine] = self.pieces[piece].way.poses(shares[mine])
+    def poses(self, segments: NDArray[np.intp], fractions: Array) -> Array:
+        """Return poses (k, 4, 4) at fractions (k,) of segments (k,)."""
+        result = self._lines.poses(segments, fractions)
+        for segment in sorted({int(segment) for segment in segments[~self._lines.is_line[segments]]}):
+            selected = segments == segment
+            result[selected] = self.segments[segment].curve.poses(fractions[selected])
         return result
 
-    def pose(self, piece: int, share: float) -> Array:
-        """Pose (4, 4) at a share of a piece."""
-        return np.asarray(self.pieces[piece].way.poses([share])[0])
+    def pose(self, segment: int, fraction: float) -> Array:
+        """Return the pose (4, 4) at a fraction of a segment."""
+        return np.asarray(self.segments[segment].curve.poses([fraction])[0])
 
-    def distances(self, pieces: NDArray[np.intp], shares: Array, poses: Array) -> tuple[Array, Array]:
-        """How far poses (k, 4, 4) that belong to shares (k,) of pieces (k,) are off the route: distances [m] and angles
-        [rad], (k,) each."""
-        if not len(pieces):
+    def distances(self, segments: NDArray[np.intp], fractions: Array, poses: Array) -> tuple[Array, Array]:
+        """Return distances [m] and angles [rad], (k,) each, of poses (k, 4, 4) from the path at fractions (k,) of
+        segments (k,).
+        """
+        if not len(segments):
             return np.zeros(0), np.zeros(0)
-        directions = self._lines.directions[pieces]
-        for piece in sorted({int(piece) for piece in pieces[~self._lines.is_line[pieces]]}):
-            mine = pieces == piece
-            directions[mine] = tangents(self.pieces[piece].way, shares[mine])
-        return off_the_way(self.poses(pieces, shares), directions, poses, self.axis_only)
+        directions = self._lines.directions[segments]
+        for segment in sorted({int(segment) for segment in segments[~self._lines.is_line[segments]]}):
+            selected = segments == segment
+            directions[selected] = tangents(self.segments[segment].curve, fractions[selected])
+        return deviations(self.poses(segments, fractions), directions, poses, self.axis_only)
 
     def samples(self, max_distance: float, max_angle: float) -> tuple[NDArray[np.intp], Array]:
-        """Pieces (k,) and shares (k,) of points along the route, the start not among them, evenly over each piece and
-        at its end, no further apart than asked for [m, rad]."""
+        """Return segments (k,) and fractions (k,) of uniform samples of each segment, including its end, with a max
+        spacing [m, rad].
+        """
         counts = [
-            max(1, math.ceil(max(piece.way.length / max_distance, piece.way.angle / max_angle) - 1e-9))
-            for piece in self.pieces
+            max(1, math.ceil(max(segment.curve.length / max_distance, segment.curve.angle / max_angle) - 1e-9))
+            for segment in self.segments
         ]
         if not counts:
             return np.empty(0, dtype=np.intp), np.empty(0)
-        shares = [np.arange(1, count + 1) / count for count in counts]
-        return np.repeat(np.arange(len(counts)), counts), np.concatenate(shares)
+        fractions = [np.arange(1, count + 1) / count for count in counts]
+        return np.repeat(np.arange(len(counts)), counts), np.concatenate(fractions)
 
-    def fraction(self, piece: int, share: float) -> float:
-        """Share of the whole route that lies before a share of a piece: by length, or by angle if it only turns."""
-        lengths = np.array([piece.way.length for piece in self.pieces])
-        extents = lengths if lengths.sum() > NO_WAY else np.array([piece.way.angle for piece in self.pieces])
-        return float(extents[:piece].sum() + share * extents[piece]) / float(extents.sum())
+    def fraction(self, segment: int, fraction: float) -> float:
+        """Return the fraction of the path up to a fraction of a segment: by length, or angle for a pure rotation."""
+        lengths = np.array([segment.curve.length for segment in self.segments])
+        extents = (
+            lengths if lengths.sum() > MIN_LENGTH else np.array([segment.curve.angle for segment in self.segments])
+        )
+        return float(extents[:segment].sum() + fraction * extents[segment]) / float(extents.sum())
 
     def rests(self, spacings: Array, max_deviation: float) -> NDArray[np.bool_]:
-        """Whether the motion has to rest at the end of each piece (p,), because its direction changes too much there.
+        """Return for each segment (p,) whether the motion has to rest at its end, because the direction changes too
+        much.
 
-        spacings (p,) [m or rad]: of the points on each piece. max_deviation [m]: that a smooth curve through them may
-        leave the corner by; 0: the default.
+        Args:
+            spacings: Spacing of the points on each segment (p,) [m or rad].
+            max_deviation: Allowed deviation of a smooth curve from the corner [m]; 0 for the default.
         """
-        count = len(self.pieces)
+        count = len(self.segments)
         rests = np.ones(count, dtype=bool)
         if count < 2:
             return rests
-        tangent, rate = self._ends()
-        moves = np.array([piece.way.length > NO_WAY for piece in self.pieces])
-        come, go = tangent[:-1, 1], tangent[1:, 0]
-        kinks = np.arctan2(np.linalg.norm(np.cross(come, go), axis=1), np.sum(come * go, axis=1))
+        tangent, rate = self._end_directions()
+        moves = np.array([segment.curve.length > MIN_LENGTH for segment in self.segments])
+        incoming, outgoing = tangent[:-1, 1], tangent[1:, 0]
+        kinks = np.arctan2(np.linalg.norm(np.cross(incoming, outgoing), axis=1), np.sum(incoming * outgoing, axis=1))
         kinks[~moves[:-1]] = 0.0
         turns = np.linalg.norm(rate[:-1, 1] - rate[1:, 0], axis=1)
-        off = KINK_SHARE * np.maximum(spacings[:-1], spacings[1:])
-        allowed = max_deviation or PASSABLE_DEVIATION
-        rests[:-1] = (moves[:-1] != moves[1:]) | (kinks > PASSABLE_KINK) | (off * np.maximum(kinks, turns) > allowed)
+        deviation = KINK_FRACTION * np.maximum(spacings[:-1], spacings[1:])
+        allowed = max_deviation or MAX_KINK_DEVIATION
+        rests[:-1] = (moves[:-1] != moves[1:]) | (kinks > MAX_KINK) | (deviation * np.maximum(kinks, turns) > allowed)
         return rests
 
-    def _ends(self) -> tuple[Array, Array]:
-        """At start and end of each piece: unit directions (p, 2, 3), and rotation (p, 2, 3) per path parameter in the
-        axes of the pose there."""
-        lines, measures = self._lines, np.array([piece.measure for piece in self.pieces])
+    def _end_directions(self) -> tuple[Array, Array]:
+        """Return, for start and end of each segment, unit directions (p, 2, 3) and rotation rates (p, 2, 3) per path
+        parameter in the axes of the pose.
+        """
+        lines, extents = self._lines, np.array([segment.extent for segment in self.segments])
         tangent = np.repeat(lines.directions[:, None], 2, axis=1)
-        rate = np.repeat((lines.turns / measures[:, None])[:, None], 2, axis=1)
+        rate = np.repeat((lines.turns / extents[:, None])[:, None], 2, axis=1)
         for index in np.flatnonzero(~lines.is_line).tolist():
-            way = self.pieces[index].way
-            tangent[index] = tangents(way, np.array([0.0, 1.0]))
-            rate[index] = _turn_rate(way, 0.0), _turn_rate(way, 1.0)
+            curve = self.segments[index].curve
+            tangent[index] = tangents(curve, np.array([0.0, 1.0]))
+            rate[index] = _turn_rate(curve, 0.0), _turn_rate(curve, 1.0)
         return tangent, rate
 
 
 class _StackedLines:
-    """All lines of a route in arrays, so that a route of a thousand short ones costs no more than one long one."""
+    """All lines of a path in arrays, so that many short lines are as fast as one long line."""
 
-    def __init__(self, ways: Sequence[Way]) -> None:
-        count = len(ways)
-        self.is_line = np.array([isinstance(way, Line) for way in ways], dtype=bool)
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        count = len(curves)
+        self.is_line = np.array([isinstance(curve, Line) for curve in curves], dtype=bool)
         self.starts, self.ends = np.zeros((count, 4, 4)), np.zeros((count, 4, 4))
         self.turns, self.directions = np.zeros((count, 3)), np.zeros((count, 3))
-        for index, way in enumerate(ways):
-            if isinstance(way, Line):
-                self.starts[index], self.ends[index], self.turns[index] = way.start, way.end, way.turn
-                if way.length > NO_WAY:
-                    self.directions[index] = (way.end[:3, 3] - way.start[:3, 3]) / way.length
+        for index, curve in enumerate(curves):
+            if isinstance(curve, Line):
+                self.starts[index], self.ends[index], self.turns[index] = curve.start, curve.end, curve.turn
+                if curve.length > MIN_LENGTH:
+                    self.directions[index] = (curve.end[:3, 3] - curve.start[:3, 3]) / curve.length
 
-    def poses(self, pieces: NDArray[np.intp], shares: Array) -> Array:
-        starts, ends = self.starts[pieces], self.ends[pieces]
-        result = np.zeros((len(pieces), 4, 4))
-        if len(pieces):
-            turned = Rotation.from_rotvec(shares[:, None] * self.turns[pieces]).as_matrix()
-            result[:, :3, :3] = starts[:, :3, :3] @ turned
-        result[:, :3, 3] = starts[:, :3, 3] + shares[:, None] * (ends[:, :3, 3] - starts[:, :3, 3])
+    def poses(self, segments: NDArray[np.intp], fractions: Array) -> Array:
+        starts, ends = self.starts[segments], self.ends[segments]
+        result = np.zeros((len(segments), 4, 4))
+        if len(segments):
+            rotations = Rotation.from_rotvec(fractions[:, None] * self.turns[segments]).as_matrix()
+            result[:, :3, :3] = starts[:, :3, :3] @ rotations
+        result[:, :3, 3] = starts[:, :3, 3] + fractions[:, None] * (ends[:, :3, 3] - starts[:, :3, 3])
         result[:, 3, 3] = 1.0
-        at_end = shares == 1.0
+        at_end = fractions == 1.0
         result[at_end] = ends[at_end]
         return result
 
 
 def _targets(start: Array, waypoints: Waypoints, world_T_reference: Array) -> Array:
-    """Poses (n, 4, 4) of waypoints in the world; of points with axes, each turned least against the one before."""
+    """Return world poses (n, 4, 4) of waypoints; for points with axes, with the smallest rotation from the previous
+    one.
+    """
     positions = waypoints.positions() * waypoints.native_scale
     result = np.zeros((len(positions), 4, 4))
     result[:, :3, 3] = positions @ world_T_reference[:3, :3].T + world_T_reference[:3, 3]
@@ -209,63 +227,72 @@ def _targets(start: Array, waypoints: Waypoints, world_T_reference: Array) -> Ar
 
 
 def _aligned(rotation: Array, axis: Array) -> Array:
-    """The rotation (3, 3) with the given z axis that is turned least against another."""
-    across, cosine = np.cross(rotation[:, 2], axis), float(rotation[:, 2] @ axis)
-    sine = float(np.linalg.norm(across))
-    direction = across / sine if sine > 1e-12 else rotation[:, 0]
+    """Return the rotation (3, 3) with a given z axis that is closest to another rotation."""
+    perpendicular, cosine = np.cross(rotation[:, 2], axis), float(rotation[:, 2] @ axis)
+    sine = float(np.linalg.norm(perpendicular))
+    direction = perpendicular / sine if sine > 1e-12 else rotation[:, 0]
     return np.asarray(pin.exp3(math.atan2(sine, cosine) * direction) @ rotation)
 
 
-def _pieces(segments: list[Way], waypoints: Waypoints) -> tuple[Piece, ...]:
-    """Segments cut where corners are rounded, with the corners in two halves, each belonging to one waypoint."""
-    cuts = _cuts(segments, waypoints)
-    pieces: list[Piece] = []
-    for index, way in enumerate(segments):
-        first, last = cuts[index]
+def _cut_segments(curves: list[Curve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
+    """Return the curves trimmed at rounded corners, and the corners in two halves, each of which belongs to one
+    waypoint.
+    """
+    trims = _trims(curves, waypoints)
+    segments: list[PathSegment] = []
+    for index, curve in enumerate(curves):
+        first, last = trims[index]
         speed = waypoints.segment(index).speed
         if first == 0.0 and last == 1.0:
-            _add(pieces, way, index, 0.0, 1.0, speed)
+            _add(segments, curve, index, 0.0, 1.0, speed)
         elif first < last:
-            _add(pieces, Part(way, first, last, way.angle * (last - first)), index, first, last, speed)
+            _add(segments, PartialCurve(curve, first, last, curve.angle * (last - first)), index, first, last, speed)
         if last == 1.0:
             continue
-        joined = cuts[index + 1][0]
-        corner = Corner(way, last, segments[index + 1], joined)
+        entry = trims[index + 1][0]
+        corner = BlendedCorner(curve, last, curves[index + 1], entry)
         middle = corner.middle
         angles = corner.angle_between(0.0, middle), corner.angle_between(middle, 1.0)
-        _add(pieces, Part(corner, 0.0, middle, angles[0]), index, last, 1.0, speed)
-        _add(pieces, Part(corner, middle, 1.0, angles[1]), index + 1, 0.0, joined, waypoints.segment(index + 1).speed)
-    return tuple(pieces)
+        _add(segments, PartialCurve(corner, 0.0, middle, angles[0]), index, last, 1.0, speed)
+        _add(
+            segments,
+            PartialCurve(corner, middle, 1.0, angles[1]),
+            index + 1,
+            0.0,
+            entry,
+            waypoints.segment(index + 1).speed,
+        )
+    return tuple(segments)
 
 
-def _add(pieces: list[Piece], way: Way, waypoint: int, first: float, last: float, speed: float) -> None:
-    measure = measure_of(way)
-    if measure >= NO_WAY:
-        pieces.append(Piece(way, waypoint, first, last, speed, measure))
+def _add(segments: list[PathSegment], curve: Curve, waypoint: int, first: float, last: float, speed: float) -> None:
+    extent = parameter_length(curve)
+    if extent >= MIN_LENGTH:
+        segments.append(PathSegment(curve, waypoint, first, last, speed, extent))
 
 
-def _cuts(segments: list[Way], waypoints: Waypoints) -> list[tuple[float, float]]:
-    """What is left of each segment when the corners at its ends are rounded: from which share to which.
+def _trims(curves: list[Curve], waypoints: Waypoints) -> list[tuple[float, float]]:
+    """Return the range of each curve that remains between its rounded corners, as fractions.
 
     Raises:
-        InvalidRequestError: a corner needs more of a segment than there is.
+        InvalidRequestError: Corners overlap.
     """
-    radii = [0.0, *(waypoints.segment(index).blend_radius for index in range(len(segments)))]
-    cuts: list[tuple[float, float]] = []
-    for index, way in enumerate(segments):
+    radii = [0.0, *(waypoints.segment(index).blend_radius for index in range(len(curves)))]
+    trims: list[tuple[float, float]] = []
+    for index, curve in enumerate(curves):
         before, after = radii[index], radii[index + 1]
-        if before + after > way.length * (1.0 + 1e-9):
-            text = f"the way to waypoint {index} is too short for the blends at its ends"
-            numbers = (Value("blends", before + after, way.length, "m"),)
+        if before + after > curve.length * (1.0 + 1e-9):
+            text = f"the segment to waypoint {index} is too short for the blends at its ends"
+            numbers = (Value("blends", before + after, curve.length, "m"),)
             raise InvalidRequestError(text, stage="request", values=numbers)
-        first, last = (before / way.length, 1.0 - after / way.length) if before + after > 0.0 else (0.0, 1.0)
-        cuts.append((first, max(first, last)))
-    return cuts
+        first, last = (before / curve.length, 1.0 - after / curve.length) if before + after > 0.0 else (0.0, 1.0)
+        trims.append((first, max(first, last)))
+    return trims
 
 
-def _turn_rate(way: Way, share: float) -> Array:
-    """Rotation (3,) [rad] per path parameter at an end of a way, in the axes of the pose there."""
+def _turn_rate(curve: Curve, fraction: float) -> Array:
+    """Return the rotation (3,) [rad] per path parameter at an end of a curve, in the axes of the pose."""
     step = 1e-4
-    pair = way.poses([0.0, step] if share == 0.0 else [1.0 - step, 1.0])
+    pair = curve.poses([0.0, step] if fraction == 0.0 else [1.0 - step, 1.0])
     relative = pair[0, :3, :3].T @ pair[1, :3, :3]
-    return np.asarray(Rotation.from_matrix(relative).as_rotvec() / (step * measure_of(way)))
+    return np.asarray(Rotation.from_matrix(relative).as_rotvec() / (step * parameter_length(curve)))

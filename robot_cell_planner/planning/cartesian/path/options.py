@@ -14,11 +14,11 @@ DEFAULT_STATE_LIMIT = 10_000_000
 
 
 class Strategy(str, Enum):
-    """How the configurations along the way are chosen.
+    """Selection of configurations along the path.
 
-    GRAPH: over the whole way, among all solutions of inverse kinematics: the branch, and what the task leaves free, so
-    that joints travel little and keep away from limits, singular configurations and obstacles. GREEDY: each is the one
-    that is nearest to the one before; quicker, and it ends where that branch ends.
+    GRAPH: The branch and redundant degrees of freedom are optimized over the whole path among all inverse kinematics
+    solutions, for short joint motions away from limits, singularities and obstacles. GREEDY: Each configuration is the
+    nearest to the previous one; faster, but fails where the branch ends.
     """
 
     GRAPH = "graph"
@@ -28,25 +28,27 @@ class Strategy(str, Enum):
 @checked_fields
 @dataclass(frozen=True)
 class CartesianOptions:
-    """How a Cartesian motion is followed.
+    """Options of a Cartesian motion.
 
-    max_step_distance [m], max_step_angle [rad]: widest spacing of points along the path. min_step_distance [m],
-    min_step_angle [rad]: narrowest spacing when a step is halved because joints would jump. max_jump_prismatic [m],
-    max_jump_revolute [rad]: largest change of a joint from point to point; 0: not checked. check_collision: hold the
-    points, and the motion between them, against the cell. skip_preplanning_collision_check: do not try the waypoints
-    themselves before the motion is followed; None: try those of frames, and not those of points with axes, which are
-    often very many. sample_start_configuration: begin in any configuration that has the frame where the state has it,
-    its rotation about z free for points with axes, instead of the state's own. verbose: report every point tried.
-
-    strategy: see there. max_deviation [m], max_deviation_angle [rad]: farthest that the frame may be from the way
-    between two points, joints moving straight from one to the other; 0: it is reported and not limited. Points are
-    added where it asks for them.
-
-    extra_margin [m], search_step, resolution [rad or m], engine, seed, state_limit, time_limit [s] and
-    start_limit_tolerance [rad or m]: as in `PlanningOptions`.
+    Attributes:
+        max_step_distance, max_step_angle: Max spacing of points along the path [m], [rad].
+        min_step_distance, min_step_angle: Min spacing when steps are halved because of joint jumps [m], [rad].
+        max_jump_prismatic, max_jump_revolute: Max change of a joint between points [m], [rad]; 0 for no limit.
+        check_collision: Check points, and motions between them, for collisions.
+        skip_preplanning_collision_check: Do not check the waypoints themselves before following the path. None:
+            check waypoints with poses, but not points with axes, which are often numerous.
+        sample_start_configuration: Start in any configuration with the same pose of the frame, instead of that of
+            the state. For points with axes, the rotation about z is free.
+        verbose: Log every tried point.
+        strategy: Selection of configurations.
+        max_deviation, max_deviation_angle: Max deviation of the frame from the path between points, where joints
+            move linearly [m], [rad]; 0 for no limit. Points are added as needed. The deviation is reported in any
+            case.
+        extra_margin, search_step, resolution, engine, seed, state_limit, time_limit, start_limit_tolerance: As in
+            `PlanningOptions`.
 
     Raises:
-        InvalidRequestError: a value outside its range.
+        InvalidRequestError: A value is out of range.
     """
 
     max_step_distance: float = 0.01

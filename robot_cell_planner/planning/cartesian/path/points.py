@@ -1,4 +1,4 @@
-"""Points of a path along a route, and the motions between them."""
+"""Points along a Cartesian path, and the motions between them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,38 @@ from ....trajectory.limits import Array
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A configuration (dof,) at a share of a piece of the route, 0 to 1."""
+    """Configuration (dof,) at a fraction of a segment, 0 to 1."""
 
     q: Array
-    piece: int
-    share: float
+    segment: int
+    fraction: float
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The motions between points, the first from the start: the piece that each lies on (k,), and at which shares of it
-    it begins and ends (k,)."""
+    """Motions between points, including the one from the start.
 
-    pieces: NDArray[np.intp]
+    Attributes:
+        segments: Segment of each motion (k,).
+        begins, ends: Range of the fraction of the segment (k,).
+    """
+
+    segments: NDArray[np.intp]
     begins: Array
     ends: Array
 
     @classmethod
-    def to(cls, pieces: NDArray[np.intp], shares: Array) -> Edges:
-        """The motions to places that follow one another, at shares (k,) of pieces (k,)."""
-        begins = np.concatenate(([0.0], shares[:-1]))[: len(shares)]
+    def to(cls, segments: NDArray[np.intp], fractions: Array) -> Edges:
+        """Return the motions to consecutive points at fractions (k,) of segments (k,)."""
+        begins = np.concatenate(([0.0], fractions[:-1]))[: len(fractions)]
         begins[begins == 1.0] = 0.0
-        return cls(pieces, begins, shares)
+        return cls(segments, begins, fractions)
 
-    def shares(self, between: float) -> Array:
-        """Shares (k,) of the pieces at a share of each motion."""
+    def fractions(self, between: float) -> Array:
+        """Return the fractions of segments (k,) at a fraction of each motion."""
         return np.asarray(self.begins + between * (self.ends - self.begins))
 
     def at(self, index: int) -> Edges:
-        """One of them."""
+        """Return one motion."""
         part = slice(index, index + 1)
-        return Edges(self.pieces[part], self.begins[part], self.ends[part])
+        return Edges(self.segments[part], self.begins[part], self.ends[part])

@@ -1,4 +1,4 @@
-"""Places along a route that are followed, and which of them are rungs of the ladder."""
+"""Samples of a Cartesian path, some of which are rungs of the ladder graph."""
 
 from __future__ import annotations
 
@@ -13,67 +13,81 @@ from .cartesian_path import CartesianPath
 from .options import CartesianOptions
 from .points import Edges
 
-# Widest spacing of what is followed between rungs [m], [rad].
-FINEST_DISTANCE, FINEST_ANGLE = 0.05, 0.25
-# Rungs may be further apart where a task leaves something free, for then each has very many solutions:
+# Max spacing of samples [m], [rad].
+MAX_DISTANCE, MAX_ANGLE = 0.05, 0.25
+# Spacing of rungs of redundant tasks, which have many solutions per rung,
 RUNG_DISTANCE, RUNG_ANGLE = 0.03, 0.15
-# and where there are more rungs than this, up to these.
-MANY_RUNGS = 120
+# and its upper bound if there are more than MAX_RUNGS rungs.
+MAX_RUNGS = 120
 WIDE_RUNG_DISTANCE, WIDE_RUNG_ANGLE = 0.1, 0.4
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Places along the route that are followed: pieces (k,), shares (k,) and poses (k, 4, 4). wanted: indices of those
-    that the points of the path shall be; rungs: of those that are rungs of the ladder. Both end with the last."""
+    """Samples of a Cartesian path.
 
-    pieces: NDArray[np.intp]
-    shares: Array
+    Attributes:
+        segments: Segments (k,).
+        fractions: Fractions of the segments (k,).
+        poses: Poses (k, 4, 4).
+        requested: Indices of the samples that are points of the joint path, including the last sample.
+        rungs: Indices of the samples that are rungs of the ladder, including the last sample.
+    """
+
+    segments: NDArray[np.intp]
+    fractions: Array
     poses: Array
-    wanted: NDArray[np.intp]
+    requested: NDArray[np.intp]
     rungs: NDArray[np.intp]
 
     def part(self, count: int) -> Edges:
-        """The motions to the first `count` of them."""
-        return Edges.to(self.pieces[:count], self.shares[:count])
+        """Return the motions to the first `count` samples."""
+        return Edges.to(self.segments[:count], self.fractions[:count])
 
-    def place(self, route: CartesianPath, index: int) -> str:
-        """Where one of them is, for people."""
-        piece = route.pieces[int(self.pieces[index])]
-        return f"waypoint {piece.waypoint} at {piece.parameter(float(self.shares[index])):.6g}"
+    def describe(self, cartesian_path: CartesianPath, index: int) -> str:
+        """Return the position of a sample as text."""
+        segment = cartesian_path.segments[int(self.segments[index])]
+        return f"waypoint {segment.waypoint} at {segment.parameter(float(self.fractions[index])):.6g}"
 
 
-def route_samples(route: CartesianPath, options: CartesianOptions, redundant: bool) -> Samples:
-    """The points asked for, and more of them where those are far apart. Rungs are all, or where the task leaves
-    something free (redundant) as many as the way needs."""
-    pieces, shares, wanted = [], [], []
+def sample_path(cartesian_path: CartesianPath, options: CartesianOptions, redundant: bool) -> Samples:
+    """Return the requested points, with samples added between distant ones. All samples are rungs; for redundant tasks
+    only as many as needed.
+    """
+    segments, fractions, requested = [], [], []
     filled = 0
-    for index, piece in enumerate(route.pieces):
-        way = piece.way
-        asked = max(way.length / options.max_step_distance, way.angle / options.max_step_angle)
-        count = max(1, math.ceil(asked - 1e-9))
-        parts = max(1, math.ceil(max(way.length / FINEST_DISTANCE, way.angle / FINEST_ANGLE) / count - 1e-9))
+    for index, segment in enumerate(cartesian_path.segments):
+        curve = segment.curve
+        steps = max(curve.length / options.max_step_distance, curve.angle / options.max_step_angle)
+        count = max(1, math.ceil(steps - 1e-9))
+        parts = max(1, math.ceil(max(curve.length / MAX_DISTANCE, curve.angle / MAX_ANGLE) / count - 1e-9))
         total = count * parts
-        pieces.append(np.full(total, index))
-        shares.append(np.arange(1, total + 1) / total)
-        wanted.append(filled + parts * np.arange(1, count + 1) - 1)
+        segments.append(np.full(total, index))
+        fractions.append(np.arange(1, total + 1) / total)
+        requested.append(filled + parts * np.arange(1, count + 1) - 1)
         filled += total
     if not filled:
         empty = np.empty(0, dtype=np.intp)
         return Samples(empty, np.empty(0), np.empty((0, 4, 4)), empty, empty)
-    owners, places = np.concatenate(pieces).astype(np.intp), np.concatenate(shares)
-    rungs = _rungs(route, Edges.to(owners, places)) if redundant else np.arange(filled)
-    return Samples(owners, places, route.poses(owners, places), np.concatenate(wanted), rungs)
+    segment_indices, all_fractions = np.concatenate(segments).astype(np.intp), np.concatenate(fractions)
+    rungs = _rungs(cartesian_path, Edges.to(segment_indices, all_fractions)) if redundant else np.arange(filled)
+    return Samples(
+        segment_indices,
+        all_fractions,
+        cartesian_path.poses(segment_indices, all_fractions),
+        np.concatenate(requested),
+        rungs,
+    )
 
 
-def _rungs(route: CartesianPath, edges: Edges) -> NDArray[np.intp]:
+def _rungs(cartesian_path: CartesianPath, edges: Edges) -> NDArray[np.intp]:
     spans = edges.ends - edges.begins
-    lengths = np.array([piece.way.length for piece in route.pieces])[edges.pieces] * spans
-    angles = np.array([piece.way.angle for piece in route.pieces])[edges.pieces] * spans
+    lengths = np.array([segment.curve.length for segment in cartesian_path.segments])[edges.segments] * spans
+    angles = np.array([segment.curve.angle for segment in cartesian_path.segments])[edges.segments] * spans
     extent = np.cumsum(np.maximum(lengths / RUNG_DISTANCE, angles / RUNG_ANGLE))
-    if extent[-1] > MANY_RUNGS:
+    if extent[-1] > MAX_RUNGS:
         wide = np.cumsum(np.maximum(lengths / WIDE_RUNG_DISTANCE, angles / WIDE_RUNG_ANGLE))
-        extent = extent * max(MANY_RUNGS / extent[-1], wide[-1] / extent[-1])
+        extent = extent * max(MAX_RUNGS / extent[-1], wide[-1] / extent[-1])
     whole = np.floor(extent + 1e-9)
     chosen = np.flatnonzero(np.diff(whole, prepend=0.0) >= 1.0)
     return np.unique(np.append(chosen, len(spans) - 1)).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Waypoints of Cartesian motions: poses or axes that a frame of the group passes, and how it gets to each."""
+"""Waypoints of Cartesian motions: poses or axes of a frame of the group, and the segments between them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ MAX_WAYPOINTS = 100_000
 @checked_fields
 @dataclass(frozen=True)
 class Segment:
-    """How to get to a waypoint.
+    """Path to a waypoint.
 
-    via: a point, in the frame and unit of the waypoints, on the circle that leads from the waypoint before through it
-    to this one; None: the way is straight. blend_radius [m]: how far before and after the waypoint, along the way, the
-    corner is rounded; 0: the waypoint is met exactly. speed [m/s]: of the frame on the way here, if the motion is
-    timed; 0: that of the timing.
+    Attributes:
+        via: Point on the circle from the previous waypoint to this one, in the frame and unit of the waypoints;
+            None for a straight line.
+        blend_radius: Distance before and after the waypoint, along the path, at which its corner is rounded [m]; 0
+            to meet the waypoint exactly.
+        speed: Speed of the frame [m/s], if the motion is timed; 0 for that of the timing options.
 
     Raises:
-        InvalidRequestError: a number that is negative or not finite.
+        InvalidRequestError: A number is negative or not finite.
     """
 
     via: Vector3 | None = None
@@ -54,10 +56,11 @@ STRAIGHT = Segment()
 
 @dataclass(frozen=True, kw_only=True)
 class _Waypoints:
-    """What both kinds share.
+    """Common attributes of waypoints.
 
-    mode, frame, reference_frame, tolerances and native_scale: as in a `FrameTarget`. segments: how to get to each
-    waypoint; none: straight to all of them.
+    Attributes:
+        mode, frame, reference_frame, tolerance_position, tolerance_angle, native_scale: As in `FrameTarget`.
+        segments: Segment to each waypoint; empty for straight lines.
     """
 
     mode: TargetMode = TargetMode.ROBOT
@@ -69,11 +72,11 @@ class _Waypoints:
     segments: tuple[Segment, ...] = ()
 
     def segment(self, index: int) -> Segment:
-        """How to get to a waypoint."""
+        """Return the segment to a waypoint."""
         return self.segments[index] if self.segments else STRAIGHT
 
     def target(self, index: int) -> FrameTarget | PointAxisTarget:
-        """A waypoint as a target of inverse kinematics."""
+        """Return a waypoint as a target of inverse kinematics."""
         raise NotImplementedError
 
     def _check(self, count: int) -> None:
@@ -87,7 +90,7 @@ class _Waypoints:
             text = f"{len(self.segments)} segments are given for {count} waypoints"
             raise InvalidRequestError(text, stage="request", values=(Value("segments", len(self.segments), count),))
         if self.segments and self.segments[-1].blend_radius:
-            text = "the last waypoint has a blend radius, and no motion follows that it could blend into"
+            text = "the last waypoint has a blend radius, but no motion follows"
             raise InvalidRequestError(text, stage="request")
         for index in range(count):
             try:
@@ -99,14 +102,16 @@ class _Waypoints:
 @checked_fields
 @dataclass(frozen=True)
 class FrameWaypoints(_Waypoints):
-    """Poses that a frame of the group passes one after the other; the pose that it starts from is not one of them.
+    """Poses of a frame of the group, without the start pose.
 
-    poses: reference_frame_T_target. Between them the position changes linearly, or along a circle, and the orientation
-    by slerp.
+    The position is interpolated linearly, or along a circle, and the orientation by slerp.
+
+    Attributes:
+        poses: reference_frame_T_target.
 
     Raises:
-        InvalidRequestError: no pose, or fields that a target would refuse, or segments that do not fit.
-        LimitExceededError: more than a hundred thousand poses.
+        InvalidRequestError: No pose, invalid target fields, or segments that do not match.
+        LimitExceededError: More than 100,000 poses.
     """
 
     poses: tuple[Pose, ...]
@@ -130,25 +135,27 @@ class FrameWaypoints(_Waypoints):
         )
 
     def positions(self) -> Array:
-        """Positions (n, 3) in the reference frame, in the caller's unit."""
+        """Return positions (n, 3) in the reference frame, in the caller's unit."""
         return np.array([pose.position for pose in self.poses])
 
     def rotations(self) -> Array:
-        """Rotations (n, 3, 3) in the reference frame."""
+        """Return rotations (n, 3, 3) in the reference frame."""
         return np.asarray(Rotation.from_quat([pose.quaternion for pose in self.poses]).as_matrix())
 
 
 @checked_fields
 @dataclass(frozen=True)
 class PointAxisWaypoints(_Waypoints):
-    """Points that the origin of a frame passes, each with a direction for its z axis; the rotation about that is free.
+    """Positions of the origin of a frame, each with a direction of its z axis; the rotation about that axis is free.
 
-    points_and_axes: (point, axis), both in the reference frame; axes of any length but zero. Between them the point
-    moves linearly, or along a circle, and the axis turns along the shortest arc.
+    The position is interpolated linearly, or along a circle, and the axis along the shortest arc.
+
+    Attributes:
+        points_and_axes: (point, axis) pairs in the reference frame; axes of any non-zero length.
 
     Raises:
-        InvalidRequestError: no point, or fields that a target would refuse, or segments that do not fit.
-        LimitExceededError: more than a hundred thousand points.
+        InvalidRequestError: No point, invalid target fields, or segments that do not match.
+        LimitExceededError: More than 100,000 points.
     """
 
     points_and_axes: tuple[tuple[Vector3, Vector3], ...]
@@ -174,11 +181,11 @@ class PointAxisWaypoints(_Waypoints):
         )
 
     def positions(self) -> Array:
-        """Points (n, 3) in the reference frame, in the caller's unit."""
+        """Return points (n, 3) in the reference frame, in the caller's unit."""
         return np.array([point for point, _ in self.points_and_axes])
 
     def axes(self) -> Array:
-        """Unit axes (n, 3) in the reference frame."""
+        """Return unit axes (n, 3) in the reference frame."""
         axes = np.array([axis for _, axis in self.points_and_axes])
         return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True))
 

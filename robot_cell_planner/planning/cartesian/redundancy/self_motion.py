@@ -1,4 +1,4 @@
-"""Configurations of a redundant arm at one pose, traced along its self-motion."""
+"""Tracing of the self-motion of a redundant arm at one pose."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from ....kinematics.joint_wrapping import TWO_PI
 from ....trajectory.limits import Array
 from .smoothing import Project, null_spaces
 
-# Steps [rad or m] of the trace, the wider first.
+# Steps of the trace [rad or m], in this order.
 STEPS = (0.15, 0.05)
-NEWNESS = 0.6  # share of the step by which a configuration is away from all that are known
-MOST_TRACED = 300  # configurations at one pose
+MIN_SEPARATION = 0.6  # min distance of a new configuration from all others, as a fraction of the step
+MAX_TRACED = 300  # max number of configurations at one pose
 
 
-def traced(problem: IkProblem, known: Array, step: float, freedom: int, project: Project) -> Array:
-    """Configurations (k, dof) that are reached from those known at a pose (c, dof) by steps that leave the pose alone,
-    in either direction of each of `freedom` ways to do so, until nothing new is found.
+def trace_self_motion(problem: IkProblem, known: Array, step: float, redundancy: int, project: Project) -> Array:
+    """Return configurations (k, dof) reached from those known at a pose (c, dof) by steps in the null space, in both
+    directions of each of its `redundancy` dimensions, until nothing new is found.
 
-    Where a joint is locked at evenly spread values, as the closed form does, solutions are far apart where that joint
-    turns back; along the self-motion they are not. project: brings configurations (k, dof) back to the pose, and says
-    which of them got there.
+    Solutions of an analytic solver for evenly spaced values of a locked joint are far apart where that joint reverses
+    its direction; the self-motion connects them.
+
+    Args:
+        project: Projects configurations (k, dof) back to the pose; returns them and whether each converged.
     """
-    found, fresh = known, known
-    while len(fresh) and len(found) < MOST_TRACED:
-        bases = step * np.swapaxes(null_spaces(problem, fresh, freedom), 1, 2)
-        moved = np.concatenate((fresh[:, None] + bases, fresh[:, None] - bases)).reshape(-1, known.shape[1])
-        moved, got_there = project(np.ascontiguousarray(moved))
-        fresh = _new(problem, found, moved[got_there], NEWNESS * step)
-        found = np.vstack((found, fresh))
-    return found[len(known) : MOST_TRACED]
+    found, new = known, known
+    while len(new) and len(found) < MAX_TRACED:
+        bases = step * np.swapaxes(null_spaces(problem, new, redundancy), 1, 2)
+        moved = np.concatenate((new[:, None] + bases, new[:, None] - bases)).reshape(-1, known.shape[1])
+        moved, converged = project(np.ascontiguousarray(moved))
+        new = _distinct(problem, found, moved[converged], MIN_SEPARATION * step)
+        found = np.vstack((found, new))
+    return found[len(known) : MAX_TRACED]
 
 
-def _new(problem: IkProblem, found: Array, candidates: Array, distance: float) -> Array:
-    """Those of some configurations (k, dof) that are that far from all others in some joint."""
+def _distinct(problem: IkProblem, found: Array, candidates: Array, distance: float) -> Array:
+    """Return the configurations (k, dof) that differ from all others in some joint by a distance."""
     chosen: list[Array] = []
     for q in candidates:
         others = np.vstack((found, *chosen)) if chosen else found

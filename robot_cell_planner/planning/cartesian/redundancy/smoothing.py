@@ -1,4 +1,4 @@
-"""Smoothing what a task leaves free: a path of a redundant arm keeps its poses, and its joints travel less."""
+"""Null-space smoothing of paths of redundant arms: poses are preserved, joint motion is reduced."""
 
 from __future__ import annotations
 
@@ -12,41 +12,45 @@ from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
-ITERATIONS = 20
-LARGEST_STEP = 0.2  # [rad or m] of a joint in one iteration
-ENOUGH = 1e-3  # an iteration that gains less than this share ends it
-DAMPINGS = (1e-6, 1e-2, 1.0, 100.0)  # tried in turn, as shares of the mean stiffness
+MAX_ITERATIONS = 20
+MAX_STEP = 0.2  # [rad or m] of a joint in one iteration
+MIN_GAIN = 1e-3  # min decrease of the cost per iteration, as a fraction
+DAMPINGS = (1e-6, 1e-2, 1.0, 100.0)  # in this order, as fractions of the mean stiffness
 
 Project = Callable[[Array], tuple[Array, NDArray[np.bool_]]]
 
 
-def smoothed(problem: IkProblem, path: Array, spacings: Array, held: NDArray[np.bool_], project: Project) -> Array:
-    """A path (k + 1, n) with the same poses and the sum of squared joint steps over spacings (k,) made small.
+def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.bool_], project: Project) -> Array:
+    """Return a path (k + 1, n) with the same poses and a smaller sum of squared joint steps over spacings (k,).
 
-    Each configuration moves along what leaves its pose alone, all at once: a Gauss-Newton step in the null spaces of
-    the Jacobians is a banded system, then `project` brings the configurations back to their poses. held (k + 1,): those
-    that stay. project: configurations (k, n) of all points but the first, and whether each is at its pose.
+    All configurations move in the null spaces of their Jacobians at once: a Gauss-Newton step is a banded linear
+    system, after which `project` restores the poses.
+
+    Args:
+        fixed: Configurations that do not change (k + 1,).
+        project: Projects configurations (k, n) of all points but the first back to their poses; returns them and
+            whether each converged.
     """
-    freedom = path.shape[1] - (6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5)
-    if freedom < 1 or len(path) < 2:
+    redundancy = path.shape[1] - (6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5)
+    if redundancy < 1 or len(path) < 2:
         return path
     stiffness = 1.0 / np.maximum(spacings, 1e-9 + 1e-3 * float(spacings.mean()))
     stiffness /= stiffness.mean()
     cost = _cost(path, stiffness)
-    for _ in range(ITERATIONS):
-        bases = null_spaces(problem, path, freedom)
-        bases[held] = 0.0
+    for _ in range(MAX_ITERATIONS):
+        bases = null_spaces(problem, path, redundancy)
+        bases[fixed] = 0.0
         for damping in DAMPINGS:
             moved = path + _step(path, bases, stiffness, damping)
-            moved[1:], got_there = project(moved[1:])
-            moved[held] = path[held]
-            found = _cost(moved, stiffness)
-            if got_there.all() and found < cost:
+            moved[1:], converged = project(moved[1:])
+            moved[fixed] = path[fixed]
+            new_cost = _cost(moved, stiffness)
+            if converged.all() and new_cost < cost:
                 break
         else:
             return path
-        gain, path, cost = cost - found, moved, found
-        if gain < ENOUGH * cost:
+        gain, path, cost = cost - new_cost, moved, new_cost
+        if gain < MIN_GAIN * cost:
             break
     return path
 
@@ -55,25 +59,25 @@ def _cost(path: Array, stiffness: Array) -> float:
     return float(stiffness @ np.sum(np.diff(path, axis=0) ** 2, axis=1))
 
 
-def null_spaces(problem: IkProblem, path: Array, freedom: int) -> Array:
-    """Orthonormal bases (k, n, freedom) of what leaves the pose of each configuration alone."""
+def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
+    """Return orthonormal null space bases (k, n, redundancy) of the task Jacobians."""
     jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.free_rotation)
     _, _, rows = np.linalg.svd(jacobians)
-    return np.ascontiguousarray(np.swapaxes(rows[:, -freedom:], 1, 2))
+    return np.ascontiguousarray(np.swapaxes(rows[:, -redundancy:], 1, 2))
 
 
 def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
-    """Steps (k, n) of all configurations that bring the cost to its least, as far as it is quadratic."""
+    """Return the steps (k, n) of all configurations that minimize the quadratic model of the cost."""
     count, _, size = bases.shape
     steps = np.diff(path, axis=0) * stiffness[:, None]
     force = np.zeros_like(path)
     force[:-1] += steps
     force[1:] -= steps
-    pulls = np.einsum("kns,kn->ks", bases, force)
+    gradients = np.einsum("kns,kn->ks", bases, force)
     diagonal = np.full(count, damping)
     diagonal[:-1] += stiffness
     diagonal[1:] += stiffness
-    # Upper bands of the matrix: row 2 size - 1 is its diagonal.
+    # Upper bands of the matrix; row 2 size - 1 is the diagonal.
     bands = np.zeros((2 * size, count * size))
     bands[-1] = np.repeat(diagonal, size)
     couplings = -stiffness[:, None, None] * np.einsum("kns,knt->kst", bases[:-1], bases[1:])
@@ -81,7 +85,7 @@ def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
         for column in range(size):
             offset = size + column - row
             bands[2 * size - 1 - offset, size + column :: size] = couplings[:, row, column]
-    solved = solveh_banded(bands, pulls.ravel(), check_finite=False).reshape(count, size)
-    move = np.einsum("kns,ks->kn", bases, solved)
-    largest = float(np.abs(move).max())
-    return np.asarray(move * min(1.0, LARGEST_STEP / max(largest, 1e-300)))
+    solved = solveh_banded(bands, gradients.ravel(), check_finite=False).reshape(count, size)
+    step = np.einsum("kns,ks->kn", bases, solved)
+    max_change = float(np.abs(step).max())
+    return np.asarray(step * min(1.0, MAX_STEP / max(max_change, 1e-300)))

@@ -1,1 +1,1 @@
-"""Following a Cartesian path with inverse kinematics, step by step, and reasons for failure."""
+"""Tracking of a Cartesian path with inverse kinematics, and failure reports."""

@@ -1,4 +1,4 @@
-"""Why a way ended: the errors of Cartesian planning, each with the part that was reached."""
+"""Errors of Cartesian planning, each with the completed part of the path."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ..path.points import Edges, Point
 
 
 class TrackedPath(Protocol):
-    """What is known of a path that is being followed: the part of an IK tracker that its errors report."""
+    """Interface of an IK tracker for error reports."""
 
-    job: PlanningContext
-    route: CartesianPath
+    context: PlanningContext
+    cartesian_path: CartesianPath
     options: CartesianOptions
     problem: IkProblem
     origin: Origin
@@ -47,45 +47,45 @@ class TrackedPath(Protocol):
         """Add a line to the log."""
 
     def report(self) -> CartesianReport:
-        """How far the path got."""
+        """Return the report of the completed part."""
 
     def path(self) -> Array:
-        """The configurations (n, dof) that were reached."""
+        """Return the configurations reached (n, dof)."""
 
 
 def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array, free: bool) -> Array:
-    """The solution at a pose (4, 4) that is nearest to a configuration; free: of those that are free of collision.
+    """Return the solution at a pose (4, 4) nearest to a configuration. free: only collision-free solutions.
 
     Raises:
-        MPNoIKSolutionError, MPInterpolationInCollisionError: there is none, or none that is valid.
+        MPNoIKSolutionError, MPInterpolationInCollisionError: There is none, or only colliding ones.
     """
-    job = tracked.job
-    state = job.state.with_configuration(dict(zip(job.space.variables, near.tolist(), strict=True)))
+    context = tracked.context
+    state = context.state.with_configuration(dict(zip(context.space.variables, near.tolist(), strict=True)))
 
     def explain(q: Array) -> tuple[str, ...]:
-        return tuple(f"{pair.first} - {pair.second}" for pair in job.checks.checker.report(q).pairs)
+        return tuple(f"{pair.first} - {pair.second}" for pair in context.checks.checker.report(q).pairs)
 
     try:
-        valid = job.checks.state_free if free else None
+        valid = context.checks.state_free if free else None
         found = inverse_kinematics(
-            job.cell, state, _as_target(tracked, target), job.space.group, IkOptions(max_solutions=1), valid,
-            explain, job.space.variables,
+            context.cell, state, _as_target(tracked, target), context.space.group, IkOptions(max_solutions=1), valid,
+            explain, context.space.variables,
         )  # fmt: skip
     except AllSolutionsInCollisionError as error:
-        text = f"waypoint {waypoint} cannot be reached free of collision: {error.message}"
+        text = f"waypoint {waypoint} cannot be reached without collision: {error.message}"
         kind = MPInterpolationInCollisionError
-        raise ended(tracked, kind, text, target, waypoint, error.subjects, error.values) from error
+        raise tracking_error(tracked, kind, text, target, waypoint, error.subjects, error.values) from error
     except InverseKinematicsError as error:
-        text = f"no inverse kinematic solution on the way to waypoint {waypoint}: {error.message}"
+        text = f"no inverse kinematics solution on the segment to waypoint {waypoint}: {error.message}"
         names, values = error.subjects, error.values
-        raise ended(tracked, MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
+        raise tracking_error(tracked, MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error
     return found.best
 
 
 def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTarget:
-    waypoints, frame = tracked.route.waypoints, tracked.problem.frame
+    waypoints, frame = tracked.cartesian_path.waypoints, tracked.problem.frame
     tolerance = waypoints.tolerance_position * waypoints.native_scale
-    if not tracked.route.axis_only:
+    if not tracked.cartesian_path.axis_only:
         return FrameTarget(
             pose=Pose.from_matrix(target),
             mode=TargetMode.FRAME,
@@ -105,49 +105,48 @@ def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTa
     )
 
 
-def blocked_motion(tracked: TrackedPath, point: Point, q: Array) -> PlanningError:
-    """The error for a motion to a point that collides at q (dof,)."""
-    waypoint = tracked.route.pieces[point.piece].waypoint
-    found = tracked.job.checks.checker.report(q)
+def collision_error(tracked: TrackedPath, point: Point, q: Array) -> PlanningError:
+    """Return the error for a motion to a point that collides at q (dof,)."""
+    waypoint = tracked.cartesian_path.segments[point.segment].waypoint
+    found = tracked.context.checks.checker.report(q)
     text = f"the motion to waypoint {waypoint} is in collision: {found}"
     values = tuple(Value(f"{p.first} - {p.second}", p.distance, p.margin, "m") for p in found.pairs)
-    target = tracked.route.pose(point.piece, point.share)
+    target = tracked.cartesian_path.pose(point.segment, point.fraction)
     kind = MPInterpolationInCollisionError
-    return ended(tracked, kind, text, target, waypoint, names_of(found.pairs), values, pairs=found.pairs)
+    return tracking_error(tracked, kind, text, target, waypoint, names_of(found.pairs), values, pairs=found.pairs)
 
 
-def off_the_route(tracked: TrackedPath, edge: Edges, distance: float, angle: float) -> PlanningError:
-    """The error for a motion of the narrowest spacing that leaves the route by too much, by a distance [m] and an angle
-    [rad]."""
-    options, number, end = tracked.options, int(edge.pieces[0]), float(edge.ends[0])
-    piece = tracked.route.pieces[number]
-    text = f"the frame leaves the way to waypoint {piece.waypoint} between points of the narrowest spacing"
+def deviation_error(tracked: TrackedPath, edge: Edges, distance: float, angle: float) -> PlanningError:
+    """Return the error for a motion at min spacing that deviates from the path by a distance [m] and an angle [rad]."""
+    options, number, end = tracked.options, int(edge.segments[0]), float(edge.ends[0])
+    segment = tracked.cartesian_path.segments[number]
+    text = f"the frame deviates from the segment to waypoint {segment.waypoint} between points at min spacing"
     values = (
         Value("deviation", distance, options.max_deviation or None, "m"),
         Value("deviation angle", angle, options.max_deviation_angle or None, "rad"),
     )
-    target = tracked.route.pose(number, end)
-    return ended(tracked, MPMaxJumpError, text, target, piece.waypoint, (tracked.problem.frame,), values)
+    target = tracked.cartesian_path.pose(number, end)
+    return tracking_error(tracked, MPMaxJumpError, text, target, segment.waypoint, (tracked.problem.frame,), values)
 
 
-def joint_jump(tracked: TrackedPath, q: Array, found: Array, piece: int, share: float) -> PlanningError:
-    """The error for joints that would jump from q (dof,) on the way to a share of a piece."""
-    waypoint = tracked.route.pieces[piece].waypoint
+def joint_jump_error(tracked: TrackedPath, q: Array, found: Array, segment: int, fraction: float) -> PlanningError:
+    """Return the error for a joint jump from q (dof,) before a fraction of a segment."""
+    waypoint = tracked.cartesian_path.segments[segment].waypoint
     jumps = np.abs(found - q)
     worst = int(np.argmax(jumps / tracked.max_jumps))
-    variable = tracked.job.space.definitions[worst]
-    text = f"joint {variable.name} would jump on the way to waypoint {waypoint}"
+    variable = tracked.context.space.definitions[worst]
+    text = f"joint {variable.name} would jump on the segment to waypoint {waypoint}"
     limit, unit = float(tracked.max_jumps[worst]), unit_of(variable)
     values = (
         Value(f"jump of {variable.name}", float(jumps[worst]), limit if np.isfinite(limit) else None, unit),
         Value("from", float(q[worst]), None, unit),
         Value("to", float(found[worst]), None, unit),
     )
-    target = tracked.route.pose(piece, share)
-    return ended(tracked, MPMaxJumpError, text, target, waypoint, (variable.name,), values)
+    target = tracked.cartesian_path.pose(segment, fraction)
+    return tracking_error(tracked, MPMaxJumpError, text, target, waypoint, (variable.name,), values)
 
 
-def ended(
+def tracking_error(
     tracked: TrackedPath,
     kind: type[PlanningError],
     text: str,
@@ -159,8 +158,8 @@ def ended(
     ik: InverseKinematicsError | None = None,
     pairs: tuple[CollisionPair, ...] = (),
 ) -> PlanningError:
-    """The error for a way that ends before a pose (4, 4) on the way to a waypoint."""
-    tracked.note(f"ended: {text}")
+    """Return the error for a path that fails before a pose (4, 4) on the segment to a waypoint."""
+    tracked.note(f"failed: {text}")
     failure = ik.partial if ik is not None and isinstance(ik.partial, IkFailure) else None
     report = replace(
         tracked.report(),
@@ -171,5 +170,5 @@ def ended(
         pairs=pairs,
     )
     fraction = Value("fraction", report.fraction, 1.0)
-    partial = bare_plan(tracked.job, tracked.path(), tracked.origin, cartesian=report)
+    partial = bare_plan(tracked.context, tracked.path(), tracked.origin, cartesian=report)
     return kind(text, stage="follow", subjects=subjects, values=(fraction, *values), partial=partial)

@@ -1,5 +1,4 @@
-"""All configurations at poses along a route, as a ladder of inverse kinematics needs them: not the nearest first, but
-spread over everything that there is."""
+"""Inverse kinematics solutions at poses along a path, for a ladder graph: samples of all solutions."""
 
 from __future__ import annotations
 
@@ -13,69 +12,72 @@ from ....kinematics.ik.problem import IkProblem
 from ....kinematics.ik.seeds import random_starts
 from ....trajectory.limits import Array
 
-# Values at which a joint that is locked for the closed form, and a rotation that is free, are tried;
-SWEEP = 24
-# of each where both are.
-SWEEP_OF_BOTH = 12
-RANDOM_STARTS = 48  # of the numeric search at an anchor
-MOST_ANCHORS = 16  # poses at which a numeric search begins afresh; the others are reached from their neighbours
-MOST_TRACKED = 64  # configurations at one pose that are followed to the next
-ITERATIONS = 60
+# Number of samples of a locked joint of the analytic solver, and of a free rotation,
+SAMPLES = 24
+# and of each if both are sampled.
+SAMPLES_OF_BOTH = 12
+RANDOM_STARTS = 48  # restarts of the numeric search at an anchor
+MAX_ANCHORS = 16  # max number of poses with a numeric search; solutions at others are tracked from their neighbours
+MAX_TRACKED = 64  # max number of configurations tracked to the next pose
+MAX_ITERATIONS = 60
 
-Look = Callable[[], None]
+Check = Callable[[], None]
 
 
-def solutions_along(problem: IkProblem, targets: Array, seed: int, look: Look) -> list[Array]:
-    """Solutions (c, dof) at each of the poses (k, 4, 4), within limits and the tolerances of the problem, angles in the
-    turn nearest to the problem's start.
+def solutions_along(problem: IkProblem, targets: Array, seed: int, check: Check) -> list[Array]:
+    """Return solutions (c, dof) at each of the poses (k, 4, 4), within limits and tolerances, wrapped nearest to the
+    problem's start.
 
-    With a closed form they are all there are, or evenly spread over what is free; without one those that a numeric
-    search from random configurations finds at some of the poses, followed to the others. look: called between poses.
+    With an analytic solver these are all solutions, or evenly spaced samples if there are infinitely many. Otherwise a
+    numeric search from random configurations runs at some of the poses, and its solutions are tracked to the others.
+
+    Args:
+        check: Called between poses; may raise.
     """
     form = closed_form(problem.chain)
     if form is None:
-        return _tracked(problem, targets, seed, look)
+        return _numeric_solutions(problem, targets, seed, check)
     found: list[Array] = []
     for target in targets:
-        look()
-        found.append(_closed(problem, form, target))
+        check()
+        found.append(_closed_form_solutions(problem, form, target))
     return found
 
 
 def redundancy(problem: IkProblem) -> int:
-    """How many joints more there are than the task prescribes directions."""
+    """Return the number of redundant joints for the task."""
     prescribed = 6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5
     return max(0, sum(problem.chain.used) - prescribed)
 
 
 def sweep_step(problem: IkProblem) -> float:
-    """Widest step [rad] between neighbouring values that are tried of what is free."""
+    """Return the max step [rad] between samples of redundant degrees of freedom."""
     form = closed_form(problem.chain)
     both = form is not None and form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
-    return 2.0 * np.pi / (SWEEP_OF_BOTH if both else SWEEP)
+    return 2.0 * np.pi / (SAMPLES_OF_BOTH if both else SAMPLES)
 
 
-def _closed(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
-    """What the closed form gives at a pose (4, 4), at all values of what is free."""
+def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
+    """Return solutions of the analytic solver at a pose (4, 4), for all samples of redundant degrees of freedom."""
     both = form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
-    count = SWEEP_OF_BOTH if both else SWEEP
+    count = SAMPLES_OF_BOTH if both else SAMPLES
     values = np.zeros(1)
     if form.locked is not None:
-        values = _around(problem, form.locked, count)
+        values = _joint_samples(problem, form.locked, count)
     targets = target[None]
     if problem.free_rotation != ik_kernels.FIXED_ROTATION:
-        targets = _spun(target, 2.0 * np.pi * np.arange(count) / count)
-    rough = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
+        targets = _rotated_about_z(target, 2.0 * np.pi * np.arange(count) / count)
+    candidates = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
     joints = problem.joints
     found, _ = ik_kernels.verify(
-        problem.chain.table, target, problem.free_rotation, rough, problem.start, joints.limits, joints.angular,
+        problem.chain.table, target, problem.free_rotation, candidates, problem.start, joints.limits, joints.angular,
         problem.tolerance,
     )  # fmt: skip
     return found
 
 
-def _around(problem: IkProblem, index: int, count: int) -> Array:
-    """Values of a joint over its range, evenly spread and that of the start among them."""
+def _joint_samples(problem: IkProblem, index: int, count: int) -> Array:
+    """Return evenly spaced values of a joint over its range, including its start value."""
     low, high = problem.joints.limits[:2, index]
     start = float(problem.start[index])
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -85,8 +87,8 @@ def _around(problem: IkProblem, index: int, count: int) -> Array:
     return np.asarray(start + step * np.arange(-below, above + 1))
 
 
-def _spun(target: Array, angles: Array) -> Array:
-    """A pose turned about its z axis by angles (k,): (k, 4, 4)."""
+def _rotated_about_z(target: Array, angles: Array) -> Array:
+    """Return a pose rotated about its z axis by angles (k,): (k, 4, 4)."""
     cosines, sines = np.cos(angles)[:, None], np.sin(angles)[:, None]
     result = np.repeat(target[None], len(angles), axis=0)
     result[:, :3, 0] = cosines * target[:3, 0] + sines * target[:3, 1]
@@ -94,29 +96,29 @@ def _spun(target: Array, angles: Array) -> Array:
     return result
 
 
-def _tracked(problem: IkProblem, targets: Array, seed: int, look: Look) -> list[Array]:
-    """By numeric search at some poses, followed forwards and backwards to all others."""
+def _numeric_solutions(problem: IkProblem, targets: Array, seed: int, check: Check) -> list[Array]:
+    """Search numerically at some poses, and track the solutions forwards and backwards to all others."""
     count = len(targets)
-    anchors = sorted({round(index) for index in np.linspace(0, count - 1, min(count, MOST_ANCHORS))})
+    anchors = sorted({round(index) for index in np.linspace(0, count - 1, min(count, MAX_ANCHORS))})
     found = [np.empty((0, len(problem.start)))] * count
     for number, anchor in enumerate(anchors):
-        look()
-        found[anchor] = _searched(problem, targets[anchor], seed, number * RANDOM_STARTS)
+        check()
+        found[anchor] = _search(problem, targets[anchor], seed, number * RANDOM_STARTS)
     for order in (range(1, count), range(count - 2, -1, -1)):
         for index in order:
-            look()
+            check()
             neighbours = found[index - 1 if order.step > 0 else index + 1]
-            found[index] = _with_followed(problem, targets[index], found[index], neighbours)
+            found[index] = _add_tracked(problem, targets[index], found[index], neighbours)
     return found
 
 
-def _searched(problem: IkProblem, target: Array, seed: int, first: int) -> Array:
+def _search(problem: IkProblem, target: Array, seed: int, first: int) -> Array:
     joints = problem.joints
     starts = random_starts(RANDOM_STARTS, joints.limits, problem.start, seed, first)
     starts = np.concatenate((problem.start[None], starts))
     found, _, _, _ = ik_kernels.search(
         problem.chain.table, target, problem.free_rotation, starts, joints.limits, joints.angular, problem.tolerance,
-        ITERATIONS, len(starts), ik_kernels.STALL_TOLERANCE,
+        MAX_ITERATIONS, len(starts), ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
     found = np.ascontiguousarray(found)
     for row in found:
@@ -124,17 +126,17 @@ def _searched(problem: IkProblem, target: Array, seed: int, first: int) -> Array
     return found
 
 
-def _with_followed(problem: IkProblem, target: Array, known: Array, neighbours: Array) -> Array:
-    """Those known at a pose, and those that are reached from the neighbour's and are new."""
-    joints, reached = problem.joints, neighbours[:MOST_TRACKED].copy()
-    left = ik_kernels.solve_many(
-        problem.chain.table, np.repeat(target[None], len(reached), axis=0), problem.free_rotation, reached,
-        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, ITERATIONS, ik_kernels.STALL_TOLERANCE,
+def _add_tracked(problem: IkProblem, target: Array, known: Array, neighbours: Array) -> Array:
+    """Return the known solutions at a pose with new ones tracked from the neighbouring pose."""
+    joints, tracked = problem.joints, neighbours[:MAX_TRACKED].copy()
+    errors = ik_kernels.solve_many(
+        problem.chain.table, np.repeat(target[None], len(tracked), axis=0), problem.free_rotation, tracked,
+        joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, MAX_ITERATIONS, ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
-    within = (left[:, 0] <= problem.tolerance[0]) & (left[:, 1] <= problem.tolerance[1])
-    rows, count = np.empty((len(known) + len(reached), len(problem.start))), len(known)
+    within_tolerance = (errors[:, 0] <= problem.tolerance[0]) & (errors[:, 1] <= problem.tolerance[1])
+    rows, count = np.empty((len(known) + len(tracked), len(problem.start))), len(known)
     rows[:count] = known
-    for q in reached[within]:
+    for q in tracked[within_tolerance]:
         if wrapping_kernels.is_new(rows, count, q, joints.angular):
             rows[count] = q
             count += 1

@@ -1,4 +1,4 @@
-"""What all strategies of following a route share: the points reached, and what is known of them."""
+"""Base class of trackers of a Cartesian path: points reached and their reports."""
 
 from __future__ import annotations
 
@@ -16,99 +16,105 @@ from ...problem.plan import CartesianReport
 from ..path.cartesian_path import CartesianPath
 from ..path.options import CartesianOptions
 from ..path.points import Edges, Point
-from .failures import blocked_motion, joint_jump, off_the_route, solution_at
+from .failures import collision_error, deviation_error, joint_jump_error, solution_at
 from .manipulability import smallest_manipulability
 
-ITERATIONS = 40
-# An iteration that does not bring the squared error below this share of the best one is no progress.
-PATIENCE = 0.99
-# Configurations are brought nearer to their targets than asked for, so that the joints move smoothly.
-SHARE_OF_TOLERANCE = 1e-3
-# Places between two points, as shares of the way from one to the other, at which the deviation is measured.
-BETWEEN = np.arange(1, 8) / 8.0
-# The deviation is limited to this share of what is allowed, for what may lie between those places.
-SHARE_OF_DEVIATION = 0.95
-SHARE_BEFORE_MOTIONS = 0.5  # of all that is to be done, as the progress tells it
+MAX_ITERATIONS = 40
+# Iterations that do not reduce the squared error below this fraction of the best one count as stalled.
+STALL_TOLERANCE = 0.99
+# Fraction of the tolerances that configurations are solved to, for smooth joint motion.
+TOLERANCE_FRACTION = 1e-3
+# Fractions of the motion between two points at which the deviation is measured.
+DEVIATION_SAMPLES = np.arange(1, 8) / 8.0
+# Fraction of the max deviation that is used, because it is only measured at these samples.
+DEVIATION_FRACTION = 0.95
+TRACKING_FRACTION = 0.5  # fraction of the progress before motions are checked
 
 
 class IkTracker:
-    """Follows a route from the start of a job.
+    """Tracks a Cartesian path from the start of a planning context.
 
-    start (dof,): where the path begins. points: what was reached so far, in order; the start is not among them.
-    complete: all of the way was.
+    Attributes:
+        start: Start of the joint path (dof,).
+        points: Points reached so far, in order, without the start.
+        complete: Whether the whole path was followed.
     """
 
     planner = ""
 
     def __init__(
-        self, job: PlanningContext, route: CartesianPath, problem: IkProblem, options: CartesianOptions
+        self, context: PlanningContext, cartesian_path: CartesianPath, problem: IkProblem, options: CartesianOptions
     ) -> None:
-        self.job = job
-        self.route = route
+        self.context = context
+        self.cartesian_path = cartesian_path
         self.options = options
         self.problem = problem
         self.origin = Origin(self.planner, options.seed, options.resolution)
         self.complete = False
-        self.start = job.space.start
+        self.start = context.space.start
         self.points: list[Point] = []
         self.log: list[str] = []
-        self.motions = MotionChecks(job.checks, options.search_step, options.resolution)
-        self.tolerance = problem.tolerance * SHARE_OF_TOLERANCE
-        angular = np.array([variable.angular for variable in job.space.definitions], dtype=bool)
+        self.motions = MotionChecks(context.checks, options.search_step, options.resolution)
+        self.tolerance = problem.tolerance * TOLERANCE_FRACTION
+        angular = np.array([variable.angular for variable in context.space.definitions], dtype=bool)
         jumps = np.where(angular, options.max_jump_revolute, options.max_jump_prismatic)
         self.max_jumps: Array = np.where(jumps > 0.0, jumps, np.inf)
-        self.least_spacing = (options.min_step_distance, options.min_step_angle)
+        self.min_spacing = (options.min_step_distance, options.min_step_angle)
 
     def follow(self) -> None:
-        """Follow the whole route.
+        """Follow the whole path.
 
         Raises:
-            MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: the way ends.
-            TimedOutError: the limit on states is used up.
+            MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot be completed.
+            TimedOutError: The state limit was reached.
         """
         raise NotImplementedError
 
     def note(self, text: str) -> None:
-        """Add a line to the log, if one is wanted."""
+        """Add a line to the log, if it is requested."""
         if self.options.verbose:
             self.log.append(text)
 
     def progress(self, done: float, waypoint: int | None = None) -> None:
-        """Tell how much of the whole is done, 0 to 1, and which waypoint it is at."""
-        watch = self.job.watch
-        watch.fraction = done if np.isnan(watch.fraction) else max(watch.fraction, done)
+        """Report the completed fraction, 0 to 1, and the current waypoint."""
+        monitor = self.context.monitor
+        monitor.fraction = done if np.isnan(monitor.fraction) else max(monitor.fraction, done)
         if waypoint is not None:
-            watch.step = waypoint
+            monitor.step = waypoint
 
     def check_limits(self) -> None:
-        """Raises:
-        CancelledError: the request is cancelled.
-        TimedOutError: its time limit has passed, or its limit on states is used up.
-        """
-        checks = self.job.checks
-        self.job.watch.check(checks.states)
-        if checks.states > self.options.state_limit:
-            numbers = (Value("states checked", checks.states, self.options.state_limit),)
-            raise TimedOutError("the limit on states ended the request", stage="follow", values=numbers)
-
-    # Single configurations ------------------------------------------------------------------------------------------
-
-    def try_waypoints(self) -> None:
-        """See that each waypoint that is met exactly can be reached for itself, free of collision.
+        """Check cancellation, time limit and state limit.
 
         Raises:
-            MPNoIKSolutionError, MPInterpolationInCollisionError: the first one that cannot.
+            CancelledError: The request was cancelled.
+            TimedOutError: The time limit or the state limit was reached.
         """
-        for index, target in enumerate(self.route.targets):
+        checks = self.context.checks
+        self.context.monitor.check(checks.states)
+        if checks.states > self.options.state_limit:
+            numbers = (Value("states checked", checks.states, self.options.state_limit),)
+            raise TimedOutError("the state limit was reached", stage="follow", values=numbers)
+
+    # Configurations -------------------------------------------------------------------------------------------------
+
+    def check_waypoints(self) -> None:
+        """Check that each waypoint without a blend can be reached without collision.
+
+        Raises:
+            MPNoIKSolutionError, MPInterpolationInCollisionError: The first waypoint that cannot.
+        """
+        for index, target in enumerate(self.cartesian_path.targets):
             self.check_limits()
-            if not self.route.waypoints.segment(index).blend_radius:
+            if not self.cartesian_path.waypoints.segment(index).blend_radius:
                 solution_at(self, target, index, self.start, free=True)
 
-    def approached(self, starts: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Configurations (k, dof) brought from starts (k, dof) to targets (k, 4, 4), and whether each got there."""
+    def solve_from(self, starts: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Solve inverse kinematics for targets (k, 4, 4) from start values (k, dof); return configurations (k, dof),
+        and whether each converged.
+        """
         problem, found = self.problem, np.array(starts, order="C")
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-        left = ik_kernels.solve_many(
+        errors = ik_kernels.solve_many(
             problem.chain.table,
             targets,
             problem.free_rotation,
@@ -116,81 +122,87 @@ class IkTracker:
             lower,
             upper,
             self.tolerance,
-            ITERATIONS,
-            PATIENCE,
+            MAX_ITERATIONS,
+            STALL_TOLERANCE,
         )
-        return found, self.within(left)
+        return found, self.within_tolerance(errors)
 
-    def within(self, left: Array) -> NDArray[np.bool_]:
-        """Whether what is left (k, 2) is within the tolerances."""
-        return np.asarray((left[:, 0] <= self.problem.tolerance[0]) & (left[:, 1] <= self.problem.tolerance[1]))
+    def within_tolerance(self, errors: Array) -> NDArray[np.bool_]:
+        """Return whether position and rotation errors (k, 2) are within the tolerances."""
+        return np.asarray((errors[:, 0] <= self.problem.tolerance[0]) & (errors[:, 1] <= self.problem.tolerance[1]))
 
     # Motions --------------------------------------------------------------------------------------------------------
 
-    def add_points(self) -> PlanningError | None:
-        """Add points where the frame leaves the way by more than is allowed, or where a joint would jump.
+    def refine_points(self) -> PlanningError | None:
+        """Add points where the frame deviates from the path by more than allowed, or where a joint would jump.
 
-        Returns the error for the first place where no spacing is narrow enough; the points end before it.
+        Returns:
+            The error of the first motion for which the min spacing is too large; the points end before it.
         """
         limits = self.options.max_deviation, self.options.max_deviation_angle
-        wanted = [SHARE_OF_DEVIATION * limit if limit > 0.0 else np.inf for limit in limits]
-        ending: PlanningError | None = None
+        bounds = [DEVIATION_FRACTION * limit if limit > 0.0 else np.inf for limit in limits]
+        failure: PlanningError | None = None
         while self.points:
             self.check_limits()
             path, edges = self.path(), self.edges()
             too_far = (np.abs(np.diff(path, axis=0)) > self.max_jumps).any(axis=1)
-            if min(wanted) < np.inf:
+            if min(bounds) < np.inf:
                 distances, angles = self._deviations(path, edges)
-                too_far |= (distances > wanted[0]) | (angles > wanted[1])
-            chosen = np.flatnonzero(too_far)
-            if not len(chosen):
+                too_far |= (distances > bounds[0]) | (angles > bounds[1])
+            selected = np.flatnonzero(too_far)
+            if not len(selected):
                 break
-            added, got_there = self.middles(path, edges, chosen)
-            pairs = zip(chosen.tolist(), got_there, strict=True)
-            bad = [index for index, fits in pairs if not (fits and self.may_halve(edges, index))]
-            if bad:
-                ending = self._too_wide(path, edges, bad[0])
-            self._insert(chosen, added, edges, bad[0] if bad else len(self.points))
-        return ending
+            added, converged = self.midpoints(path, edges, selected)
+            spans = edges.ends - edges.begins
+            failed = [
+                index
+                for index, is_converged in zip(selected.tolist(), converged, strict=True)
+                if not (is_converged and self.can_halve(int(edges.segments[index]), float(spans[index])))
+            ]
+            if failed:
+                failure = self._spacing_error(path, edges, failed[0])
+            self._insert(selected, added, edges, failed[0] if failed else len(self.points))
+        return failure
 
-    def middles(self, path: Array, edges: Edges, chosen: NDArray[np.intp]) -> tuple[Array, NDArray[np.bool_]]:
-        """Configurations (k, dof) halfway on the route between the ends of motions, and whether each got there."""
-        targets = self.route.poses(edges.pieces[chosen], edges.shares(0.5)[chosen])
-        return self.approached(0.5 * (path[chosen] + path[chosen + 1]), targets)
+    def midpoints(self, path: Array, edges: Edges, selected: NDArray[np.intp]) -> tuple[Array, NDArray[np.bool_]]:
+        """Return configurations (k, dof) at the midpoints, on the path, of motions, and whether each converged."""
+        targets = self.cartesian_path.poses(edges.segments[selected], edges.fractions(0.5)[selected])
+        return self.solve_from(0.5 * (path[selected] + path[selected + 1]), targets)
 
-    def may_halve(self, edges: Edges, index: int) -> bool:
-        """Whether half of a motion is still as wide as the narrowest spacing asked for."""
-        way = self.route.pieces[int(edges.pieces[index])].way
-        half = 0.5 * float(edges.ends[index] - edges.begins[index])
-        return half * way.length >= self.least_spacing[0] or half * way.angle >= self.least_spacing[1]
+    def can_halve(self, segment: int, span: float) -> bool:
+        """Whether half of a span of a segment is at least the min spacing."""
+        curve, half = self.cartesian_path.segments[segment].curve, 0.5 * span
+        return half * curve.length >= self.min_spacing[0] or half * curve.angle >= self.min_spacing[1]
 
-    def _insert(self, chosen: NDArray[np.intp], added: Array, edges: Edges, end: int) -> None:
-        """Put points in the middle of chosen motions; those from the motion `end` on are dropped."""
-        middles = edges.shares(0.5)
-        new = {
-            index: Point(q, int(edges.pieces[index]), float(middles[index]))
-            for index, q in zip(chosen.tolist(), added, strict=True)
+    def _insert(self, selected: NDArray[np.intp], added: Array, edges: Edges, end: int) -> None:
+        """Insert points at the midpoints of selected motions; remove those from motion `end` on."""
+        midpoints = edges.fractions(0.5)
+        points_added = {
+            index: Point(q, int(edges.segments[index]), float(midpoints[index]))
+            for index, q in zip(selected.tolist(), added, strict=True)
         }
         points: list[Point] = []
         for index, point in enumerate(self.points[:end]):
-            if index in new:
-                points.append(new[index])
+            if index in points_added:
+                points.append(points_added[index])
             points.append(point)
         self.points = points
 
-    def _too_wide(self, path: Array, edges: Edges, index: int) -> PlanningError:
-        """The error for a motion that would have to be halved, and cannot be."""
+    def _spacing_error(self, path: Array, edges: Edges, index: int) -> PlanningError:
+        """Return the error for a motion that cannot be halved."""
         self.points = self.points[:index]
         if (np.abs(path[index + 1] - path[index]) > self.max_jumps).any():
-            return joint_jump(self, path[index], path[index + 1], int(edges.pieces[index]), float(edges.ends[index]))
+            return joint_jump_error(
+                self, path[index], path[index + 1], int(edges.segments[index]), float(edges.ends[index])
+            )
         distances, angles = self._deviations(path[index : index + 2], edges.at(index))
-        return off_the_route(self, edges.at(index), float(distances[0]), float(angles[0]))
+        return deviation_error(self, edges.at(index), float(distances[0]), float(angles[0]))
 
     def check_motions(self) -> None:
-        """See that all motions between the points are free.
+        """Check that all motions between the points are free.
 
         Raises:
-            MPInterpolationInCollisionError: at the first collision on the way; the points end before it.
+            MPInterpolationInCollisionError: The first collision; the points end before it.
         """
         blocked = self.first_blocked(self.path())
         if blocked is None:
@@ -198,65 +210,68 @@ class IkTracker:
         index, q = blocked
         point = self.points[index]
         self.points = self.points[:index]
-        raise blocked_motion(self, point, q)
+        raise collision_error(self, point, q)
 
     def first_blocked(self, path: Array) -> tuple[int, Array] | None:
-        """The first motion of a path (n, dof) that is in collision, and the configuration at which it is; its first
-        point is known to be free."""
+        """Return the index of the first colliding motion of a path (n, dof) and the colliding configuration; None if
+        all are free. The first point has to be free.
+        """
 
-        def look(share: float) -> None:
+        def check(fraction: float) -> None:
             self.check_limits()
-            self.progress(SHARE_BEFORE_MOTIONS + (1.0 - SHARE_BEFORE_MOTIONS) * share)
+            self.progress(TRACKING_FRACTION + (1.0 - TRACKING_FRACTION) * fraction)
 
-        return self.motions.first_blocked(path, look)
+        return self.motions.first_blocked(path, check)
 
-    # What is known of it --------------------------------------------------------------------------------------------
+    # Results --------------------------------------------------------------------------------------------------------
 
     def path(self) -> Array:
-        """The start and all points, (n + 1, dof)."""
+        """Return the start and all points, (n + 1, dof)."""
         return np.array([self.start, *(point.q for point in self.points)])
 
     def edges(self) -> Edges:
-        """The motions between the points."""
-        pieces = np.array([point.piece for point in self.points], dtype=np.intp)
-        ends = np.array([point.share for point in self.points])
-        return Edges.to(pieces, ends)
+        """Return the motions between the points."""
+        segments = np.array([point.segment for point in self.points], dtype=np.intp)
+        ends = np.array([point.fraction for point in self.points])
+        return Edges.to(segments, ends)
 
     def fraction(self) -> float:
-        """Share of the way that was reached: by length, or by angle where the motion only turns."""
+        """Return the completed fraction of the path: by length, or by angle for a pure rotation."""
         if self.complete:
             return 1.0
         if not self.points:
             return 0.0
-        return self.route.fraction(self.points[-1].piece, self.points[-1].share)
+        return self.cartesian_path.fraction(self.points[-1].segment, self.points[-1].fraction)
 
     def parameters(self) -> Array:
-        """Path parameter (n + 1,) of the path: metres travelled, or rad where a piece only turns."""
+        """Return the path parameters (n + 1,) of the joint path: length [m], or angle [rad] of pure rotations."""
         edges = self.edges()
-        measures = np.array([piece.measure for piece in self.route.pieces])
-        return np.concatenate(([0.0], self.route.starts[edges.pieces] + edges.ends * measures[edges.pieces]))
+        extents = np.array([segment.extent for segment in self.cartesian_path.segments])
+        return np.concatenate(
+            ([0.0], self.cartesian_path.starts[edges.segments] + edges.ends * extents[edges.segments])
+        )
 
     def stops(self) -> tuple[int, ...]:
-        """Indices in the path of the points at which the motion has to rest."""
-        edges, count = self.edges(), len(self.route.pieces)
-        measures = np.array([piece.measure for piece in self.route.pieces])
+        """Return the indices of the points of the joint path at which the motion has to rest."""
+        edges, count = self.edges(), len(self.cartesian_path.segments)
+        extents = np.array([segment.extent for segment in self.cartesian_path.segments])
         widest = np.zeros(count)
-        np.maximum.at(widest, edges.pieces, (edges.ends - edges.begins) * measures[edges.pieces])
-        rests = self.route.rests(widest, self.options.max_deviation)
-        return tuple((np.flatnonzero((edges.ends == 1.0) & rests[edges.pieces]) + 1).tolist())
+        np.maximum.at(widest, edges.segments, (edges.ends - edges.begins) * extents[edges.segments])
+        rests = self.cartesian_path.rests(widest, self.options.max_deviation)
+        return tuple((np.flatnonzero((edges.ends == 1.0) & rests[edges.segments]) + 1).tolist())
 
     def speeds(self) -> Array:
-        """Speed of the frame [m/s] wanted on the motion to each point (n,); 0: none."""
-        return np.array([self.route.pieces[point.piece].speed for point in self.points])
+        """Return the requested speed of the frame on the motion to each point (n,) [m/s]; 0 for none."""
+        return np.array([self.cartesian_path.segments[point.segment].speed for point in self.points])
 
     def report(self) -> CartesianReport:
         path, edges = self.path(), self.edges()
         distances, angles = self._deviations(path, edges)
-        pieces = self.route.pieces
+        segments = self.cartesian_path.segments
         return CartesianReport(
             self.fraction(),
-            tuple(pieces[point.piece].waypoint for point in self.points),
-            tuple(pieces[point.piece].parameter(point.share) for point in self.points),
+            tuple(segments[point.segment].waypoint for point in self.points),
+            tuple(segments[point.segment].parameter(point.fraction) for point in self.points),
             float(distances.max(initial=0.0)),
             float(angles.max(initial=0.0)),
             min_manipulability=smallest_manipulability(self.problem, path),
@@ -264,12 +279,14 @@ class IkTracker:
         )
 
     def _deviations(self, path: Array, edges: Edges) -> tuple[Array, Array]:
-        """Largest distance from the way [m] and angle [rad] on each motion, (k,)."""
+        """Return the max distance [m] and angle [rad] from the path on each motion, (k,)."""
         count = len(path) - 1
         if count < 1:
             return np.zeros(0), np.zeros(0)
-        between = np.concatenate([path[:-1] + share * (path[1:] - path[:-1]) for share in BETWEEN])
-        shares = np.concatenate([edges.shares(share) for share in BETWEEN])
+        between = np.concatenate([path[:-1] + fraction * (path[1:] - path[:-1]) for fraction in DEVIATION_SAMPLES])
+        fractions = np.concatenate([edges.fractions(fraction) for fraction in DEVIATION_SAMPLES])
         poses = self.problem.chain.forward_many(between)
-        distances, angles = self.route.distances(np.tile(edges.pieces, len(BETWEEN)), shares, poses)
+        distances, angles = self.cartesian_path.distances(
+            np.tile(edges.segments, len(DEVIATION_SAMPLES)), fractions, poses
+        )
         return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)

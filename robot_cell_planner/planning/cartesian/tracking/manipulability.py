@@ -1,4 +1,4 @@
-"""How far configurations are from singular ones, for the directions that a task prescribes."""
+"""Manipulability of configurations in the constrained task directions."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from ....trajectory.limits import Array
 
 
 def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
-    """sqrt(det(J J^T)), or of J^T J where there are fewer joints than prescribed directions (k,), for configurations
-    (k, n): Yoshikawa, Manipulability of Robotic Mechanisms, 1985."""
-    jacobians = ik_kernels.task_jacobians(
-        problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation
-    )
+    """Return sqrt(det(J J^T)) for configurations (k, n), or sqrt(det(J^T J)) if there are fewer joints than task
+    directions: (k,).
+
+    Yoshikawa, Manipulability of Robotic Mechanisms, 1985.
+    """
+    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation)
     directions = 5 if problem.free_rotation == ik_kernels.ABOUT_Z else 6
     if jacobians.shape[2] < directions:
         squares = np.swapaxes(jacobians, 1, 2) @ jacobians
     else:
         squares = jacobians @ np.swapaxes(jacobians, 1, 2)
         if problem.free_rotation == ik_kernels.ABOUT_Z:
-            # The direction that is free has no row of its own: filled by one, it leaves the product of the others.
+            # The free direction has no row: with an eigenvalue of 1, the product of the others remains.
             axes = problem.chain.forward_many(np.ascontiguousarray(configurations))[:, :3, 2]
             squares[:, 3:, 3:] += axes[:, :, None] * axes[:, None, :]
     return np.asarray(np.sqrt(np.maximum(np.linalg.det(squares), 0.0)))
 
 
 def smallest_manipulability(problem: IkProblem, configurations: Array) -> float:
-    """The smallest along a path (k, n)."""
+    """Return the min manipulability along a path (k, n)."""
     return float(manipulabilities(problem, configurations).min())

@@ -15,17 +15,17 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.subspace import Subspace
 from robot_cell_planner.planning.search import ompl_search
-from robot_cell_planner.planning.search.ompl_search import Drive
+from robot_cell_planner.planning.search.ompl_search import SearchMode
 from robot_cell_planner.planning.search.ompl_space import SearchSpace
 from robot_cell_planner.planning.search.registry import PLANNERS
-from robot_cell_planner.planning.search.sampling_regions import SIZES, rooms
+from robot_cell_planner.planning.search.sampling_regions import REGION_SIZES, sampling_regions
 
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
 ENDS = np.array(((-0.8, 0.0), (0.8, 0.0), (0.8, 0.5)))
 OMPL = sorted(name for name, planner in PLANNERS.items() if planner.info.library == "ompl")
 
 
-def turns(size, widest):
+def attempts(size, widest):
     """All of a joint space with limits to both sides."""
     limit = np.full(size, widest)
     return Subspace(np.zeros(size), np.eye(size), -limit, limit, True)
@@ -37,21 +37,21 @@ def diagonal(widest):
     return Subspace(np.zeros(2), np.full((2, 1), math.sqrt(0.5)), -limit, limit, False)
 
 
-@given(st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=5), st.sampled_from((turns(1, 3.0), diagonal(3.0))))
-def test_rooms_hold_the_ends_each_the_one_before_and_the_last_is_all(values, space):
-    ends = np.repeat(np.array(values)[:, None], len(space.q_lower), axis=1)
-    found = rooms(space, ends)
-    z = space.to_reduced(ends)
+@given(st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=5), st.sampled_from((attempts(1, 3.0), diagonal(3.0))))
+def test_regions_contain_the_ends_each_the_one_before_and_the_last_is_the_whole_space(values, space):
+    endpoints = np.repeat(np.array(values)[:, None], len(space.q_lower), axis=1)
+    found = sampling_regions(space, endpoints)
+    z = space.to_reduced(endpoints)
     assert (found[:, 0, None] <= z).all()
     assert (found[:, 1, None] >= z).all()
     assert (np.diff(found[:, 0], axis=0) <= 0.0).all()
     assert (np.diff(found[:, 1], axis=0) >= 0.0).all()
     assert found[-1].tolist() == [space.lower.tolist(), space.upper.tolist()]
-    assert (found[0, 1] - found[0, 0] <= np.ptp(z, axis=0) + 2.0 * SIZES[0] + 1e-12).all()
+    assert (found[0, 1] - found[0, 0] <= np.ptp(z, axis=0) + 2.0 * REGION_SIZES[0] + 1e-12).all()
 
 
 def test_samples_fill_the_bounds_that_were_set_last():
-    space = SearchSpace(turns(3, 2.0))
+    space = SearchSpace(attempts(3, 2.0))
     sampler = space.information.allocStateSampler()
     state = space.state(np.zeros(3))
     for lower, upper in ((-0.5, 0.25), (-2.0, 2.0), (1.0, 1.5)):
@@ -67,7 +67,7 @@ def test_samples_fill_the_bounds_that_were_set_last():
 
 
 @pytest.mark.parametrize("planner", OMPL)
-def test_planners_that_end_at_their_first_path_draw_from_rooms_in_turn(planner, monkeypatch):
+def test_planners_that_end_at_their_first_path_sample_regions_in_turn(planner, monkeypatch):
     bounds = []
     plain = SearchSpace.bound
 
@@ -82,12 +82,12 @@ def test_planners_that_end_at_their_first_path_draw_from_rooms_in_turn(planner, 
         plan_motion(cell, state, MotionRequest(GOALS, options=options, timing=None))
     everything = ([-1.0, -1.0], [1.0, 1.0])
     assert bounds.pop(0) == everything
-    if PLANNERS[planner].drive is not Drive.TREE:
+    if PLANNERS[planner].mode is not SearchMode.TREE:
         assert not bounds
         return
-    assert len(bounds) >= len(SIZES)
+    assert len(bounds) >= len(REGION_SIZES)
     for number, (lower, upper) in enumerate(bounds):
-        size = float(SIZES[number % len(SIZES), 0])
+        size = float(REGION_SIZES[number % len(REGION_SIZES), 0])
         assert lower == np.maximum(ENDS.min(axis=0) - size, -1.0).tolist()
         assert upper == np.minimum(ENDS.max(axis=0) + size, 1.0).tolist()
 
@@ -96,15 +96,15 @@ def test_planners_that_end_at_their_first_path_draw_from_rooms_in_turn(planner, 
 def test_nothing_of_a_search_is_held_after_it(planner, monkeypatch):
     """OMPL holds our checks of states and motions, and these hold nothing that holds OMPL's space."""
     made = []
-    plain = ompl_search._End.__init__
+    plain = ompl_search._Termination.__init__
 
-    def init(end, *arguments):
-        made.append(weakref.ref(end))
-        plain(end, *arguments)
+    def init(termination, *arguments):
+        made.append(weakref.ref(termination))
+        plain(termination, *arguments)
 
-    monkeypatch.setattr(ompl_search._End, "__init__", init)
+    monkeypatch.setattr(ompl_search._Termination, "__init__", init)
     cell, state = wall_with_gap()
     plan_motion(cell, state, MotionRequest(GOALS, options=PlanningOptions(planner=planner, seed=3), timing=None))
     gc.collect()
     assert made
-    assert all(end() is None for end in made)
+    assert all(termination() is None for termination in made)

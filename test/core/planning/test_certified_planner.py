@@ -1,4 +1,4 @@
-"""The native planner: paths that are proven and end at their goals, repeat by seed, and end when they shall."""
+"""Certified RRT-Connect: paths that are proven and end at their goals, repeat by seed, and end when they shall."""
 
 from dataclasses import replace
 
@@ -22,22 +22,22 @@ from robot_cell_planner.planning.problem.request import Goals, MotionRequest, Pl
 from robot_cell_planner.planning.problem.space import joint_space
 from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search._kernels.rrt_connect_kernels import (
-    AROUND,
-    STOPPED,
-    STRAIGHT,
-    extended,
+    DEFLECTED,
+    DIRECT,
+    TRAPPED,
+    extend,
     nearest,
-    random_share,
+    random_fraction,
     sample,
 )
-from robot_cell_planner.planning.search.certified_rrt_connect import natively_tightened
+from robot_cell_planner.planning.search.certified_rrt_connect import certified_tightened
 
 ACROSS = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
 
 
 def planned(cell, state, goals=ACROSS, timing=None, constraints=(), **options):
     request = MotionRequest(
-        goals, options=PlanningOptions(planner="Native", **options), timing=timing, constraints=constraints
+        goals, options=PlanningOptions(planner="CertifiedRRTConnect", **options), timing=timing, constraints=constraints
     )
     return plan_motion(cell, state, request)
 
@@ -45,7 +45,7 @@ def planned(cell, state, goals=ACROSS, timing=None, constraints=(), **options):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_path_through_the_gap_is_free_on_paper_and_proven(seed):
     plan = planned(*wall_with_gap(), seed=seed)
-    assert plan.planner == "Native"
+    assert plan.planner == "CertifiedRRTConnect"
     assert plan.path[0].tolist() == [-0.8, 0.0]
     assert plan.path[-1].tolist() == [0.8, 0.0]
     assert plan.proven == pytest.approx(1.0)
@@ -61,7 +61,7 @@ def test_shortening_saves_way():
 
 
 def test_pulling_tight_does_what_the_path_tool_does():
-    """The compiled one and the path tool, both by balls alone, on a way around the wall with corners to spare."""
+    """The compiled one and the path tool, both by spheres alone, on a way around the wall with corners to spare."""
     cell, state = wall_with_gap()
     checker = CollisionChecker(cell, state)
     space = joint_space(cell, state)
@@ -69,9 +69,9 @@ def test_pulling_tight_does_what_the_path_tool_does():
     path = np.array([[-0.8, 0.0], [-0.6, 0.7], [-0.3, 0.65], [0.3, 0.65], [0.5, 0.8], [0.8, 0.0]])
     checks = CountedChecks(checker, ProgressMonitor(), 100_000)
     assert checks.proven(path)
-    with checks.balls_alone(100_000):
+    with checks.with_spheres_only(100_000):
         expected = tighten(path, StraightLocalPlanner(checks, 0.01, subspace))
-    found = natively_tightened(path, checks, subspace)
+    found = certified_tightened(path, checks, subspace)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert path_length(found) < path_length(path) - 0.1
     assert found[0].tolist() == path[0].tolist()
@@ -87,18 +87,18 @@ def test_a_motion_that_hits_is_bent_around():
     scene, work = certifier.packed()
     limits = np.array(((-1.0, -1.0), (1.0, 1.0)))
     rng = np.random.default_rng(6)
-    outcomes = {STOPPED: 0, STRAIGHT: 0, AROUND: 0}
+    outcomes = {TRAPPED: 0, DIRECT: 0, DEFLECTED: 0}
     for _ in range(400):
         root = np.array((rng.uniform(-0.9, -0.2), rng.uniform(-0.9, 0.9)))
         aim = root + rng.uniform(-0.6, 0.6, 2)
         if np.abs(aim).max() > 1.0:
             continue
         new, space = aim.copy(), (scene.address, work.address, np.zeros(2), np.eye(2))
-        outcome = extended(*space, limits, root, new, COARSE, np.zeros(3), np.zeros((2, 2)))
+        outcome = extend(*space, limits, root, new, COARSE, np.zeros(3), np.zeros((2, 2)))
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
-        assert (outcome == STRAIGHT) <= (straight and bool((new == aim).all()))
-        if outcome == AROUND:
+        assert (outcome == DIRECT) <= (straight and bool((new == aim).all()))
+        if outcome == DEFLECTED:
             assert not certifier.quickly_free(root, aim)
             assert np.abs(new).max() <= 1.0
             assert np.linalg.norm(new - aim) < 2.5 * np.linalg.norm(aim - root)
@@ -133,7 +133,7 @@ def test_the_nearest_of_several_goals_that_can_be_reached():
 
 
 def test_a_start_in_touch_is_left_by_exact_distances():
-    """The cube stands 2 mm from the wall, nearer than its balls can tell."""
+    """The cube stands 2 mm from the wall, nearer than its spheres resolve."""
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.102, "y": 0.0})
     checker = CollisionChecker(cell, state)
@@ -167,7 +167,7 @@ def test_a_cancellation_ends_it():
         asked.append(True)
         return len(asked) > 30
 
-    request = MotionRequest(ACROSS, options=PlanningOptions(planner="Native", state_limit=10**9))
+    request = MotionRequest(ACROSS, options=PlanningOptions(planner="CertifiedRRTConnect", state_limit=10**9))
     with pytest.raises(CancelledError):
         plan_motion(cell, _across(), request, cancelled=cancelled)
 
@@ -196,7 +196,8 @@ def test_another_engine_is_refused():
 def test_the_demo_arm_gets_around_its_post(demo):
     cell, state = demo
     request = MotionRequest(
-        Goals(joint_goals=({"shoulder_pan_joint": 1.5},)), options=PlanningOptions(planner="Native", seed=2)
+        Goals(joint_goals=({"shoulder_pan_joint": 1.5},)),
+        options=PlanningOptions(planner="CertifiedRRTConnect", seed=2),
     )
     plan = plan_motion(cell, state, request)
     assert plan.proven == pytest.approx(1.0)
@@ -213,20 +214,20 @@ def test_samples_fill_the_bounds_and_depend_on_the_seed():
     assert (points <= upper).all()
     assert np.abs(points.mean(axis=1) - 0.5 * (lower + upper)).max() < 0.03
     assert np.abs(points[0] - points[1]).max() > 0.1
-    shares = np.array([random_share(7, k) for k in range(1000)])
+    shares = np.array([random_fraction(7, k) for k in range(1000)])
     assert 0.45 < shares.mean() < 0.55
     assert len(np.unique(shares)) == 1000
 
 
 def test_the_check_of_plans_finds_violations_without_certificates(monkeypatch):
-    """The engine alone passes the plan and refuses it with a corner cut through the wall, even if balls proved all."""
+    """The engine alone passes the plan and refuses it with a corner cut through the wall, if spheres proved all."""
     cell, state = wall_with_gap()
     plan = planned(cell, state, seed=1)
     monkeypatch.setattr(MotionCertifier, "certify", None)
     monkeypatch.setattr(MotionCertifier, "quickly_free", lambda *_: True)
-    assert verify_plan(cell, state, plan).holds
+    assert verify_plan(cell, state, plan).valid
     cut = np.array([plan.path[0], plan.path[-1]])
-    assert not verify_plan(cell, state, replace(plan, path=cut)).holds
+    assert not verify_plan(cell, state, replace(plan, path=cut)).valid
 
 
 def automatic(cell, state, goals=ACROSS, **options):
@@ -235,12 +236,12 @@ def automatic(cell, state, goals=ACROSS, **options):
 
 
 class TestWithoutANamedPlanner:
-    def test_it_is_native_where_that_can_serve(self):
+    def test_it_uses_certified_rrt_connect_where_supported(self):
         plan = automatic(*wall_with_gap(), seed=2)
-        assert (plan.planner, plan.warnings) == ("Native", ())
+        assert (plan.planner, plan.warnings) == ("CertifiedRRTConnect", ())
         assert plan.proven == pytest.approx(1.0)
 
-    @pytest.mark.parametrize(("options", "reason"), [({"engine": "bullet"}, "coal"), ({"certify": False}, "proves")])
+    @pytest.mark.parametrize(("options", "reason"), [({"engine": "bullet"}, "coal"), ({"certify": False}, "certify")])
     def test_it_is_another_where_that_cannot(self, options, reason):
         plan = automatic(*wall_with_gap(), seed=2, **options)
         assert plan.planner == "RRTConnect"
@@ -249,7 +250,7 @@ class TestWithoutANamedPlanner:
         assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
 
     def test_it_is_another_where_that_finds_nothing(self):
-        """The cube passes a gap with 8 mm to either side, where balls stick out by 10."""
+        """The cube passes a gap with 8 mm to either side, where spheres protrude by 10."""
         cell, state = wall_with_gap(0.116)
         plan = automatic(cell, state, seed=1, state_limit=200_000)
         assert plan.planner == "RRTConnect"
@@ -261,7 +262,7 @@ class TestWithoutANamedPlanner:
         assert first == second
 
 
-def test_what_is_thinner_than_steps_is_found_where_balls_touch_it():
+def test_what_is_thinner_than_steps_is_found_where_spheres_touch_it():
     """By the check of other planners, whose steps would pass over it."""
     cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 1.9)),))
     checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 1_000)
