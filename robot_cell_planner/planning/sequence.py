@@ -173,14 +173,11 @@ class _SequencePlanner:
             scene.state,
             step.group,
             step.joints,
-            engine=options.engine,
-            extra_margin=options.extra_margin,
-            state_limit=self.states_left,
-            monitor=self.monitor,
+            replace(options, state_limit=self.states_left),
+            self.monitor,
             constraints=step.constraints,
             slack=options.jiggle if index == 0 else 0.0,
             certify=options.certify,
-            start_limit_tolerance=options.start_limit_tolerance,
         )
         if not (index == 0 and options.jiggle):
             check_start(context)

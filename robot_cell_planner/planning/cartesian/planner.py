@@ -77,17 +77,7 @@ def plan_cartesian(
     options, timing = request.options, request.timing
     monitor = ProgressMonitor(options.time_limit, on_progress, cancelled)
     with monitor.stage("start"):
-        context = create_context(
-            cell,
-            state,
-            request.group,
-            request.joints,
-            engine=options.engine,
-            extra_margin=options.extra_margin,
-            state_limit=options.state_limit,
-            monitor=monitor,
-            start_limit_tolerance=options.start_limit_tolerance,
-        )
+        context = create_context(cell, state, request.group, request.joints, options, monitor)
         if options.check_collision and not options.sample_start_configuration:
             check_start(context)
         tracker = _tracker(context, request)

@@ -83,14 +83,11 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             state,
             request.group,
             request.joints,
-            engine=options.engine,
-            extra_margin=options.extra_margin,
-            state_limit=options.state_limit,
-            monitor=monitor,
+            options,
+            monitor,
             constraints=request.constraints,
             slack=options.jiggle,
             certify=options.certify,
-            start_limit_tolerance=options.start_limit_tolerance,
         )
         if options.jiggle:
             context = correct_start(context, options.jiggle, options.resolution, options.seed)

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...collision.checker import CollisionChecker
-from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...errors import PathInvalidError, Value
 from ...trajectory.limits import Array
 from ..path.simplification import shortcut, simplify
 from ..path.validity import PathVerifier
-from ..problem.collision_checks import CountedChecks
+from ..problem.collision_checks import CountedChecks, with_extra_margin
 from ..problem.context import PlanningContext
 from ..problem.request import PlanningOptions
 
@@ -93,8 +91,7 @@ def _with_extra_margin(context: PlanningContext, extra_margin: float) -> Plannin
     if not extra_margin:
         return context
     base = context.checks.checker
-    rules = CollisionOptions(base.options.extra_margin + extra_margin, base.options.steps)
-    checker = CollisionChecker(context.cell, context.state, base.variables, engine=base.engine, options=rules)
+    checker = with_extra_margin(base, base.options.extra_margin + extra_margin)
     limit = min(context.checks.state_limit, context.checks.states + MAX_STATES)
     checks = CountedChecks(checker, context.monitor, limit, context.checks.certify)
     checks.states, checks.motions = context.checks.states, context.checks.motions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, validate
-from ..problem.collision_checks import BATCH_SIZE, describe_overlap
+from ..problem.collision_checks import BATCH_SIZE, describe_overlap, pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
 from .motion_samples import free_along
@@ -111,7 +112,8 @@ def _validated(context: PlanningContext, trajectory: Trajectory, step: float | N
     states = _StateChecks(context, between=step is not None and math.isfinite(step))
     origin = context.space.start if context.start_correction is None else context.start_correction.start
     start = dict(zip(context.space.variables, origin.tolist(), strict=True))
-    search = None if step is None else CollisionSearch(states.in_collision, states.pair_of, step)
+    names = partial(pair_names, context.checks.checker)
+    search = None if step is None else CollisionSearch(states.in_collision, names, step)
     report = validate(trajectory, context.limits, start=start, start_tolerance=0.0, collisions=search)
     return report.check().warnings + states.check_between()
 
@@ -125,10 +127,6 @@ class _StateChecks:
         self._context = context
         self._between = between
         self._overlap: Overlap | None = None
-
-    def pair_of(self, q: Array) -> tuple[str, str]:
-        pair = self._context.checks.checker.first_pair(q)
-        return (pair.first, pair.second) if pair is not None else ("", "")
 
     def in_collision(self, configurations: Array) -> NDArray[np.bool_]:
         checks, correction = self._context.checks, self._context.start_correction

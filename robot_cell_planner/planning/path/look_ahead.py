@@ -16,6 +16,7 @@ from ...scene.scene import Scene
 from ...trajectory.limits import Array
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
+from ..problem.collision_checks import pair_names
 
 COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
 HALVINGS = 8  # bisection steps to the beginning of a collision between two states
@@ -80,9 +81,7 @@ def _beginning(collides: Callable[[float], bool], free: float, colliding: float)
 
 def _collision(checker: CollisionChecker, trajectory: Trajectory, time: float) -> TrajectoryCollision:
     configuration: Array = trajectory.at([time])[0]
-    pair = checker.first_pair(configuration)
-    names = ("", "") if pair is None else (pair.first, pair.second)
-    return TrajectoryCollision(_sample(trajectory, time), time, configuration, *names)
+    return TrajectoryCollision(_sample(trajectory, time), time, configuration, *pair_names(checker, configuration))
 
 
 def _sample(trajectory: Trajectory, time: float) -> int:

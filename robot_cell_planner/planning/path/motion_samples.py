@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from ...collision.certification._kernels.arrays import UNBOUNDED
 from ...collision.certification.motion_bounds import motion_model
-from ...collision.checker import CollisionChecker
 from ...collision.engines.base import distance_error
-from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN, CollisionOptions
+from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN
 from ...trajectory.limits import Array
-from ..problem.collision_checks import CountedChecks
+from ..problem.collision_checks import CountedChecks, with_extra_margin
 
 # Extra clearances [m], in this order, for which states are checked to prove the states around them free.
 EXTRA_CLEARANCES = (0.04, 0.015, 0.005)
@@ -71,9 +70,7 @@ def _blocks(approach: Array, max_approach: float) -> tuple[NDArray[np.intp], NDA
 
 
 def _free_with_margin(checks: CountedChecks, configurations: Array, extra: float) -> NDArray[np.bool_]:
-    base = checks.checker
-    options = CollisionOptions(base.options.extra_margin + extra, base.options.steps)
-    checker = CollisionChecker(base.cell, base.state, base.variables, engine=base.engine, options=options)
+    checker = with_extra_margin(checks.checker, checks.checker.options.extra_margin + extra)
     result = np.ones(len(configurations), dtype=bool)
     for first in range(0, len(configurations), STATES_PER_BATCH):
         checks.monitor.check(checks.states)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from ...errors import PathInvalidError, RobotCellError, StateError, TrajectorySt
 from ...model.cell import RobotCell
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
-from ...trajectory.limits import Array, MotionLimits
+from ...trajectory.limits import MotionLimits
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, validate
+from ..problem.collision_checks import pair_names
 from ..problem.plan import Plan
 from ..problem.request import PlanningOptions
 from .processing import check_joint_path
@@ -136,12 +138,8 @@ def _trajectory_violations(
             violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
     checker = CollisionChecker(cell, state, plan.variables, engine=options.engine)
 
-    def pair_of(q: Array) -> tuple[str, str]:
-        pair = checker.first_pair(q)
-        return ("", "") if pair is None else (pair.first, pair.second)
-
     limits = MotionLimits.of([cell.variables[name] for name in plan.variables])
-    search = CollisionSearch(checker.in_collision_batch, pair_of, options.resolution)
+    search = CollisionSearch(checker.in_collision_batch, partial(pair_names, checker), options.resolution)
     report = validate(trajectory, limits, collisions=None if plan.escape_waypoints else search)
     try:
         report.check()

@@ -9,8 +9,6 @@ from enum import Enum
 
 import numpy as np
 
-from ...collision.checker import CollisionChecker
-from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.paths import PathCollision, check_path
 from ...errors import (
     ConstraintMismatchError,
@@ -26,7 +24,7 @@ from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
 from ...model.value import MAX_JOINT_VALUE
 from ...trajectory.limits import Array
-from ..problem.collision_checks import CountedChecks
+from ..problem.collision_checks import CountedChecks, with_extra_margin
 from ..problem.constraints import PathConstraint
 from ..problem.context import PlanningContext, context_in_space
 from ..problem.plan import Plan
@@ -235,10 +233,7 @@ def path_context(
     space = replace(space_of(cell, variables, path[0].copy(), group), start_warnings=warnings)
     start = state.with_configuration(dict(zip(variables, path[0].tolist(), strict=True)))
     cell.check_state(start)
-    rules = CollisionOptions(extra_margin=options.extra_margin)
-    checker = CollisionChecker(cell, start, variables, engine=options.engine, options=rules)
-    checks = CountedChecks(checker, monitor, options.state_limit, options.certify)
-    return context_in_space(cell, start, space, checks, constraints), path
+    return context_in_space(cell, start, space, options, monitor, constraints, options.certify), path
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:
@@ -270,12 +265,9 @@ def _with_clearance_margin(context: PlanningContext, path: Array, options: Plann
     if found is None:
         return context
     extra_margin = min(found.closest.distance - found.closest.margin, MAX_CLEARANCE_MARGIN)
-    rules = CollisionOptions(extra_margin=max(options.extra_margin, extra_margin))
-    base = context.checks.checker
-    checker = CollisionChecker(context.cell, context.state, base.variables, engine=base.engine, options=rules)
-    return replace(
-        context, checks=CountedChecks(checker, context.monitor, context.checks.state_limit, context.checks.certify)
-    )
+    checks = context.checks
+    checker = with_extra_margin(checks.checker, max(options.extra_margin, extra_margin))
+    return replace(context, checks=CountedChecks(checker, context.monitor, checks.state_limit, checks.certify))
 
 
 def _require_valid(context: PlanningContext, path: Array, options: PlanningOptions) -> None:

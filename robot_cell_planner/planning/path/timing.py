@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ...trajectory.sampled_paths import sharp_turns
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
+from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.progress import ProgressMonitor
 from ..problem.request import PlanningOptions
@@ -112,11 +114,8 @@ def time_joint_path(
 
 
 def _report(context: PlanningContext, trajectory: Trajectory, request: PathTiming) -> TrajectoryReport:
-    def pair_of(q: Array) -> tuple[str, str]:
-        pair = context.checks.checker.first_pair(q)
-        return (pair.first, pair.second) if pair is not None else ("", "")
-
-    search = CollisionSearch(lambda states: ~context.checks.batch_free(states), pair_of, request.options.resolution)
+    checks, step = context.checks, request.options.resolution
+    search = CollisionSearch(lambda states: ~checks.batch_free(states), partial(pair_names, checks.checker), step)
     at_rest = not any(request.timing.end_velocity.values())
     limits = context.limits.narrowed(request.timing.limits)
     return validate(trajectory, limits, at_rest=at_rest, collisions=search)

@@ -17,6 +17,7 @@ from ...collision.certification.certifier import MotionCertificate, MotionCertif
 from ...collision.certification.paths import proven_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline
 from ...collision.checker import CollisionChecker, segments
+from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.report import CollisionPair
 from ...errors import GeometryError
 from ...trajectory.limits import Array
@@ -330,6 +331,18 @@ class CountedChecks:
             return None
         most = min(counts, key=lambda names: (-counts[names], names))
         return found[most], counts[most]
+
+
+def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:
+    """Return a checker for the same cell, state and variables with another extra margin [m]."""
+    options = CollisionOptions(extra_margin, checker.options.steps)
+    return CollisionChecker(checker.cell, checker.state, checker.variables, engine=checker.engine, options=options)
+
+
+def pair_names(checker: CollisionChecker, q: Array) -> tuple[str, str]:
+    """Return the names of the first colliding pair at q (dof,); empty names if there is none."""
+    pair = checker.first_pair(q)
+    return ("", "") if pair is None else (pair.first, pair.second)
 
 
 def describe_overlap(found: Overlap) -> str:

@@ -14,7 +14,6 @@ from ...errors import MPStartStateInCollisionError, Value
 from ...kinematics.forward import forward_batch
 from ...kinematics.targets import TargetMode, target_frame
 from ...model.cell import RobotCell
-from ...model.start_limits import START_LIMIT_TOLERANCE
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array, MotionLimits
 from .collision_checks import CountedChecks
@@ -24,6 +23,7 @@ from .local_planner import LocalPlanner, ProjectedLocalPlanner, StraightLocalPla
 from .objective import Objective, PathCost, inverse_clearance, joint_length, tool_length
 from .plan import PlanFailure
 from .progress import ProgressMonitor
+from .request import CommonOptions
 from .space import JointSpace, joint_space
 from .subspace import Subspace, check_combinations, subspace_of
 
@@ -132,21 +132,17 @@ def create_context(
     state: RobotCellState,
     group: str,
     joints: Sequence[str],
-    *,
-    engine: str,
-    extra_margin: float,
-    state_limit: int,
+    options: CommonOptions,
     monitor: ProgressMonitor,
+    *,
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
     certify: bool = True,
-    start_limit_tolerance: float = START_LIMIT_TOLERANCE,
 ) -> PlanningContext:
     """Create the context of a request.
 
     Args:
-        slack, start_limit_tolerance: Allowed excess of the state over position limits [rad or m], see
-            `joint_space`.
+        slack: Allowed excess of the state over position limits [rad or m], see `joint_space`.
         certify: Prove motions free where possible.
 
     Raises:
@@ -155,25 +151,28 @@ def create_context(
         ConstraintMismatchError: The constraints leave no joint to move.
     """
     cell.check_state(state)
-    space = joint_space(cell, state, group, joints, slack, start_limit_tolerance)
-    rules = CollisionOptions(extra_margin=extra_margin)
-    checker = CollisionChecker(cell, state, space.variables, engine=engine, options=rules)
-    return context_in_space(cell, state, space, CountedChecks(checker, monitor, state_limit, certify), constraints)
+    space = joint_space(cell, state, group, joints, slack, options.start_limit_tolerance)
+    return context_in_space(cell, state, space, options, monitor, constraints, certify)
 
 
 def context_in_space(
     cell: RobotCell,
     state: RobotCellState,
     space: JointSpace,
-    checks: CountedChecks,
+    options: CommonOptions,
+    monitor: ProgressMonitor,
     constraints: Sequence[PathConstraint],
+    certify: bool,
 ) -> PlanningContext:
     """Create the context of a request in a given joint space. Errors as for `create_context`."""
+    margins = CollisionOptions(extra_margin=options.extra_margin)
+    checker = CollisionChecker(cell, state, space.variables, engine=options.engine, options=margins)
+    checks = CountedChecks(checker, monitor, options.state_limit, certify)
     combinations = tuple(entry for entry in constraints if isinstance(entry, JointCombination))
     frames = tuple(entry for entry in constraints if isinstance(entry, FrameConstraint))
     subspace = subspace_of(space, combinations)
     frame_constraints = FrameConstraints(cell, state, space, frames)
-    return PlanningContext(cell, state, space, checks, checks.monitor, subspace, combinations, frame_constraints)
+    return PlanningContext(cell, state, space, checks, monitor, subspace, combinations, frame_constraints)
 
 
 def check_start(context: PlanningContext) -> None:

@@ -28,28 +28,19 @@ Target: TypeAlias = FrameTarget | PointAxisTarget
 
 @checked_fields
 @dataclass(frozen=True)
-class PlanningOptions:
-    """Options of the path search. Effort is counted in states, so that results are repeatable; the clock can only
-    abort.
+class CommonOptions:
+    """Options common to joint-space and Cartesian planning.
+
+    Effort is counted in states, so that results are repeatable; the clock can only abort.
 
     Attributes:
-        planner: Name in `registry.PLANNERS`.
-        planner_parameters: Parameters by name, as text; others have their defaults.
         seed: Seed of all random numbers.
         state_limit: Max number of states checked in the search.
         time_limit: Time after which the request is aborted [s]; 0 for none.
-        objective: Quantity to minimize.
-        improvement_states: Number of states to check for optimization after the first path; -1: up to
-            `state_limit`.
-        simplify: Remove unnecessary waypoints.
-        tighten: Cut corners and shorten the path around obstacles.
-        jiggle: Max start correction: max motion of a joint out of a start in collision or beyond limits [rad or m];
-            0: not allowed.
         extra_margin: Distance to keep in addition to the margins of the cell [m].
         search_step: Max step between states checked during the search [rad or m].
         resolution: Max step between states checked along the returned path [rad or m].
         engine: Collision engine.
-        certify: Prove motions free where possible; otherwise only states are checked.
         start_limit_tolerance: A start beyond a position limit by at most this is moved to the limit, with a warning
             [rad or m].
 
@@ -57,34 +48,60 @@ class PlanningOptions:
         InvalidRequestError: A value is out of range.
     """
 
-    planner: str = AUTOMATIC
-    planner_parameters: Mapping[str, str] = field(default_factory=frozendict)
     seed: int = 0
     state_limit: int = 1_000_000
     time_limit: float = 0.0
+    extra_margin: float = 0.0
+    search_step: float = 0.05
+    resolution: float = 0.001
+    engine: str = "coal"
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE
+
+    def __post_init__(self) -> None:
+        check_range("seed", self.seed, 0, 2**63 - 1)
+        check_range("state_limit", self.state_limit, 1, 10**9)
+        check_range("time_limit", self.time_limit, 0.0, 1e6, "s")
+        check_range("extra_margin", self.extra_margin, 0.0, 10.0, "m")
+        check_range("resolution", self.resolution, 1e-5, 1.0)
+        check_range("search_step", self.search_step, self.resolution, 1.0)
+        check_range("start_limit_tolerance", self.start_limit_tolerance, 0.0, MAX_START_TOLERANCE)
+
+
+@checked_fields
+@dataclass(frozen=True)
+class PlanningOptions(CommonOptions):
+    """Options of joint-space planning.
+
+    Attributes:
+        planner: Name in `registry.PLANNERS`.
+        planner_parameters: Parameters by name, as text; others have their defaults.
+        objective: Quantity to minimize.
+        improvement_states: Number of states to check for optimization after the first path; -1: up to
+            `state_limit`.
+        simplify: Remove unnecessary waypoints.
+        tighten: Cut corners and shorten the path around obstacles.
+        jiggle: Max start correction: max motion of a joint out of a start in collision or beyond limits [rad or m];
+            0: not allowed.
+        certify: Prove motions free where possible; otherwise only states are checked.
+
+    Raises:
+        InvalidRequestError: A value is out of range.
+    """
+
+    planner: str = AUTOMATIC
+    planner_parameters: Mapping[str, str] = field(default_factory=frozendict)
     objective: Objective = Objective.JOINT_LENGTH
     improvement_states: int = 0
     simplify: bool = True
     tighten: bool = True
     jiggle: float = 0.0
-    extra_margin: float = 0.0
-    search_step: float = 0.05
-    resolution: float = 0.001
-    engine: str = "coal"
     certify: bool = True
-    start_limit_tolerance: float = START_LIMIT_TOLERANCE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "planner_parameters", frozendict(self.planner_parameters))
-        _within("seed", self.seed, 0, 2**63 - 1)
-        _within("state_limit", self.state_limit, 1, 10**9)
-        _within("time_limit", self.time_limit, 0.0, 1e6, "s")
-        _within("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
-        _within("jiggle", self.jiggle, 0.0, 1.0)
-        _within("start_limit_tolerance", self.start_limit_tolerance, 0.0, MAX_START_TOLERANCE)
-        _within("extra_margin", self.extra_margin, 0.0, 10.0, "m")
-        _within("resolution", self.resolution, 1e-5, 1.0)
-        _within("search_step", self.search_step, self.resolution, 1.0)
+        check_range("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
+        check_range("jiggle", self.jiggle, 0.0, 1.0)
 
 
 @checked_fields
@@ -221,7 +238,12 @@ def _check_finite(rows: Iterable[Mapping[str, float]], what: str) -> None:
                 raise InvalidRequestError(str(error), stage=STAGE, subjects=(joint,)) from error
 
 
-def _within(name: str, value: float, low: float, high: float, unit: str = "") -> None:
+def check_range(name: str, value: float, low: float, high: float, unit: str = "") -> None:
+    """Reject a value outside of a range.
+
+    Raises:
+        InvalidRequestError: The value and the range.
+    """
     if not low <= value <= high:
         text = f"{name} is {value:g}, expected {low:g} to {high:g}"
         raise InvalidRequestError(text, stage=STAGE, values=(Value(name, value, high if value > high else low, unit),))

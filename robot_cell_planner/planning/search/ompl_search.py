@@ -27,7 +27,7 @@ from ..problem.collision_checks import CountedChecks
 from ..problem.planner_info import PlannerInfo
 from .ompl_space import SearchSpace
 from .planner import STATES_PER_ROUND, Budget, SearchProblem, SearchResult
-from .roadmap import components, shortest_path
+from .roadmap import component_of, shortest_path
 from .sampling_regions import sampling_regions
 
 _LOCK = threading.Lock()
@@ -320,7 +320,7 @@ class _Search:
         """Return sizes and distance of the trees: the component of the start, and all other vertices."""
         vertices, edges, start = self._graph(solver)
         solver.clear()
-        reached = components(len(vertices), edges, start)
+        reached = component_of(vertices, edges, start)
         mine, others = vertices[reached], vertices[~reached]
         nearest = float("nan")
         if len(mine) and len(others):

@@ -1,66 +1,46 @@
-"""Graphs of configurations: what hangs together, and the shortest way."""
+"""Graphs of configurations: connected components and shortest paths."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from ...trajectory.limits import Array
 
 Edges = Sequence[tuple[int, int]]
+ZERO_LENGTH = 1e-300  # weight of edges of zero length, because sparse graphs have no edges of weight zero
 
 
-def _neighbours(count: int, edges: Edges) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(count)]
-    for first, second in edges:
-        found[first].append(second)
-        found[second].append(first)
-    return found
+def _graph(vertices: Array, edges: Edges) -> Any:
+    """Return the sparse matrix of the edges between vertices (n, dof), weighted by length."""
+    first, second = np.fromiter(chain.from_iterable(edges), dtype=np.intp).reshape(-1, 2).T
+    lengths = np.linalg.norm(vertices[second] - vertices[first], axis=1)
+    return csr_matrix((np.maximum(lengths, ZERO_LENGTH), (first, second)), shape=(len(vertices), len(vertices)))
 
 
-def components(count: int, edges: Edges, root: int) -> NDArray[np.bool_]:
-    """Which of `count` vertices hang together with one, (count,)."""
-    reached = np.zeros(count, dtype=bool)
-    if not count:
-        return reached
-    neighbours = _neighbours(count, edges)
-    pending = [root]
-    reached[root] = True
-    while pending:
-        for other in neighbours[pending.pop()]:
-            if not reached[other]:
-                reached[other] = True
-                pending.append(other)
-    return reached
+def component_of(vertices: Array, edges: Edges, root: int) -> NDArray[np.bool_]:
+    """Return for each vertex (n, dof) whether it is connected to the root: (n,)."""
+    if not len(vertices):
+        return np.zeros(0, dtype=bool)
+    _, labels = connected_components(_graph(vertices, edges), directed=False)
+    return np.asarray(labels == labels[root])
 
 
 def shortest_path(vertices: Array, edges: Edges, start: int, goals: Sequence[int]) -> list[int] | None:
-    """Indices of the vertices (n, dof) on the shortest way from one to the nearest of some others; None: there is none.
-
-    Dijkstra, "A note on two problems in connexion with graphs", 1959.
-    """
-    neighbours = _neighbours(len(vertices), edges)
-    targets = set(goals)
-    lengths = {start: 0.0}
-    before: dict[int, int] = {}
-    done: set[int] = set()
-    queue = [(0.0, start)]
-    while queue:
-        length, here = heapq.heappop(queue)
-        if here in done:
-            continue
-        done.add(here)
-        if here in targets:
-            path = [here]
-            while path[-1] != start:
-                path.append(before[path[-1]])
-            return path[::-1]
-        for other in neighbours[here]:
-            total = length + float(np.linalg.norm(vertices[other] - vertices[here]))
-            if total < lengths.get(other, np.inf):
-                lengths[other], before[other] = total, here
-                heapq.heappush(queue, (total, other))
-    return None
+    """Return the vertices (n, dof) on the shortest path from one to the nearest of others; None if there is none."""
+    graph = _graph(vertices, edges)
+    rows, parent_rows = dijkstra(graph, directed=False, indices=np.array([start]), return_predecessors=True)
+    lengths, parents = rows[0], parent_rows[0]
+    node = min(goals, key=lambda goal: float(lengths[goal]))
+    if not np.isfinite(lengths[node]):
+        return None
+    path = [node]
+    while path[-1] != start:
+        path.append(int(parents[path[-1]]))
+    return path[::-1]

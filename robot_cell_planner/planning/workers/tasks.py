@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from frozendict import frozendict
 
@@ -27,6 +28,7 @@ from ..path.processing import PathCheckResult, PathRequest, check_joint_path, me
 from ..path.processing import process_path as process_path_in_cell
 from ..path.timing import PathTiming, TimedPath
 from ..path.timing import time_joint_path as time_path_in_cell
+from ..problem.collision_checks import pair_names
 from ..problem.constraints import PathConstraint
 from ..problem.plan import Plan
 from ..problem.request import MotionRequest, PlanningOptions
@@ -165,11 +167,7 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
     limits = MotionLimits.of(definitions).around(bounds)
     checker = CollisionChecker(scene.cell, scene.state, variables, engine=request.engine)
 
-    def pair_of(configuration: Array) -> tuple[str, str]:
-        pair = checker.first_pair(configuration)
-        return ("", "") if pair is None else (pair.first, pair.second)
-
-    search = CollisionSearch(checker.in_collision_batch, pair_of, request.step)
+    search = CollisionSearch(checker.in_collision_batch, partial(pair_names, checker), request.step)
     report = validate(
         request.trajectory,
         limits,

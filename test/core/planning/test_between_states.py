@@ -99,10 +99,8 @@ def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
             state,
             "",
             (),
-            engine="coal",
-            extra_margin=0.0,
-            state_limit=10**6,
-            monitor=ProgressMonitor(),
+            PlanningOptions(),
+            ProgressMonitor(),
             certify=certify,
         )
         path[-1] += (0.3 * STEP, -0.3 * STEP)

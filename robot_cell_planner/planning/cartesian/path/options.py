@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from ....errors import InvalidRequestError, Value
+from ....errors import InvalidRequestError
 from ....model.arguments import checked_fields
-from ....model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ...problem.request import CommonOptions, check_range
 
 DEFAULT_STATE_LIMIT = 10_000_000
 
@@ -27,7 +27,7 @@ class Strategy(str, Enum):
 
 @checked_fields
 @dataclass(frozen=True)
-class CartesianOptions:
+class CartesianOptions(CommonOptions):
     """Options of a Cartesian motion.
 
     Attributes:
@@ -44,8 +44,6 @@ class CartesianOptions:
         max_deviation, max_deviation_angle: Max deviation of the frame from the path between points, where joints
             move linearly [m], [rad]; 0 for no limit. Points are added as needed. The deviation is reported in any
             case.
-        extra_margin, search_step, resolution, engine, seed, state_limit, time_limit, start_limit_tolerance: As in
-            `PlanningOptions`.
 
     Raises:
         InvalidRequestError: A value is out of range.
@@ -64,37 +62,18 @@ class CartesianOptions:
     strategy: Strategy = Strategy.GRAPH
     max_deviation: float = 0.0
     max_deviation_angle: float = 0.0
-    extra_margin: float = 0.0
     search_step: float = 0.03
-    resolution: float = 0.001
-    engine: str = "coal"
-    seed: int = 0
     state_limit: int = DEFAULT_STATE_LIMIT
-    time_limit: float = 0.0
-    start_limit_tolerance: float = START_LIMIT_TOLERANCE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.strategy, Strategy):
             raise InvalidRequestError(f"strategy is {self.strategy!r}, expected a Strategy", stage="request")
-        for name, low, high in (
-            ("max_step_distance", 1e-6, 100.0),
-            ("max_step_angle", 1e-6, 2.0 * math.pi),
-            ("min_step_distance", 1e-9, self.max_step_distance),
-            ("min_step_angle", 1e-9, self.max_step_angle),
-            ("max_jump_prismatic", 0.0, 1e6),
-            ("max_jump_revolute", 0.0, 1e6),
-            ("max_deviation", 0.0, 10.0),
-            ("max_deviation_angle", 0.0, math.pi),
-            ("extra_margin", 0.0, 10.0),
-            ("resolution", 1e-5, 1.0),
-            ("search_step", self.resolution, 1.0),
-            ("seed", 0, 2**63 - 1),
-            ("state_limit", 1, 10**9),
-            ("time_limit", 0.0, 1e6),
-            ("start_limit_tolerance", 0.0, MAX_START_TOLERANCE),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                text = f"{name} is {value:g}, expected {low:g} to {high:g}"
-                limit = high if value > high else low
-                raise InvalidRequestError(text, stage="request", values=(Value(name, value, limit),))
+        check_range("max_step_distance", self.max_step_distance, 1e-6, 100.0, "m")
+        check_range("max_step_angle", self.max_step_angle, 1e-6, 2.0 * math.pi, "rad")
+        check_range("min_step_distance", self.min_step_distance, 1e-9, self.max_step_distance, "m")
+        check_range("min_step_angle", self.min_step_angle, 1e-9, self.max_step_angle, "rad")
+        check_range("max_jump_prismatic", self.max_jump_prismatic, 0.0, 1e6, "m")
+        check_range("max_jump_revolute", self.max_jump_revolute, 0.0, 1e6, "rad")
+        check_range("max_deviation", self.max_deviation, 0.0, 10.0, "m")
+        check_range("max_deviation_angle", self.max_deviation_angle, 0.0, math.pi, "rad")
