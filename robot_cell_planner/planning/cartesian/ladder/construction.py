@@ -63,8 +63,8 @@ def _tracked(tracker: IkTracker, samples: Samples, start: Array) -> Array:
     problem = tracker.problem
     lower, upper = problem.joints.limits[0], problem.joints.limits[1]
     found, errors = ik_kernels.solve_in_sequence(
-        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, tracker.tolerance, MAX_ITERATIONS,
-        STALL_TOLERANCE,
+        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, tracker.tolerance,
+        MAX_ITERATIONS, STALL_TOLERANCE,
     )  # fmt: skip
     failed = np.flatnonzero(~tracker.within_tolerance(errors))
     return found[: int(failed[0])] if len(failed) else found

@@ -15,7 +15,9 @@ def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
 
     Yoshikawa, Manipulability of Robotic Mechanisms, 1985.
     """
-    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation)
+    jacobians = ik_kernels.task_jacobians(
+        problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation
+    )
     directions = 5 if problem.free_rotation == ik_kernels.ABOUT_Z else 6
     if jacobians.shape[2] < directions:
         squares = np.swapaxes(jacobians, 1, 2) @ jacobians
