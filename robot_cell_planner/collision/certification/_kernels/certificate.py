@@ -17,8 +17,6 @@ import numpy as np
 
 from .arrays import (
     BITS,
-    CANDIDATES,
-    CHILDREN,
     DISPLACEMENTS,
     HIT,
     JOINTS,
@@ -33,6 +31,18 @@ from .arrays import (
     PARENT_JOINTS,
     SIDES,
     UNCERTAIN,
+)
+from .fields import (
+    candidate_at,
+    end_of_children,
+    first_child,
+    first_object,
+    is_marked,
+    joint_of,
+    margin_row,
+    mark,
+    second_object,
+    set_candidate,
 )
 from .hits import (
     A_PAIR,
@@ -68,7 +78,7 @@ def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
     # Objects farthest from the base move most.
     objects = rows(scene, PARENT_JOINTS)
     for obj in range(objects - 1, -1, -1):
-        compute_centre(scene, work, obj, number(scene, PARENT_JOINTS, obj))
+        compute_centre(scene, work, obj, joint_of(scene, obj))
         list_obstacles(scene, work, obj)
         if stop_at_hit and core_hits(scene, work, obj):
             return
@@ -91,23 +101,22 @@ def evaluate_listed(scene: int, work: int) -> None:
     compute_joint_poses(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
-    for compute_poses in range(number(work, BITS, LISTED)):
-        kind, which = number(work, CANDIDATES, 5 * compute_poses), number(work, CANDIDATES, 5 * compute_poses + 1)
-        n, m = number(work, CANDIDATES, 5 * compute_poses + 2), number(work, CANDIDATES, 5 * compute_poses + 3)
+    for index in range(number(work, BITS, LISTED)):
+        kind, which, n, m = candidate_at(work, index)
         if kind == AN_OBSTACLE:
-            compute_centre(scene, work, n, number(scene, PARENT_JOINTS, which))
+            compute_centre(scene, work, n, joint_of(scene, which))
             contact = contact_distance(scene, which, n, m)
             threshold = contact + displacement_bound(scene, work, n)
             squares = obstacle_squares(scene, work, m, n, threshold, False)
         else:
-            compute_centre(scene, work, n, number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which)))
-            compute_centre(scene, work, m, number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which + 1)))
+            compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
+            compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
             contact = pair_contact_distance(scene, which, n, m)
             threshold = contact + relative_displacement_bound(scene, work, which, n, m)
             squares = square_between(work, n, m)
         found = below(squares, threshold * threshold)
         if found != 0:
-            set_number(work, CANDIDATES, 5 * compute_poses + 4, 1)
+            mark(work, index)
             mark_lanes(work, UNCERTAIN, found)
             hits = below(squares, contact * contact)
             if hits != 0:
@@ -118,14 +127,13 @@ def evaluate_listed(scene: int, work: int) -> None:
 @vectorised
 def retain_marked(work: int) -> None:
     """Keep the marked candidates of the list, and clear the marks."""
-    kept = 0
-    for compute_poses in range(number(work, BITS, LISTED)):
-        if number(work, CANDIDATES, 5 * compute_poses + 4) != 0:
-            for part in range(4):
-                set_number(work, CANDIDATES, 5 * kept + part, number(work, CANDIDATES, 5 * compute_poses + part))
-            set_number(work, CANDIDATES, 5 * kept + 4, 0)
-            kept += 1
-    set_number(work, BITS, LISTED, kept)
+    count = 0
+    for index in range(number(work, BITS, LISTED)):
+        if is_marked(work, index):
+            kind, which, n, m = candidate_at(work, index)
+            set_candidate(work, count, kind, which, n, m)
+            count += 1
+    set_number(work, BITS, LISTED, count)
 
 
 @inlined
@@ -148,7 +156,7 @@ def list_obstacles(scene: int, work: int, obj: int) -> None:
     """List the obstacles near the bounding sphere of a moving object, among those it is checked against."""
     objects, obstacles, count = rows(scene, PARENT_JOINTS), rows(scene, OBSTACLES), 0
     for k in range(obstacles):
-        if real(scene, MARGINS, number(scene, OBSTACLES, 5 * k + 1) * objects + obj) >= ZERO:
+        if real(scene, MARGINS, margin_row(scene, k) * objects + obj) >= ZERO:
             set_number(work, NEAR, objects * obstacles + count, k)
             count += 1
     set_number(work, NEARBY, obj, check_sphere(scene, work, obj, obj, objects, obj, count))
@@ -160,14 +168,14 @@ def check_obstacles(scene: int, work: int, obj: int, stop_at_hit: bool) -> None:
 
     Obstacles near a sphere are passed on to the spheres that it contains.
     """
-    joint, objects, count = number(scene, PARENT_JOINTS, obj), rows(scene, PARENT_JOINTS), number(work, NEARBY, obj)
+    joint, objects, count = joint_of(scene, obj), rows(scene, PARENT_JOINTS), number(work, NEARBY, obj)
     if count == 0:
         return
-    for cluster in range(number(scene, CHILDREN, 2 * obj), number(scene, CHILDREN, 2 * obj + 1)):
+    for cluster in range(first_child(scene, obj), end_of_children(scene, obj)):
         compute_centre(scene, work, cluster, joint)
         nearer = check_sphere(scene, work, obj, cluster, obj, objects + 1, count)
         if nearer > 0:
-            for leaf in range(number(scene, CHILDREN, 2 * cluster), number(scene, CHILDREN, 2 * cluster + 1)):
+            for leaf in range(first_child(scene, cluster), end_of_children(scene, cluster)):
                 compute_centre(scene, work, leaf, joint)
                 check_sphere(scene, work, obj, leaf, objects + 1, LEAF, nearer)
                 if stop_at_hit and number(work, BITS, HIT) != 0:
@@ -181,8 +189,8 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
     The near obstacles are written to list `result`. If `result` is LEAF, the lanes are noted instead.
     """
     displacement, obstacles, nearer = displacement_bound(scene, work, sphere), rows(scene, OBSTACLES), 0
-    for compute_poses in range(count):
-        k = number(work, NEAR, listed * obstacles + compute_poses)
+    for index in range(count):
+        k = number(work, NEAR, listed * obstacles + index)
         contact = contact_distance(scene, obj, sphere, k)
         threshold = contact + displacement
         squares = obstacle_squares(scene, work, k, sphere, threshold, result != LEAF)
@@ -222,14 +230,14 @@ def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
 @vectorised
 def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
     """Check the sphere trees of two moving objects against each other."""
-    a, b = number(scene, PAIRS, 2 * pair), number(scene, PAIRS, 2 * pair + 1)
+    a, b = first_object(scene, pair), second_object(scene, pair)
     if near_lanes(scene, work, pair, a, b) == 0:
         return
-    for first in range(number(scene, CHILDREN, 2 * a), number(scene, CHILDREN, 2 * a + 1)):
-        compute_centre(scene, work, first, number(scene, PARENT_JOINTS, a))
+    for first in range(first_child(scene, a), end_of_children(scene, a)):
+        compute_centre(scene, work, first, joint_of(scene, a))
         if near_lanes(scene, work, pair, first, b) != 0:
-            for second in range(number(scene, CHILDREN, 2 * b), number(scene, CHILDREN, 2 * b + 1)):
-                compute_centre(scene, work, second, number(scene, PARENT_JOINTS, b))
+            for second in range(first_child(scene, b), end_of_children(scene, b)):
+                compute_centre(scene, work, second, joint_of(scene, b))
                 if near_lanes(scene, work, pair, first, second) != 0:
                     check_leaves(scene, work, pair, first, second)
                     if stop_at_hit and number(work, BITS, HIT) != 0:
@@ -239,13 +247,13 @@ def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
 @vectorised
 def check_leaves(scene: int, work: int, pair: int, first: int, second: int) -> None:
     """Check the leaves of two clusters against each other."""
-    joint_a = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * pair))
-    joint_b = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * pair + 1))
-    for n in range(number(scene, CHILDREN, 2 * first), number(scene, CHILDREN, 2 * first + 1)):
+    joint_a = joint_of(scene, first_object(scene, pair))
+    joint_b = joint_of(scene, second_object(scene, pair))
+    for n in range(first_child(scene, first), end_of_children(scene, first)):
         compute_centre(scene, work, n, joint_a)
         if near_lanes(scene, work, pair, n, second) == 0:
             continue
-        for m in range(number(scene, CHILDREN, 2 * second), number(scene, CHILDREN, 2 * second + 1)):
+        for m in range(first_child(scene, second), end_of_children(scene, second)):
             compute_centre(scene, work, m, joint_b)
             found = near_lanes(scene, work, pair, n, m)
             if found != 0:

@@ -15,24 +15,35 @@ from .arrays import (
     BOX,
     CONE,
     CONVEX,
-    COUPLINGS,
     DEPTHS,
     FRAMES,
-    HITS,
     JOINTS,
     LANES,
-    OBSTACLES,
-    PAIRS,
-    PARENT_JOINTS,
     PLANES,
     SHAPES,
     SPHERES,
     SURFACE,
     Double,
 )
+from .fields import (
+    SHAPE_COLUMNS,
+    SIZES,
+    end_of_planes,
+    first_object,
+    first_plane,
+    hit_at,
+    is_prismatic,
+    joint_of,
+    kind_of,
+    multiplier_of,
+    offset_of,
+    parent_of,
+    second_object,
+    variable_of,
+)
 from .hits import AN_OBSTACLE, contact_distance, pair_contact_distance
 from .lanes import obstacle_squares, square_between
-from .simd import double, number, real, rounded, rows, store, vectorised
+from .simd import double, real, rounded, rows, store, vectorised
 
 INSIDE = 1e-6  # [m], distance below which no direction is defined
 NOWHERE = math.inf
@@ -49,16 +60,15 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
     gradient[:] = 0.0
     poses, at, other, away = np.empty((rows(scene, JOINTS), 12)), np.empty(3), np.empty(3), np.empty(3)
     compute_poses(scene, q, poses)
-    kind, which = number(work, HITS, 0), number(work, HITS, 1)
-    n, m = number(work, HITS, 2), number(work, HITS, 3)
+    kind, which, n, m = hit_at(work, 0)
     if kind == AN_OBSTACLE:
-        first, second = number(scene, PARENT_JOINTS, which), -1
+        first, second = joint_of(scene, which), -1
         centre(scene, poses, first, n, at)
         distance = distance_from(scene, m, at, away)
         contact = float(contact_distance(scene, which, n, m))
     else:
-        first = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which))
-        second = number(scene, PARENT_JOINTS, number(scene, PAIRS, 2 * which + 1))
+        first = joint_of(scene, first_object(scene, which))
+        second = joint_of(scene, second_object(scene, which))
         centre(scene, poses, first, n, at)
         centre(scene, poses, second, m, other)
         away[:] = at - other
@@ -76,8 +86,7 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
 def deepest(scene: int, work: int) -> float:
     """Return where along the last evaluated motion the hit sphere is closest to what it hit, as a fraction of the
     motion."""
-    kind, which = number(work, HITS, 0), number(work, HITS, 1)
-    n, m = number(work, HITS, 2), number(work, HITS, 3)
+    kind, which, n, m = hit_at(work, 0)
     if kind == AN_OBSTACLE:
         store(work, DEPTHS, 0, obstacle_squares(scene, work, m, n, contact_distance(scene, which, n, m), False))
     else:
@@ -97,12 +106,10 @@ def deepest(scene: int, work: int) -> float:
 def compute_poses(scene: int, q: Double, poses: Double) -> None:
     """Compute the poses (j, 12) of all joints: the columns x, y, z of the rotation, then the position."""
     for j in range(poses.shape[0]):
-        parent, f = number(scene, JOINTS, 3 * j), 12 * j
-        value = q[number(scene, JOINTS, 3 * j + 2)] * double(scene, COUPLINGS, 2 * j) + double(
-            scene, COUPLINGS, 2 * j + 1
-        )
-        slide = number(scene, JOINTS, 3 * j + 1) != 0
-        c, s = (1.0, 0.0) if slide else (math.cos(value), math.sin(value))
+        parent, f = parent_of(scene, j), 12 * j
+        value = q[variable_of(scene, j)] * multiplier_of(scene, j) + offset_of(scene, j)
+        prismatic = is_prismatic(scene, j)
+        c, s = (1.0, 0.0) if prismatic else (math.cos(value), math.sin(value))
         for row in range(3):
             x, y, z, p = 0.0, 0.0, 0.0, 0.0
             if parent < 0:
@@ -117,7 +124,7 @@ def compute_poses(scene: int, q: Double, poses: Double) -> None:
                     z += part * real(scene, FRAMES, f + 3 * k + 2)
                     p += part * real(scene, FRAMES, f + 9 + k)
             poses[j, row], poses[j, 3 + row] = c * x + s * y, c * y - s * x
-            poses[j, 6 + row], poses[j, 9 + row] = z, p + (value * z if slide else 0.0)
+            poses[j, 6 + row], poses[j, 9 + row] = z, p + (value * z if prismatic else 0.0)
 
 
 @rounded
@@ -147,21 +154,21 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
     A convex mesh is represented by its highest plane. The distance is infinite if there is no direction, see
     `hit_gradient`.
     """
-    kind = number(scene, OBSTACLES, 5 * k)
+    kind = kind_of(scene, k)
     if kind == SURFACE:
         return NOWHERE
     if kind == CONVEX:
         return highest_plane(scene, k, at, away)
-    f, p, d = 20 * k, np.empty(3), np.empty(3)
+    f, p, d = SHAPE_COLUMNS * k, np.empty(3), np.empty(3)
     for row in range(3):
         p[row] = float(real(scene, SHAPES, f + 9 + row))
         for column in range(3):
             p[row] += real(scene, SHAPES, f + 3 * row + column) * at[column]
-    a, b = float(real(scene, SHAPES, f + 12)), float(real(scene, SHAPES, f + 13))
+    a, b = float(real(scene, SHAPES, f + SIZES)), float(real(scene, SHAPES, f + SIZES + 1))
     if kind == BOX:
         nearest, depth = 0, math.inf
         for row in range(3):
-            size = float(real(scene, SHAPES, f + 12 + row))
+            size = float(real(scene, SHAPES, f + SIZES + row))
             d[row] = p[row] - min(max(p[row], -size), size)
             if size - abs(p[row]) < depth:
                 nearest, depth = row, size - abs(p[row])
@@ -189,7 +196,7 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
 def highest_plane(scene: int, k: int, at: Double, away: Double) -> float:
     """Return the maximum height of a point above the planes of a convex mesh, and the normal of that plane."""
     highest = -math.inf
-    for p in range(number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)):
+    for p in range(first_plane(scene, k), end_of_planes(scene, k)):
         x, y, z = real(scene, PLANES, 4 * p), real(scene, PLANES, 4 * p + 1), real(scene, PLANES, 4 * p + 2)
         height = at[0] * x + at[1] * y + at[2] * z - real(scene, PLANES, 4 * p + 3)
         if height > highest:
@@ -206,9 +213,9 @@ def add_gradient(
     j = joint
     while j >= 0:
         x, y, z = poses[j, 6], poses[j, 7], poses[j, 8]
-        if number(scene, JOINTS, 3 * j + 1) == 0:
+        if not is_prismatic(scene, j):
             u, v, w = at[0] - poses[j, 9], at[1] - poses[j, 10], at[2] - poses[j, 11]
             x, y, z = y * w - z * v, z * u - x * w, x * v - y * u
-        speed = (x * away[0] + y * away[1] + z * away[2]) * double(scene, COUPLINGS, 2 * j)
-        gradient[number(scene, JOINTS, 3 * j + 2)] += sign * speed
-        j = number(scene, JOINTS, 3 * j)
+        speed = (x * away[0] + y * away[1] + z * away[2]) * multiplier_of(scene, j)
+        gradient[variable_of(scene, j)] += sign * speed
+        j = parent_of(scene, j)

@@ -18,13 +18,10 @@ from .arrays import (
     CENTRES,
     CONE,
     CONVEX,
-    COUPLINGS,
     EVALUATION,
     FRAMES,
     JOINTS,
-    LINKS,
     NODES,
-    OBSTACLES,
     PLACED,
     PLANES,
     POSES,
@@ -35,12 +32,29 @@ from .arrays import (
     TRIANGLES,
     Q,
 )
+from .fields import (
+    BOUNDING_SPHERE,
+    SHAPE_COLUMNS,
+    SIZES,
+    end_of_planes,
+    first_plane,
+    is_prismatic,
+    kind_of,
+    left_child,
+    multiplier_of,
+    node_radius,
+    offset_of,
+    parent_of,
+    right_child,
+    root_node,
+    triangle_of,
+    variable_of,
+)
 from .obstacles import DIVERSE_PLANES
 from .simd import (
     absolute,
     below,
     broadcast,
-    double,
     inlined,
     load,
     load_double,
@@ -81,9 +95,9 @@ def cosine_and_sine(angle: Vector) -> tuple[Vector, Vector]:
 def compute_joint_poses(scene: int, work: int) -> None:
     """Compute the poses of all joints for the configurations of the work space, and invalidate all sphere centres."""
     for j in range(rows(scene, JOINTS)):
-        parent, slide = number(scene, JOINTS, 3 * j), number(scene, JOINTS, 3 * j + 1)
-        variable = load_double(work, Q, number(scene, JOINTS, 3 * j + 2))
-        value = variable * double(scene, COUPLINGS, 2 * j) + double(scene, COUPLINGS, 2 * j + 1)
+        parent, prismatic = parent_of(scene, j), is_prismatic(scene, j)
+        variable = load_double(work, Q, variable_of(scene, j))
+        value = variable * multiplier_of(scene, j) + offset_of(scene, j)
         c, s = cosine_and_sine(value)
         way, f = to_single(value), 12 * j
         for row in range(3):
@@ -99,7 +113,7 @@ def compute_joint_poses(scene: int, work: int) -> None:
                 z = u * real(scene, FRAMES, f + 2) + v * real(scene, FRAMES, f + 5) + w * real(scene, FRAMES, f + 8)
                 p = u * real(scene, FRAMES, f + 9) + v * real(scene, FRAMES, f + 10) + w * real(scene, FRAMES, f + 11)
                 p = load(work, POSES, 12 * parent + 9 + row) + p
-            if slide == 0:
+            if not prismatic:
                 x, y = c * x + s * y, c * y - s * x
             else:
                 p = p + way * z
@@ -125,19 +139,25 @@ def compute_centre(scene: int, work: int, n: int, joint: int) -> None:
 
 
 @inlined
+def centre_of(work: int, n: int) -> tuple[Vector, Vector, Vector]:
+    """Return the coordinates of the centre of a sphere."""
+    return load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
+
+
+@inlined
 def square_to(work: int, n: int, x: float, y: float, z: float) -> Vector:
     """Return the squared distances of the centre of a sphere from a point."""
-    dx, dy = load(work, CENTRES, 3 * n) - x, load(work, CENTRES, 3 * n + 1) - y
-    dz = load(work, CENTRES, 3 * n + 2) - z
+    px, py, pz = centre_of(work, n)
+    dx, dy, dz = px - x, py - y, pz - z
     return dx * dx + dy * dy + dz * dz
 
 
 @inlined
 def square_between(work: int, n: int, m: int) -> Vector:
     """Return the squared distances between the centres of two spheres."""
-    dx = load(work, CENTRES, 3 * n) - load(work, CENTRES, 3 * m)
-    dy = load(work, CENTRES, 3 * n + 1) - load(work, CENTRES, 3 * m + 1)
-    dz = load(work, CENTRES, 3 * n + 2) - load(work, CENTRES, 3 * m + 2)
+    px, py, pz = centre_of(work, n)
+    x, y, z = centre_of(work, m)
+    dx, dy, dz = px - x, py - y, pz - z
     return dx * dx + dy * dy + dz * dz
 
 
@@ -156,11 +176,11 @@ def primitive_squares(scene: int, work: int, k: int, n: int) -> Vector:
     A capsule is represented by its axis segment. The bounds are exact except for a cone, whose distance is bounded by
     those to the enclosing cylinder and to its side.
     """
-    kind, f = number(scene, OBSTACLES, 5 * k), 20 * k
-    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
+    kind, f = kind_of(scene, k), SHAPE_COLUMNS * k
+    px, py, pz = centre_of(work, n)
     x, y = local(scene, f, 0, px, py, pz), local(scene, f, 1, px, py, pz)
     z = local(scene, f, 2, px, py, pz)
-    a, b, c = real(scene, SHAPES, f + 12), real(scene, SHAPES, f + 13), real(scene, SHAPES, f + 14)
+    a, b, c = real(scene, SHAPES, f + SIZES), real(scene, SHAPES, f + SIZES + 1), real(scene, SHAPES, f + SIZES + 2)
     if kind == BOX:
         dx, dy = maximum(absolute(x) - a, ZERO), maximum(absolute(y) - b, ZERO)
         dz = maximum(absolute(z) - c, ZERO)
@@ -186,7 +206,7 @@ def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
     Above the triangle this is the distance to its plane, elsewhere the distance to the nearest edge.
     """
     f = 33 * t
-    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
+    px, py, pz = centre_of(work, n)
     nearest, inside = broadcast(FAR), broadcast(FAR)
     for edge in range(3):
         i = f + 3 * edge
@@ -208,7 +228,7 @@ def triangle_squares(scene: int, work: int, t: int, n: int) -> Vector:
 @inlined
 def height_above(scene: int, work: int, p: int, n: int) -> Vector:
     """Return the heights of the centre of a sphere above a plane."""
-    px, py, pz = load(work, CENTRES, 3 * n), load(work, CENTRES, 3 * n + 1), load(work, CENTRES, 3 * n + 2)
+    px, py, pz = centre_of(work, n)
     height = px * real(scene, PLANES, 4 * p) + py * real(scene, PLANES, 4 * p + 1)
     return height + pz * real(scene, PLANES, 4 * p + 2) - real(scene, PLANES, 4 * p + 3)
 
@@ -220,7 +240,7 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: b
     A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
     sphere is checked again.
     """
-    first, end = number(scene, OBSTACLES, 5 * k + 3), number(scene, OBSTACLES, 5 * k + 4)
+    first, end = first_plane(scene, k), end_of_planes(scene, k)
     separating = number(work, SEPARATING, n)
     if first <= separating < end and below(height_above(scene, work, separating, n), reach) == 0:
         return broadcast(FAR)
@@ -249,19 +269,19 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
     They are exact below the square of `reach`, elsewhere at least that square.
     """
     squares = broadcast(FAR)
-    set_number(work, STACK, 0, number(scene, OBSTACLES, 5 * k + 2))
+    set_number(work, STACK, 0, root_node(scene, k))
     waiting = 1
     while waiting > 0:
         waiting -= 1
         node = number(work, STACK, waiting)
         x, y, z = real(scene, NODES, 4 * node), real(scene, NODES, 4 * node + 1), real(scene, NODES, 4 * node + 2)
-        wide = real(scene, NODES, 4 * node + 3) + reach
+        wide = node_radius(scene, node) + reach
         if below(square_to(work, n, x, y, z), wide * wide) != 0:
-            if number(scene, LINKS, 3 * node + 1) < 0:
-                squares = minimum(squares, triangle_squares(scene, work, number(scene, LINKS, 3 * node + 2), n))
+            if right_child(scene, node) < 0:
+                squares = minimum(squares, triangle_squares(scene, work, triangle_of(scene, node), n))
             else:
-                set_number(work, STACK, waiting, number(scene, LINKS, 3 * node))
-                set_number(work, STACK, waiting + 1, number(scene, LINKS, 3 * node + 1))
+                set_number(work, STACK, waiting, left_child(scene, node))
+                set_number(work, STACK, waiting + 1, right_child(scene, node))
                 waiting += 2
     return squares
 
@@ -273,12 +293,12 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough:
     They are valid below the square of `reach`, elsewhere at least that square. With `rough` the bounds may be lower,
     for candidates that are checked more precisely later.
     """
-    f = 20 * k + 15
+    f = SHAPE_COLUMNS * k + BOUNDING_SPHERE
     wide = real(scene, SHAPES, f + 3) + reach
     squares = broadcast(FAR)
     x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
     if below(square_to(work, n, x, y, z), wide * wide) != 0:
-        kind = number(scene, OBSTACLES, 5 * k)
+        kind = kind_of(scene, k)
         if kind <= CONE:
             squares = primitive_squares(scene, work, k, n)
         elif kind == CONVEX:

@@ -15,7 +15,6 @@ import numpy as np
 from .arrays import (
     ALONG,
     BITS,
-    COUPLINGS,
     DISPLACEMENTS,
     HIT,
     JOINTS,
@@ -27,7 +26,8 @@ from .arrays import (
     Q,
 )
 from .certificate import evaluate, evaluate_listed, retain_marked
-from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
+from .fields import multiplier_of, variable_of
+from .simd import load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 
 SPACING = 0.125  # [rad or m], initial step of the fastest joint
 MAX_OPEN = 512  # maximum number of pending intervals
@@ -41,8 +41,8 @@ def set_displacements(scene: int, work: int, start: Double, end: Double, half: f
     They are slightly enlarged against rounding errors.
     """
     for j in range(rows(scene, JOINTS)):
-        variable = number(scene, JOINTS, 3 * j + 2)
-        displacement = abs(double(scene, COUPLINGS, 2 * j) * (end[variable] - start[variable]))
+        variable = variable_of(scene, j)
+        displacement = abs(multiplier_of(scene, j) * (end[variable] - start[variable]))
         set_real(work, DISPLACEMENTS, j, np.float32(displacement * half * (1.0 + 1e-6) + 1e-9))
 
 
@@ -83,8 +83,8 @@ def fastest(scene: int, start: Double, end: Double) -> float:
     """Return the maximum displacement of any joint [rad or m]."""
     longest = 0.0
     for j in range(rows(scene, JOINTS)):
-        variable = number(scene, JOINTS, 3 * j + 2)
-        longest = max(longest, abs(double(scene, COUPLINGS, 2 * j) * (end[variable] - start[variable])))
+        variable = variable_of(scene, j)
+        longest = max(longest, abs(multiplier_of(scene, j) * (end[variable] - start[variable])))
     return longest
 
 
@@ -216,10 +216,10 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, fact
         size = min(LANES, count - first)
         facts[0] += size
         for j in range(rows(scene, JOINTS)):
-            variable, widest = number(scene, JOINTS, 3 * j + 2), 0.0
+            variable, widest = variable_of(scene, j), 0.0
             for lane in range(size):
                 widest = max(widest, deviations[first + lane, variable])
-            displacement = abs(double(scene, COUPLINGS, 2 * j)) * widest
+            displacement = abs(multiplier_of(scene, j)) * widest
             set_real(work, DISPLACEMENTS, j, np.float32(displacement * (1.0 + 1e-6) + 1e-9))
         for lane in range(LANES):
             for variable in range(middles.shape[1]):

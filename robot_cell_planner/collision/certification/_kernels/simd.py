@@ -170,9 +170,9 @@ def _writer(kind: Any, element: Any, align: int) -> Callable[..., Any]:
 
 
 # Element of an array of a packed table by its flat index, or a row of LANES.
-number = intrinsic(_reader(types.int64, ir.IntType(64), 8))
-real = intrinsic(_reader(types.float32, ir.FloatType(), 4))
-double = intrinsic(_reader(types.float64, ir.DoubleType(), 8))
+number: Callable[[int, int, int], int] = intrinsic(_reader(types.int64, ir.IntType(64), 8))
+real: Callable[[int, int, int], float] = intrinsic(_reader(types.float32, ir.FloatType(), 4))
+double: Callable[[int, int, int], float] = intrinsic(_reader(types.float64, ir.DoubleType(), 8))
 load = intrinsic(_reader(SINGLE, _vector_type(SINGLE), 4))
 load_double = intrinsic(_reader(DOUBLE, _vector_type(DOUBLE), 8))
 set_number = intrinsic(_writer(types.int64, ir.IntType(64), 8))
