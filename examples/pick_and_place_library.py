@@ -10,7 +10,7 @@ seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 finger, fingers = "gripper/finger_joint", ("gripper/left_finger", "gripper/right_finger")
 opened, gripping = 0.042, 0.025  # m
 
-with OfflineCell.load(cell_file, seed=seed, tell=print) as cell:
+with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     cell.move("to above the workpiece", tool_at="above_pick")
     cell.line("down to the workpiece", tool_at="pick")
     cell.command("close the gripper", {finger: 0.0}, duration=0.5)

@@ -17,12 +17,12 @@ MAX_SUBJECT = 300
 MAX_ENTRIES = 300  # of subjects and of values
 
 
-def bounded(text: str, most: int = MAX_MESSAGE) -> str:
-    """Return the text, with its middle omitted if it has more than `most` characters."""
-    if len(text) <= most:
+def bounded(text: str, max_length: int = MAX_MESSAGE) -> str:
+    """Return the text, with its middle omitted if it has more than `max_length` characters."""
+    if len(text) <= max_length:
         return text
-    kept = most // 2
-    return f"{text[:kept]} ... {len(text) - 2 * kept} characters left out ... {text[-kept:]}"
+    half = max_length // 2
+    return f"{text[:half]} ... {len(text) - 2 * half} characters left out ... {text[-half:]}"
 
 
 def _bounded_subjects(subjects: Iterable[object]) -> tuple[str, ...]:

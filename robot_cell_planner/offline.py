@@ -1,7 +1,7 @@
 """Offline use of a cell in scripts, without ROS: planning, simulation and recording.
 
 ```python
-with OfflineCell.load("config/demo/cell.yaml", seed=1, tell=print) as cell:
+with OfflineCell.load("config/demo/cell.yaml", seed=1, report=print) as cell:
     cell.move("to above the workpiece", tool_at="above_pick")
     cell.write_replay("replay.html")
 ```
@@ -55,7 +55,7 @@ class OfflineCell:
         options: Planning options.
 
     Args:
-        tell: Called with a line of text for each executed segment.
+        report: Called with a line of text for each executed segment.
     """
 
     @public
@@ -65,25 +65,25 @@ class OfflineCell:
         state: RobotCellState,
         *,
         options: PlanningOptions = NO_OPTIONS,
-        tell: Callable[[str], None] = _silent,
+        report: Callable[[str], None] = _silent,
     ) -> None:
         self.cell = cell
         self.state = state
         self.options = options
         self.simulation = SimulatedCell(cell, state)
         self._recorder = Recorder()
-        self._tell = tell
+        self._report = report
 
     @classmethod
     @public
-    def load(cls, cell_file: str | Path, *, seed: int = 0, tell: Callable[[str], None] = _silent) -> OfflineCell:
+    def load(cls, cell_file: str | Path, *, seed: int = 0, report: Callable[[str], None] = _silent) -> OfflineCell:
         """Load the cell and state of a cell file.
 
         Raises:
             FileError, ResourceError: As `load_cell`.
         """
         cell, state = load_cell(cell_file)
-        return cls(cell, state, options=PlanningOptions(seed=seed), tell=tell)
+        return cls(cell, state, options=PlanningOptions(seed=seed), report=report)
 
     def __enter__(self) -> OfflineCell:
         return self
@@ -187,7 +187,7 @@ class OfflineCell:
             simulation.step(PERIOD)
             self._recorder.add(simulation.time, simulation.state())
         self._recorder.segment(name, start, simulation.time, facts)
-        self._tell(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
+        self._report(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
 
     @public
     def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:

@@ -84,8 +84,8 @@ class _Drafter:
         return found
 
     def _group(self, name: str, joints: list[Joint]) -> PlanningGroup:
-        wanted = {joint.name for joint in joints}
-        ordered = [joint for joint in self.mechanism.tree_order if joint.name in wanted]
+        selected = {joint.name for joint in joints}
+        ordered = [joint for joint in self.mechanism.tree_order if joint.name in selected]
         serial = all(below.parent == above.child for above, below in pairwise(ordered))
         variables = tuple(variable for joint in ordered for variable in joint.variables)
         links = tuple(joint.child for joint in ordered)

@@ -81,7 +81,7 @@ def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, 
     checker = _checker(robot, ())
     reasons = {(pair.first, pair.second): "Adjacent" for pair in checker.allowed_pairs.skipped()}
     counts = {(pair.first, pair.second): 0 for pair in checker.allowed_pairs.checked()}
-    most_misses = (1.0 - options.always) * options.samples
+    max_misses = (1.0 - options.always) * options.samples
     settled: set[Pair] = set()
     done = 0
     for chunk in np.split(_configurations(robot, options), _rounds(options.samples)):
@@ -90,7 +90,7 @@ def _disabled_pairs(robot: Robot, options: DraftOptions) -> tuple[DisabledPair, 
                 counts[found.first, found.second] += 1
         done += len(chunk)
         # Pairs that collide sometimes are neither "Always" nor "Never"; skipping them speeds up the remaining samples.
-        settled |= {pair for pair, count in counts.items() if count and done - count > most_misses}
+        settled |= {pair for pair, count in counts.items() if count and done - count > max_misses}
         checker = _checker(robot, tuple(DisabledPair(*pair) for pair in sorted({*settled, *reasons})))
     for pair, count in counts.items():
         if pair not in settled:

@@ -11,12 +11,12 @@ import pybullet
 from ..errors import LimitExceededError, NotSupportedError, Value
 from ..model.pose import Pose, normalised
 from .contacts import Contact
-from .multibody import JointModel, Multibodies, Multibody, Part, Place
+from .multibody import JointModel, Multibodies, Multibody, Part, PartFrame
 from .options import SimulationOptions
 from .shapes import collision_shape, is_surface
 
 BASE = -1
-MOST_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
+MAX_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
 END_STOP_SLACK = 1e-3  # [rad or m]
 
@@ -86,12 +86,12 @@ class Engine:
         pybullet.setGravity(*self._options.gravity, physicsClientId=self.client)
 
     def _add(self, assembly: Multibody) -> None:
-        if len(assembly.parts) > MOST_LINKS:
+        if len(assembly.parts) > MAX_LINKS:
             raise LimitExceededError(
                 f"{assembly.name} has too many links for the physics engine",
                 stage="simulation",
                 subjects=(assembly.name,),
-                values=(Value("links", len(assembly.parts), MOST_LINKS),),
+                values=(Value("links", len(assembly.parts), MAX_LINKS),),
             )
         first = assembly.parts[0]
         inertia = first.mass_properties
@@ -160,18 +160,18 @@ class Engine:
             pybullet.resetJointState(address.body, address.link, part.joint.start, physicsClientId=self.client)
         pybullet.changeDynamics(address.body, address.link, physicsClientId=self.client, **changes)
 
-    def address(self, place: Place) -> Address:
+    def address(self, frame: PartFrame) -> Address:
         """Return the engine link of a part."""
-        return Address(self._bodies[place.assembly], place.part - 1)
+        return Address(self._bodies[frame.assembly], frame.part - 1)
 
-    def pose(self, place: Place) -> Pose:
+    def pose(self, frame: PartFrame) -> Pose:
         """Return world_T_frame of a frame."""
-        address = self.address(place)
+        address = self.address(frame)
         if address.link == BASE:
             position, quaternion = pybullet.getBasePositionAndOrientation(address.body, physicsClientId=self.client)
-            return Pose(position, normalised(quaternion)) @ self._mass_frames[address].inverse() @ place.pose
+            return Pose(position, normalised(quaternion)) @ self._mass_frames[address].inverse() @ frame.pose
         state = pybullet.getLinkState(*address, computeForwardKinematics=1, physicsClientId=self.client)
-        return Pose(state[4], normalised(state[5])) @ place.pose
+        return Pose(state[4], normalised(state[5])) @ frame.pose
 
     def ignore(self, first: Address, second: Address, passes: bool = True) -> None:
         """Disable collision between two links, or enable it again."""
@@ -185,7 +185,7 @@ class Engine:
             for other in self._links_of[second]:
                 self.ignore(one, other, passes)
 
-    def fix(self, hand: Place, body: Place, strength: float) -> int:
+    def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
         """Attach a body to a part at its current pose, by forces [N] and torques [Nm] up to `strength`; return the
         constraint number."""
         parent, child = self.address(hand), self.address(body)
@@ -204,9 +204,9 @@ class Engine:
         pybullet.changeConstraint(constraint, maxForce=strength, physicsClientId=self.client)
         return int(constraint)
 
-    def _mass_frame(self, place: Place) -> Pose:
+    def _mass_frame(self, frame: PartFrame) -> Pose:
         """Return world_T_frame of the centre of mass of a part, which constraints of the engine refer to."""
-        return self.pose(Place(place.assembly, place.part)) @ self._mass_frames[self.address(place)]
+        return self.pose(PartFrame(frame.assembly, frame.part)) @ self._mass_frames[self.address(frame)]
 
     def unfix(self, constraint: int) -> None:
         """Remove a constraint."""

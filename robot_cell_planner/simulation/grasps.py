@@ -17,13 +17,13 @@ from ..model.value import Vector3
 from .contacts import Contact
 from .engine import Engine
 from .motors import Motors
-from .multibody import Multibodies, Multibody, Place
+from .multibody import Multibodies, Multibody, PartFrame
 from .setpoints import Setpoint
 
 STEADY = 0.02  # [s] min duration of contact before a body counts as grasped
-LEAST_FORCE = 0.5  # [N] min force of each link
+MIN_FORCE = 0.5  # [N] min force of each link
 OPPOSED = 0.3  # max norm of the total force, as a fraction of the sum of the magnitudes
-TORN_OUT = 0.005  # [m] max motion of a body relative to the hand before it counts as slipped
+SLIPPED = 0.005  # [m] max motion of a body relative to the hand before it counts as slipped
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Grip:
     """
 
     body: str
-    hand: Place
+    hand: PartFrame
     links: tuple[tuple[str, float], ...]
     stops: tuple[tuple[Setpoint, float], ...]
     force: float
@@ -47,7 +47,7 @@ class Grip:
 class Grasp:
     """Body attached to a hand by a grasp constraint."""
 
-    def __init__(self, engine: Engine, grip: Grip, body: Place, friction: float) -> None:
+    def __init__(self, engine: Engine, grip: Grip, body: PartFrame, friction: float) -> None:
         self.grip = grip
         self._engine = engine
         self._body = body
@@ -63,10 +63,10 @@ class Grasp:
 
     def has_ended(self) -> bool:
         """Return whether a joint is commanded to open, or the body slipped in the hand."""
-        if any(setpoint.is_told_away for setpoint, _ in self.grip.stops):
+        if any(setpoint.is_commanded_away for setpoint, _ in self.grip.stops):
             return True
         hand_T_body = self._engine.pose(self.grip.hand).inverse() @ self._engine.pose(self._body)
-        return math.dist(hand_T_body.position, self._hand_T_body.position) > TORN_OUT
+        return math.dist(hand_T_body.position, self._hand_T_body.position) > SLIPPED
 
     def release(self) -> None:
         """Remove the grasp constraint and enable collision again."""
@@ -95,37 +95,37 @@ class Grasps:
         self._steady = max(1, round(STEADY / time_step))
         self._bodies = {item.name for item in assemblies.items if not item.fixed}
         self._lasting: dict[tuple[str, int], int] = {}  # number of steps that a body has been gripped by a multibody
-        self._holds: dict[str, Grasp] = {}
+        self._grasps: dict[str, Grasp] = {}
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """Return the names of the grasped bodies."""
-        return tuple(sorted(self._holds))
+        return tuple(sorted(self._grasps))
 
     def contacts(self) -> list[Contact]:
         """Return the contacts of the grasped bodies."""
-        return [contact for body in self.bodies for contact in self._holds[body].contacts()]
+        return [contact for body in self.bodies for contact in self._grasps[body].contacts()]
 
     def update(self, contacts: Iterable[Contact]) -> None:
         """Release grasps that have ended and create new ones; `contacts`: of the current step."""
         for body in self.bodies:
-            if self._holds[body].has_ended():
-                self._holds.pop(body).release()
+            if self._grasps[body].has_ended():
+                self._grasps.pop(body).release()
         grips = {(grip.body, grip.hand.assembly): grip for grip in self._grips(contacts)}
         self._lasting = {key: self._lasting.get(key, 0) + 1 for key in grips}
         for key, steps in self._lasting.items():
             if steps >= self._steady:
                 grip = grips[key]
-                self._holds[grip.body] = Grasp(self._engine, grip, self._assemblies.places[grip.body], self._friction)
+                self._grasps[grip.body] = Grasp(self._engine, grip, self._assemblies.frames[grip.body], self._friction)
 
     def _grips(self, contacts: Iterable[Contact]) -> Iterator[Grip]:
         pressing: dict[tuple[str, int], list[tuple[str, float, Vector3]]] = {}
         for contact in contacts:
             for body, other, sign in ((contact.first, contact.second, 1.0), (contact.second, contact.first, -1.0)):
-                if body in self._bodies - set(self._holds) and contact.force >= LEAST_FORCE:
+                if body in self._bodies - set(self._grasps) and contact.force >= MIN_FORCE:
                     x, y, z = contact.push
                     entry = (other, contact.force, (sign * x, sign * y, sign * z))
-                    pressing.setdefault((body, self._assemblies.places[other].assembly), []).append(entry)
+                    pressing.setdefault((body, self._assemblies.frames[other].assembly), []).append(entry)
         for (body, assembly), entries in pressing.items():
             force = sum(entry[1] for entry in entries)
             rest = math.hypot(*(sum(axis) for axis in zip(*(entry[2] for entry in entries), strict=True)))
@@ -135,10 +135,10 @@ class Grasps:
                 if stops:
                     yield Grip(body, hand, tuple(entry[:2] for entry in entries), stops, force)
 
-    def _hand(self, assembly: int, links: list[str]) -> tuple[Place, list[str]]:
+    def _hand(self, assembly: int, links: list[str]) -> tuple[PartFrame, list[str]]:
         """Return the common ancestor part of the links, and the joints between it and them."""
         item = self._assemblies.items[assembly]
-        chains = [list(_chain(item, self._assemblies.places[link].part)) for link in links]
+        chains = [list(_chain(item, self._assemblies.frames[link].part)) for link in links]
         hand = next(part for part in chains[0] if all(part in chain for chain in chains))
         joints: dict[str, None] = {}
         for chain in chains:
@@ -146,7 +146,7 @@ class Grasps:
                 joint = item.parts[part].joint
                 if joint is not None:
                     joints[joint.source or joint.name] = None
-        return Place(assembly, hand), list(joints)
+        return PartFrame(assembly, hand), list(joints)
 
     def _stops(self, joints: list[str]) -> Iterator[tuple[Setpoint, float]]:
         """Return the joints that press against an object, with their directions."""

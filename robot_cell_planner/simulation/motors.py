@@ -43,17 +43,17 @@ class JointStates:
 
 
 class _Chain:
-    """Joints of one engine body. `places`: their indices in the whole list; `setpoints`: None for mimic joints."""
+    """Joints of one engine body. `frames`: their indices in the whole list; `setpoints`: None for mimic joints."""
 
     def __init__(self, body: int, joints: list[tuple[int, JointHandle]], options: SimulationOptions) -> None:
         self.body = body
-        self.places = [place for place, _ in joints]
+        self.indices = [index for index, _ in joints]
         self.joints = [joint for _, joint in joints]
         self.links = [joint.address.link for joint in self.joints]
         self.setpoints = [None if joint.model.source else Setpoint(joint.model, options) for joint in self.joints]
         self.driven = [
-            (place, link, setpoint)
-            for place, (link, setpoint) in enumerate(zip(self.links, self.setpoints, strict=True))
+            (index, link, setpoint)
+            for index, (link, setpoint) in enumerate(zip(self.links, self.setpoints, strict=True))
             if setpoint is not None
         ]
 
@@ -82,15 +82,15 @@ class Motors:
         self._of_tools: set[str] = set()
         self.driven: tuple[str, ...] = ()
         for chain in self._chains:
-            for place, joint, setpoint in zip(chain.places, chain.joints, chain.setpoints, strict=True):
+            for index, joint, setpoint in zip(chain.indices, chain.joints, chain.setpoints, strict=True):
                 self._free(joint)
                 if setpoint is None:
                     self._gear(joint, next(other for other in joints if other.model.name == joint.model.source))
                 else:
-                    self._by_name[self.names[place]] = self._by_name[joint.model.name] = setpoint
-                    self.driven += (self.names[place],)
+                    self._by_name[self.names[index]] = self._by_name[joint.model.name] = setpoint
+                    self.driven += (self.names[index],)
                     if joint.model.tool:
-                        self._of_tools |= {self.names[place], joint.model.name}
+                        self._of_tools |= {self.names[index], joint.model.name}
 
     @property
     def assumptions(self) -> list[str]:
@@ -192,15 +192,15 @@ class Motors:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
             links: list[int] = []
             setpoints: list[Setpoint] = []
-            for place, link, setpoint in chain.driven:
-                measured = states[place][0]
+            for index, link, setpoint in chain.driven:
+                measured = states[index][0]
                 if not math.isfinite(measured):
-                    name = chain.joints[place].model.name
+                    name = chain.joints[index].model.name
                     text = f"the physics diverged: joint {name} is {measured}"
                     raise InternalError(text, stage=STAGE, subjects=(name,))
                 setpoint.advance(time, self._step, measured)
                 if setpoint.mode is Mode.EFFORT:
-                    self._push(chain.joints[place], setpoint.effort)
+                    self._push(chain.joints[index], setpoint.effort)
                 else:
                     links.append(link)
                     setpoints.append(setpoint)
@@ -227,8 +227,8 @@ class Motors:
         rows = np.empty((3, len(self.names)))
         for chain in self._chains:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
-            for place, state, setpoint in zip(chain.places, states, chain.setpoints, strict=True):
-                rows[:, place] = state[0], state[1], _effort(setpoint, state[3])
+            for index, state, setpoint in zip(chain.indices, states, chain.setpoints, strict=True):
+                rows[:, index] = state[0], state[1], _effort(setpoint, state[3])
         return JointStates(self.names, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
@@ -238,10 +238,10 @@ class Motors:
         tools: dict[str, dict[str, float]] = {}
         for chain in self._chains:
             states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
-            for place, _, _ in chain.driven:
-                model = chain.joints[place].model
+            for index, _, _ in chain.driven:
+                model = chain.joints[index].model
                 values = tools.setdefault(model.tool, {}) if model.tool else robots
-                values[model.own_name] = float(states[place][0])
+                values[model.own_name] = float(states[index][0])
         return robots, tools
 
 

@@ -19,7 +19,7 @@ from .shapes import SolidGroup, groups_of_solids
 
 GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
 AXES: Mapping[str, Vector3] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-AXES_OF_TURNS: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}
+ROTATION_AXES: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Multibody:
 
 
 @dataclass(frozen=True)
-class Place:
+class PartFrame:
     """Location of a cell frame: pose in a part of a multibody, both given by index."""
 
     assembly: int
@@ -127,14 +127,14 @@ class Multibodies:
         self._placements = placements(cell, state)
         self._world = Placements(self._placements)
         self.items: list[Multibody] = []
-        self.places: dict[str, Place] = {}
+        self.frames: dict[str, PartFrame] = {}
         self.assumptions: list[str] = []
         for robot in cell.robots.values():
             link = robot.mechanism.links[robot.mechanism.root]
             self._add_first(Multibody(robot.name, True), link.name, link)
             self._add_joints(robot.mechanism, state.configuration, "")
         for name in self._placements:
-            self._place(name)
+            self._add_frame(name)
         for assembly in self.items:
             self._give_mass(assembly, assumed_density)
 
@@ -148,7 +148,7 @@ class Multibodies:
         first, *others = groups_of_solids(link.collisions, assembly.still)
         pose = self._world.world(name)
         self.items.append(assembly)
-        self.places[name] = Place(len(self.items) - 1, 0)
+        self.frames[name] = PartFrame(len(self.items) - 1, 0)
         assembly.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
         for group in others:
             if assembly.still:
@@ -157,11 +157,11 @@ class Multibodies:
                 assembly.parts.append(Part(name, 0, IDENTITY, geometries=group))
 
     def _add_part(
-        self, carrier: Place, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
+        self, parent_frame: PartFrame, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
     ) -> None:
         """Add a link or body with its joint, if any, to a multibody."""
-        parts = self.items[carrier.assembly].parts
-        parent, pose = carrier.part, carrier.pose @ pose
+        parts = self.items[parent_frame.assembly].parts
+        parent, pose = parent_frame.part, parent_frame.pose @ pose
         for joint in joints[:-1]:
             parts.append(Part("", parent, pose, joint))
             parent, pose = len(parts) - 1, IDENTITY
@@ -169,59 +169,59 @@ class Multibodies:
         last = joints[-1] if joints else None
         parts.append(Part(name, parent, pose, last, first, _pieces(link.inertial), link.collisions))
         index = len(parts) - 1
-        self.places[name] = Place(carrier.assembly, index)
+        self.frames[name] = PartFrame(parent_frame.assembly, index)
         parts.extend(Part(name, index, IDENTITY, geometries=group) for group in others)
 
-    def _add_fixed(self, carrier: Place, pose: Pose, name: str, link: Link | RigidBody) -> None:
+    def _add_fixed(self, parent_frame: PartFrame, pose: Pose, name: str, link: Link | RigidBody) -> None:
         """Fix a link or body to an existing part."""
         if link.collisions:
-            self._add_part(carrier, pose, (), name, link)
+            self._add_part(parent_frame, pose, (), name, link)
             return
-        pose = carrier.pose @ pose
-        self.items[carrier.assembly].parts[carrier.part].pieces.extend(_pieces(link.inertial, pose))
-        self.places[name] = Place(carrier.assembly, carrier.part, pose)
+        pose = parent_frame.pose @ pose
+        self.items[parent_frame.assembly].parts[parent_frame.part].pieces.extend(_pieces(link.inertial, pose))
+        self.frames[name] = PartFrame(parent_frame.assembly, parent_frame.part, pose)
 
     def _add_joints(self, mechanism: Mechanism, configuration: Mapping[str, float], tool: str) -> None:
         """Add all links except the root, which must exist."""
         prefix = f"{tool}/" if tool else ""
         for joint in mechanism.tree_order:
-            carrier, name = self.places[prefix + joint.parent], prefix + joint.child
+            parent_frame, name = self.frames[prefix + joint.parent], prefix + joint.child
             link = mechanism.links[joint.child]
             if joint.kind is JointKind.FIXED:
-                self._add_fixed(carrier, joint.origin, name, link)
+                self._add_fixed(parent_frame, joint.origin, name, link)
             else:
                 models = tuple(_joint_models(mechanism, joint, configuration, tool))
-                self._add_part(carrier, joint.origin, models, name, link)
+                self._add_part(parent_frame, joint.origin, models, name, link)
 
-    def _place(self, name: str) -> None:
+    def _add_frame(self, name: str) -> None:
         """Place a frame, after its parent frame."""
-        if name in self.places or name == WORLD:
+        if name in self.frames or name == WORLD:
             return
         parent, pose = self._placements[name]
-        self._place(parent)
+        self._add_frame(parent)
         if name in self._cell.tools and not self._state.tools[name].hidden:
-            self._place_tool(name, parent, pose)
+            self._add_tool(name, parent, pose)
         elif name in self._cell.bodies and not self._state.bodies[name].hidden:
-            self._place_body(name, parent, pose)
-        elif parent in self.places:
-            carrier = self.places[parent]
-            self.places[name] = Place(carrier.assembly, carrier.part, carrier.pose @ pose)
+            self._add_body(name, parent, pose)
+        elif parent in self.frames:
+            parent_frame = self.frames[parent]
+            self.frames[name] = PartFrame(parent_frame.assembly, parent_frame.part, parent_frame.pose @ pose)
 
-    def _place_tool(self, name: str, parent: str, pose: Pose) -> None:
+    def _add_tool(self, name: str, parent: str, pose: Pose) -> None:
         mechanism = self._cell.tools[name].mechanism
         root, link = self._cell.tools[name].frame_of(mechanism.root), mechanism.links[mechanism.root]
-        if parent in self.places:
-            self._add_fixed(self.places[parent], pose, root, link)
+        if parent in self.frames:
+            self._add_fixed(self.frames[parent], pose, root, link)
         else:
             self._add_first(Multibody(name, True), root, link)
-        self.places[name] = self.places[root]
+        self.frames[name] = self.frames[root]
         self._add_joints(mechanism, self._state.tools[name].configuration, name)
 
-    def _place_body(self, name: str, parent: str, pose: Pose) -> None:
+    def _add_body(self, name: str, parent: str, pose: Pose) -> None:
         body = self._cell.bodies[name]
-        carrier = self.places.get(parent)
-        if carrier is not None and not self.items[carrier.assembly].still:
-            self._add_fixed(carrier, pose, name, body)
+        parent_frame = self.frames.get(parent)
+        if parent_frame is not None and not self.items[parent_frame.assembly].still:
+            self._add_fixed(parent_frame, pose, name, body)
             return
         still = body.inertial is None or body.inertial.mass == 0.0
         self._add_first(Multibody(name, still, still), name, body)
@@ -287,6 +287,6 @@ def _joint_models(
 def _elementary(joint: Joint, suffix: str) -> tuple[bool, Vector3]:
     """Return whether an elementary joint is revolute, and its axis; see `placement.motion`."""
     if joint.kind is JointKind.FLOATING:
-        return suffix in AXES_OF_TURNS, AXES[AXES_OF_TURNS.get(suffix, suffix)]
+        return suffix in ROTATION_AXES, AXES[ROTATION_AXES.get(suffix, suffix)]
     first, second = plane_axes(joint.axis)
     return suffix == "theta", {"x": first, "y": second, "theta": joint.axis}[suffix]

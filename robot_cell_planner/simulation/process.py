@@ -104,7 +104,7 @@ class Ready:
 
     joint_names: tuple[str, ...]
     driven_joints: tuple[str, ...]
-    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class SimulationProcess:
             raise
         self.joint_names = ready.joint_names
         self.driven_joints = ready.driven_joints
-        self.remarks = ready.remarks
+        self.warnings = ready.warnings
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
     def run(self) -> None:

@@ -62,7 +62,7 @@ class Setpoint:
         self.velocity = 0.0
         self.effort = 0.0
         self.pressing = 0.0
-        self._measured = self._told = joint.start
+        self._measured = self._commanded = joint.start
         self._stop: float | None = None
         # Latest command: its value, velocity, acceleration and time, and how far it may be extrapolated backwards.
         self._value = joint.start
@@ -116,9 +116,9 @@ class Setpoint:
         return None if self._stop is None else self.pressing * self.effort_limit
 
     @property
-    def is_told_away(self) -> bool:
+    def is_commanded_away(self) -> bool:
         """Return whether a joint with a stop is commanded to move away from it."""
-        return self._stop is not None and (self._told - self._stop) * self.pressing < -OPENING
+        return self._stop is not None and (self._commanded - self._stop) * self.pressing < -OPENING
 
     def advance(self, time: float, step: float, measured: float) -> None:
         """Advance from `time - step` to `time` [s]; `measured`: position of the joint at `time - step`."""
@@ -129,9 +129,9 @@ class Setpoint:
         self.before = min(max(self.position, measured - self._window), measured + self._window)
         if self.before != self.position:
             self.velocity = 0.0  # of a blocked joint, so that it does not jump when released
-        velocity = self._wanted_velocity(time, step)
-        reach = self.largest_acceleration * step
-        velocity = min(max(velocity, self.velocity - reach), self.velocity + reach)
+        velocity = self._requested_velocity(time, step)
+        max_change = self.largest_acceleration * step
+        velocity = min(max(velocity, self.velocity - max_change), self.velocity + max_change)
         velocity = min(max(velocity, -self.largest_velocity), self.largest_velocity)
         self.position = self._bounded(self.before + velocity * step)
         self.velocity = (self.position - self.before) / step
@@ -145,36 +145,36 @@ class Setpoint:
             return self._stop
         return position
 
-    def _wanted_velocity(self, time: float, step: float) -> float:
+    def _requested_velocity(self, time: float, step: float) -> float:
         if self.mode is Mode.POSITION:
             return self._chase(time, step)
         command = self._slope if self.mode is Mode.VELOCITY else self.effort
         if time - self._time > self._timeout:
             command = 0.0
-        self._told = self.position + math.copysign(1.0, command) if command else self.position
+        self._commanded = self.position + math.copysign(1.0, command) if command else self.position
         return command if self.mode is Mode.VELOCITY else 0.0
 
     def _chase(self, time: float, step: float) -> float:
         """Return the velocity that reaches the commanded position at `time`, or the max velocity towards it from which
         the joint can stop there."""
         age = max(time - self._time, -self._back)
-        wanted, going = self._value, 0.0
+        target, going = self._value, 0.0
         if age <= self._extrapolate_for:
-            wanted += (self._slope + 0.5 * self._bend * age) * age
-            wanted = min(max(wanted, self.lower), self.upper)
+            target += (self._slope + 0.5 * self._bend * age) * age
+            target = min(max(target, self.lower), self.upper)
             going = self._slope + self._bend * age
-        self._told = wanted
-        error = wanted - self.before - going * step
+        self._commanded = target
+        error = target - self.before - going * step
         return going + math.copysign(self._approach(abs(error), step), error)
 
     def _approach(self, distance: float, step: float) -> float:
         """Return the max velocity from which the joint stops within a distance, braking in whole steps."""
-        reach = self.largest_acceleration * step
+        max_change = self.largest_acceleration * step
         # In units of the velocity change per step: from n + f, with integer n and f < 1, the velocities n + f, n + f -
         # 1, ..., f cover the distance (n + 1) f + n (n + 1) / 2.
-        units = distance / (reach * step)
+        units = distance / (max_change * step)
         whole = math.floor(0.5 * (math.sqrt(1.0 + 8.0 * units) - 1.0))
-        return reach * (whole + (units - 0.5 * whole * (whole + 1)) / (whole + 1))
+        return max_change * (whole + (units - 0.5 * whole * (whole + 1)) / (whole + 1))
 
     def _let_go(self, time: float, measured: float) -> None:
         """Follow a joint in effort mode; hold it when the command has expired."""

@@ -16,7 +16,7 @@ from ..io.mesh.decomposition import convex_pieces
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
 from ..model.pose import Pose, normalised
 
-MOST_SOLIDS = 16  # max number that PyBullet combines into one shape
+MAX_SHAPES_PER_GROUP = 16  # max number that PyBullet combines into one shape
 CONE_SIDES = 64
 MARGIN = 1e-3  # [m] added by PyBullet around every hull
 
@@ -46,7 +46,9 @@ def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
     """
     placed = [PlacedGeometry(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
     plain = [entry for entry in placed if not _is_points(entry.solid)]
-    groups = [tuple(plain[start : start + MOST_SOLIDS]) for start in range(0, len(plain), MOST_SOLIDS)]
+    groups = [
+        tuple(plain[start : start + MAX_SHAPES_PER_GROUP]) for start in range(0, len(plain), MAX_SHAPES_PER_GROUP)
+    ]
     return groups + [(entry,) for entry in placed if _is_points(entry.solid)] or [()]
 
 

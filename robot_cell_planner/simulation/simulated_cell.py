@@ -70,10 +70,10 @@ class SimulatedCell:
             self._motors = Motors(self._engine, options)
             self.joint_names = self._motors.names
             self.driven_joints = self._motors.driven
-            self._holds: Grasps | None = None
+            self._grasps: Grasps | None = None
             if options.grasp_assist:
-                self._holds = Grasps(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
-            self.remarks = (*self._assemblies.assumptions, *self._motors.assumptions, *self._settle())
+                self._grasps = Grasps(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
+            self.warnings = (*self._assemblies.assumptions, *self._motors.assumptions, *self._settle())
         except BaseException:
             self.close()
             raise
@@ -116,13 +116,13 @@ class SimulatedCell:
         bodies = set(self._cell.bodies)
         self._log.restart(contact for contact in self.contacts() if {contact.first, contact.second} <= bodies)
         self._steps = 0
-        remarks: list[str] = []
+        warnings: list[str] = []
         for name in self._free_bodies():
             distance, angle = self._still.world(name).distance_to(self.pose(name))
             if distance > SETTLED_DISTANCE or angle > SETTLED_ANGLE:
                 way = f"{1000.0 * distance:.1f} mm and {math.degrees(angle):.1f} degrees"
-                remarks.append(f"body {name} moved by {way} before it came to rest")
-        return remarks
+                warnings.append(f"body {name} moved by {way} before it came to rest")
+        return warnings
 
     def _free_bodies(self) -> list[str]:
         """Return the bodies that move freely, without the bodies attached to them."""
@@ -228,8 +228,8 @@ class SimulatedCell:
             self._advance()
             contacts = self.contacts()
             self._log.add(contacts, self.time)
-            if self._holds is not None:
-                self._holds.update(contacts)
+            if self._grasps is not None:
+                self._grasps.update(contacts)
 
     def _advance(self) -> None:
         self._steps += 1
@@ -247,8 +247,8 @@ class SimulatedCell:
         Raises:
             UnknownNameError: The frame does not exist.
         """
-        places = self._assemblies.places
-        return self._engine.pose(places[frame]) if frame in places else self._still.world(frame)
+        frames = self._assemblies.frames
+        return self._engine.pose(frames[frame]) if frame in frames else self._still.world(frame)
 
     @public
     def body_pose(self, name: str) -> Pose:
@@ -284,12 +284,12 @@ class SimulatedCell:
     def contacts(self) -> tuple[Contact, ...]:
         """Return the current contacts by object name. A grasped body is in contact with the links that grip it."""
         contacts = self._engine.contacts()
-        return contacts if self._holds is None else tuple(sorted((*contacts, *self._holds.contacts())))
+        return contacts if self._grasps is None else tuple(sorted((*contacts, *self._grasps.contacts())))
 
     @property
     def held_bodies(self) -> tuple[str, ...]:
         """Return the bodies attached to a gripper, see `SimulationOptions.grasp_assist`."""
-        return () if self._holds is None else self._holds.bodies
+        return () if self._grasps is None else self._grasps.bodies
 
     @property
     def contact_log(self) -> tuple[ContactRecord, ...]:

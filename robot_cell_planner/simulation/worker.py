@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .process import ToParent
     from .simulated_cell import SimulatedCell
 
-MOST_WAITING = 2000  # commands; the oldest are discarded
-MOST_LAG = 1.0  # [s] max delay of the simulation behind the clock before it skips the difference
+MAX_WAITING = 2000  # commands; the oldest are discarded
+MAX_LAG = 1.0  # [s] max delay of the simulation behind the clock before it skips the difference
 
 
 class Pace:
@@ -44,7 +44,7 @@ class Pace:
         left = self._origin + end / self._factor + self._delay - time.monotonic()
         if left > 0.0:
             time.sleep(left)
-        elif left < -MOST_LAG:
+        elif left < -MAX_LAG:
             self._origin -= left
             self.lost -= left
 
@@ -79,7 +79,7 @@ def _serve(connection: ToParent) -> None:
 
     try:
         with SimulatedCell(start.cell, start.state, _options(start)) as simulated:
-            connection.send(Ready(simulated.joint_names, simulated.driven_joints, simulated.remarks))
+            connection.send(Ready(simulated.joint_names, simulated.driven_joints, simulated.warnings))
             if connection.recv() is not None:
                 _run(simulated, start.schedule, connection)
     except RobotCellError as error:
@@ -95,7 +95,7 @@ def _options(start: Start) -> SimulationOptions:
 
 def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> None:
     pace = Pace(schedule)
-    waiting: deque[TimedCommand] = deque(maxlen=MOST_WAITING)
+    waiting: deque[TimedCommand] = deque(maxlen=MAX_WAITING)
     periods = 0
     periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
     while True:
@@ -148,14 +148,14 @@ def _import_quietly(name: str) -> None:
     """Import a module that writes to the standard streams while it is loaded, as PyBullet does with its build time."""
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
+    saved = os.dup(1), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         importlib.import_module(name)
     finally:
-        for descriptor, stream in zip(kept, (1, 2), strict=True):
+        for descriptor, stream in zip(saved, (1, 2), strict=True):
             os.dup2(descriptor, stream)
             os.close(descriptor)
         os.close(nowhere)

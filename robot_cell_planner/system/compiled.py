@@ -22,10 +22,10 @@ def compiled(function: F) -> F:
     invalidates the cached code, which includes all called functions.
     """
     file = Path(function.__code__.co_filename)
-    return kept(function, (file, *sorted(file.parent.glob("*kernels.py"))))
+    return cached(function, (file, *sorted(file.parent.glob("*kernels.py"))))
 
 
-def kept(function: F, files: Iterable[Path], **options: Any) -> F:
+def cached(function: F, files: Iterable[Path], **options: Any) -> F:
     """Return a function compiled on its first call; a change of any of the files invalidates the cached code.
 
     options: Options of `numba.njit`.

@@ -21,13 +21,13 @@ from .corner_blends import (
     CornerRates,
     Polyline,
     blended_path,
+    interval_rates,
     largest_radii,
     points_of_blend,
-    rates_of_stretches,
 )
 from .curves import CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
-from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, to_whole_periods, way_of_change
+from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, speed_change_distance, to_whole_periods
 from .sampled_paths import SAME_POINT
 from .timing import (
     TimedMotion,
@@ -35,19 +35,19 @@ from .timing import (
     checked_path,
     corners_of,
     duration_of_stopping,
-    kept_within,
+    slowed_to_limits,
     stop_at_waypoints,
 )
 from .trajectory import Rest, sample_curve
 from .validation import CollisionCheck
 
 # Candidate fractions of the shorter adjacent segment that blends may use; the fastest is selected.
-SHARES = (0.48, 0.4, 0.3, 0.18)
+FRACTIONS = (0.48, 0.4, 0.3, 0.18)
 HALVINGS = 5
 # A start or end velocity that deviates from the path by more than this (sine of the angle) gets an additional segment.
 ALONG = 1e-6
 # Length of that segment, in multiples of the braking distance.
-BRAKING_WAYS = 2.0
+BRAKING_DISTANCE_FACTOR = 2.0
 
 
 @checked_fields
@@ -108,23 +108,23 @@ def smooth(
     options, blends = options or TimingOptions(), blends or SmoothOptions()
     path = checked_path(path, limits.narrowed(options.limits))
     allowed, scaled = options.allowed(limits), options.apply(limits)
-    kept = corners_of(path)
-    corners = path[kept]
+    corner_indices = corners_of(path)
+    corners = path[corner_indices]
     first = _velocity(start_velocity, allowed, "start")
     last = _velocity(end_velocity, allowed, "end")
     if len(corners) == 1 and not (first.any() or last.any()):
         return stop_at_waypoints(path, limits, options)
     moving = bool(first.any() or last.any())
-    caps = _caps(kept, speeds)
-    corners, caps, added = _with_ways(corners, caps, (first, last), scaled, blends)
+    caps = _caps(corner_indices, speeds)
+    corners, caps, added = _with_braking(corners, caps, (first, last), scaled, blends)
     line = Polyline.through(corners)
-    plain = rates_of_stretches(line, scaled)
+    plain = interval_rates(line, scaled)
     rates = [replace(rate, speed=min(rate.speed, cap)) for rate, cap in zip(plain, caps.tolist(), strict=True)]
     ends = float(np.linalg.norm(first)), float(np.linalg.norm(last))
     best = _fastest(line, rates, ends, scaled, blends)
     if speeds is None and not moving and duration_of_stopping(corners, scaled, options) <= best.duration:
         return stop_at_waypoints(path, limits, options)
-    return _finished(best, path, kept, added, ends, allowed, options)
+    return _finished(best, path, corner_indices, added, ends, allowed, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class _Choice:
     radii: Array
     rises: Array
     speeds: Array
-    stretches: tuple[PathInterval, ...]
+    intervals: tuple[PathInterval, ...]
     profiles: ruckig.Trajectory
     duration: float
 
@@ -146,8 +146,8 @@ def _fastest(
     best: _Choice | None = None
     tried: set[bytes] = set()
     corners = CornerRates.of(line, limits)
-    for share in SHARES:
-        chosen = corners.fastest(largest_radii(line, blends.tolerance, share))
+    for fraction in FRACTIONS:
+        chosen = corners.fastest(largest_radii(line, blends.tolerance, fraction))
         chosen = _free_blends(line, chosen, corners, blends)
         if chosen.radii.tobytes() not in tried:
             tried.add(chosen.radii.tobytes())
@@ -197,24 +197,24 @@ def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float
         speeds[index + 1] = reachable_speed(speeds[index], speeds[index + 1], lengths[index], rate)
     for index in range(len(rates) - 1, -1, -1):
         speeds[index] = reachable_speed(speeds[index + 1], speeds[index], lengths[index], rates[index])
-    for name, index, wanted, found in (("start", 0, ends[0], speeds[0]), ("end", -1, ends[1], speeds[-1])):
-        if found < wanted:
-            numbers = (Value("way", way_of_change(wanted, 0.0, rates[index]), lengths[index]),)
-            raise TrajectoryError(f"the {name} velocity needs more way than the path has there", values=numbers)
-    stretches = tuple(
+    for name, index, requested, found in (("start", 0, ends[0], speeds[0]), ("end", -1, ends[1], speeds[-1])):
+        if found < requested:
+            numbers = (Value("distance", speed_change_distance(requested, 0.0, rates[index]), lengths[index]),)
+            raise TrajectoryError(f"the {name} velocity requires more distance than the path has there", values=numbers)
+    intervals = tuple(
         PathInterval(length, rate, speeds[index], speeds[index + 1])
         for index, (length, rate) in enumerate(zip(lengths, rates, strict=True))
     )
     passed = sum(2.0 * radius / speed for radius, speed in zip(around.tolist(), speeds, strict=True) if radius > 0.0)
-    profiles = solved(stretches)
+    profiles = solved(intervals)
     duration = passed + sum(profiles.independent_min_durations)
-    return _Choice(line, around, blends.rises, np.array(speeds), stretches, profiles, duration)
+    return _Choice(line, around, blends.rises, np.array(speeds), intervals, profiles, duration)
 
 
 def _finished(
     choice: _Choice,
     path: Array,
-    kept: list[int],
+    corner_indices: list[int],
     added: tuple[bool, bool],
     ends: tuple[float, float],
     limits: MotionLimits,
@@ -235,67 +235,69 @@ def _finished(
             choice.line.directions[first:last],
             choice.line.lengths[first:last],
         )
-        law, places = _law(choice, first, last)
+        time_scaling, times = _time_scaling(choice, first, last)
         at_rest = choice.speeds[first] == 0.0 and choice.speeds[last] == 0.0
         if at_rest:
-            stretched = to_whole_periods(law, options.period)
-            places = places * (stretched.duration / law.duration)
-            law = stretched
-        part = TraversedPath(blended_path(line, choice.radii[first + 1 : last], choice.rises[first : last - 1]), law)
-        passing_corners[first : last + 1] = start + places
+            stretched = to_whole_periods(time_scaling, options.period)
+            times = times * (stretched.duration / time_scaling.duration)
+            time_scaling = stretched
+        part = TraversedPath(
+            blended_path(line, choice.radii[first + 1 : last], choice.rises[first : last - 1]), time_scaling
+        )
+        passing_corners[first : last + 1] = start + times
         start += part.duration
         parts.append(part)
         if last < count - 1 or ends[1] == 0.0:
             rests.append(Rest(start, choice.line.corners[last]))
     curve = CurveSequence(parts)
-    own = passing_corners[int(added[0]) : count - int(added[1])] if len(kept) > 1 else passing_corners[:1]
-    passing = _passing_times(path, kept, own)
+    own = passing_corners[int(added[0]) : count - int(added[1])] if len(corner_indices) > 1 else passing_corners[:1]
+    passing = _passing_times(path, corner_indices, own)
     trajectory = sample_curve(limits.variables, curve, options.period, rests)
     motion = TimedMotion(curve, trajectory, passing, tuple(rests))
-    return motion if any(ends) else kept_within(motion, limits, options.period)
+    return motion if any(ends) else slowed_to_limits(motion, limits, options.period)
 
 
-def _law(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
+def _time_scaling(choice: _Choice, first: int, last: int) -> tuple[PolynomialCurve, Array]:
     """Return the path parameter over time between two stops, and the passing times of corners (blend middles)."""
     spans: list[float] = []
     rows: list[tuple[float, float, float, float]] = []
-    passing, time, place = [0.0], 0.0, 0.0
+    passing, time, parameter = [0.0], 0.0, 0.0
     profiles = choice.profiles.profiles[0]
     radii, speeds, lengths = choice.radii.tolist(), choice.speeds.tolist(), choice.line.lengths.tolist()
     for index in range(first, last):
-        taken, pieces = pieces_of(choice.stretches[index], profiles[index])
+        taken, pieces = pieces_of(choice.intervals[index], profiles[index])
         spans += taken
-        rows += [(place + piece[0], *piece[1:]) for piece in pieces]
+        rows += [(parameter + piece[0], *piece[1:]) for piece in pieces]
         time += math.fsum(taken)
         radius, speed = radii[index + 1], speeds[index + 1]
-        place += lengths[index] - radii[index] - radius
+        parameter += lengths[index] - radii[index] - radius
         if radius > 0.0:
             span = 2.0 * radius / speed
-            rows.append((place, speed, 0.0, 0.0))
+            rows.append((parameter, speed, 0.0, 0.0))
             spans.append(span)
             passing.append(time + 0.5 * span)
             time += span
-            place += 2.0 * radius
+            parameter += 2.0 * radius
         else:
             passing.append(time)
     breaks = np.concatenate(([0.0], np.cumsum(spans)))
     return PolynomialCurve(breaks, np.array(rows)[:, :, None]), np.array(passing)
 
 
-def _passing_times(path: Array, kept: list[int], corners: Array) -> Array:
+def _passing_times(path: Array, corner_indices: list[int], corners: Array) -> Array:
     """Return the time at which each point of the path is passed, interpolated by length on straight segments."""
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    places = np.concatenate(([0.0], np.cumsum(steps)))
-    times: Array = np.interp(places, places[kept], corners)
+    lengths = np.concatenate(([0.0], np.cumsum(steps)))
+    times: Array = np.interp(lengths, lengths[corner_indices], corners)
     times.setflags(write=False)
     return times
 
 
-def _caps(kept: list[int], speeds: Array | None) -> Array:
+def _caps(corner_indices: list[int], speeds: Array | None) -> Array:
     """Return the maximum speed on each retained segment: the minimum of the speeds of the original segments on it."""
     if speeds is None:
-        return np.full(max(len(kept) - 1, 0), np.inf)
-    return np.array([float(np.min(speeds[a:b])) for a, b in pairwise(kept)])
+        return np.full(max(len(corner_indices) - 1, 0), np.inf)
+    return np.array([float(np.min(speeds[a:b])) for a, b in pairwise(corner_indices)])
 
 
 def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
@@ -315,13 +317,17 @@ def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
     return velocity
 
 
-def _with_ways(
+def _with_braking(
     corners: Array, caps: Array, ends: tuple[Array, Array], limits: MotionLimits, blends: SmoothOptions
 ) -> tuple[Array, Array, tuple[bool, bool]]:
     """Add segments before and after the path for velocities that deviate from it."""
     first, last = ends
-    before = _way(corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start")
-    after = _way(corners[-1], -last, corners[-2] - corners[-1] if len(corners) > 1 else None, limits, blends, "end")
+    before = _braking_offset(
+        corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start"
+    )
+    after = _braking_offset(
+        corners[-1], -last, corners[-2] - corners[-1] if len(corners) > 1 else None, limits, blends, "end"
+    )
     added = before is not None, after is not None
     if before is not None:
         corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(np.inf, caps)
@@ -334,7 +340,7 @@ def _with_ways(
     return corners, caps, added
 
 
-def _way(
+def _braking_offset(
     point: Array, velocity: Array, onward: Array | None, limits: MotionLimits, blends: SmoothOptions, where: str
 ) -> Array | None:
     """Return the end of a braking segment from a point along a velocity; None if the path continues there."""
@@ -349,7 +355,7 @@ def _way(
     with np.errstate(divide="ignore"):
         kinds = (limits.velocity, limits.acceleration, limits.jerk)
         rates = Rates(*(float((kind / np.abs(direction)).min()) for kind in kinds))
-    length = BRAKING_WAYS * way_of_change(speed, 0.0, rates)
+    length = BRAKING_DISTANCE_FACTOR * speed_change_distance(speed, 0.0, rates)
     target: Array = point + length * direction
     beyond = np.flatnonzero((target < limits.lower - SAME_POINT) | (target > limits.upper + SAME_POINT))
     names = tuple(limits.variables[index] for index in beyond)
@@ -360,5 +366,5 @@ def _way(
         count = int(np.ceil(float(np.abs(target - point).max()) / blends.step)) + 1
         points = np.linspace(point, target, count + 1)
         if np.asarray(blends.in_collision(points)).any():
-            raise TrajectoryError(f"the way on which the {where} velocity is braked is in collision")
+            raise TrajectoryError(f"the braking distance of the {where} velocity is in collision")
     return target

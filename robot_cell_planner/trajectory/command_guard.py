@@ -113,7 +113,7 @@ class CommandGuard:
         text = f"the next command would break the {quantity} limit of {name}; it was not sent"
         return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit),))
 
-    def stop_step(self, point: Point, place: float, now: float) -> TrajectorySample | None:
+    def stop_step(self, point: Point, parameter: float, now: float) -> TrajectorySample | None:
         """Return the next command of a stop along a path, as fast as the acceleration limits allow.
 
         The result is None if every such command violates a limit.
@@ -121,27 +121,27 @@ class CommandGuard:
         point: positions and first two derivatives (dof,) of the path at a path parameter. place: path parameter of the
         previous command.
         """
-        if self._limits is None or not np.isfinite(place):
+        if self._limits is None or not np.isfinite(parameter):
             return None
         seconds = self.seconds(now)
-        first = point(place)[1]
+        first = point(parameter)[1]
         along = float(first @ first)
         rate = max(float(first @ self._velocities) / along, 0.0) if along > 0.0 else 0.0
-        slower, most = rate, self._limits.acceleration * seconds
+        slower, max_change = rate, self._limits.acceleration * seconds
         for _ in range(ITERATIONS):
-            reached = place + 0.5 * seconds * (rate + slower)
+            reached = parameter + 0.5 * seconds * (rate + slower)
             positions, first, second = point(reached)
             moving = np.abs(first) > SPEED_ROUNDING
             steepness = np.where(moving, first, 1.0)
             # Minimum rate at which no joint's velocity changes by more than its limit allows.
-            bounds = (self._velocities * np.sign(steepness) - most) / np.abs(steepness)
+            bounds = (self._velocities * np.sign(steepness) - max_change) / np.abs(steepness)
             slower = min(max(float(np.where(moving, bounds, 0.0).max(initial=0.0)), 0.0), rate)
         slope = (slower - rate) / seconds if seconds > 0.0 else 0.0
         sample = TrajectorySample(reached, positions, first * slower, second * slower**2 + first * slope)
         return sample if self.breach(sample, now) is None else None
 
 
-def held_at(sample: TrajectorySample) -> TrajectorySample:
+def stopped_at(sample: TrajectorySample) -> TrajectorySample:
     """Return a command at the same path parameter with zero velocity."""
     still = np.zeros_like(sample.positions)
-    return TrajectorySample(sample.place, sample.positions, still, still)
+    return TrajectorySample(sample.parameter, sample.positions, still, still)

@@ -46,16 +46,16 @@ class Polyline:
         return turns
 
 
-def largest_radii(line: Polyline, tolerance: float, share: float) -> Array:
+def largest_radii(line: Polyline, tolerance: float, fraction: float) -> Array:
     """Return the maximum radii at the inner corners (n - 2,).
 
-    The radii keep the tolerance [rad or m of each joint] and use at most the fraction `share`, up to a half, of the
+    The radii keep the tolerance [rad or m of each joint] and use at most a fraction, up to a half, of the
     shorter adjacent segment.
     """
     widest = np.abs(line.turns).max(axis=1, initial=0.0)
     with np.errstate(divide="ignore"):
         by_tolerance = tolerance / (DEVIATION * widest)
-    radii: Array = np.minimum(by_tolerance, share * np.minimum(line.lengths[:-1], line.lengths[1:]))
+    radii: Array = np.minimum(by_tolerance, fraction * np.minimum(line.lengths[:-1], line.lengths[1:]))
     radii[radii < SMALLEST] = 0.0
     return radii
 
@@ -105,11 +105,11 @@ class CornerRates:
         return Blends(radii, RISES[best], np.where(radii > 0.0, speeds, 0.0))
 
 
-def rates_of_stretches(line: Polyline, limits: MotionLimits) -> list[Rates]:
+def interval_rates(line: Polyline, limits: MotionLimits) -> list[Rates]:
     """Return the speed, acceleration and jerk limits along each straight segment, from those of the joints."""
-    share = np.abs(line.directions)
+    fraction = np.abs(line.directions)
     with np.errstate(divide="ignore"):
-        rows = [(rate / share).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
+        rows = [(rate / fraction).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
     return [Rates(*values) for values in np.stack(rows, axis=1).tolist()]
 
 
@@ -126,8 +126,8 @@ def blended_path(line: Polyline, radii: Array, rises: Array) -> PolynomialCurve:
     before = line.directions[bent]
     entries = line.corners[bent + 1] - radii[bent, None] * before
     spans[bent, 1:], rows[bent, 1:] = _blends(entries, before, line.turns[bent], 2.0 * radii[bent], rises[bent])
-    kept = spans > 0.0
-    return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[kept]))), rows[kept])
+    nonempty = spans > 0.0
+    return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[nonempty]))), rows[nonempty])
 
 
 def _blends(entries: Array, directions: Array, turns: Array, wholes: Array, rises: Array) -> tuple[Array, Array]:
@@ -153,7 +153,7 @@ def points_of_blend(line: Polyline, corner: int, radius: float, rise: float, ste
     whole = 2.0 * radius
     entry = line.corners[corner + 1] - radius * before
     spans, rows = _blends(entry[None], before[None], (after - before)[None], np.array([whole]), np.array([rise]))
-    kept = spans[0] > 0.0
-    curve = PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[0, kept]))), rows[0, kept])
+    nonempty = spans[0] > 0.0
+    curve = PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans[0, nonempty]))), rows[0, nonempty])
     furthest = float(np.maximum(np.abs(before), np.abs(after)).max())
     return curve.evaluate(np.linspace(0.0, whole, int(np.ceil(whole * furthest / step)) + 2))

@@ -16,7 +16,7 @@ POSITION_TOLERANCE = 1e-9  # [rad or m]
 # Effect of half a unit in the last place of the positions at both ends of a piece of length h on the derivative of an
 # order, in units of that rounding / h^order. It is allowed for up to a fraction of the limit.
 ROUNDING = (1.0, 4.0, 24.0, 120.0)
-MOST_ROUNDING = 1e-3
+MAX_ROUNDING = 1e-3
 PIECES_AT_ONCE = 65_536
 
 
@@ -35,8 +35,8 @@ class Excess:
     limit: float
 
 
-def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, most: int) -> list[Excess]:
-    """Return where a derivative of a curve exceeds its limits (dof,), in the order of pieces, at most `most` entries.
+def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, max_count: int) -> list[Excess]:
+    """Return where a derivative of a curve exceeds its limits (dof,), in the order of pieces, at most `max_count`.
 
     lower, upper: limits of positions (order 0), velocities, accelerations or jerks (order 1, 2, 3).
     """
@@ -49,19 +49,19 @@ def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, mos
         scale = (spans**order)[:, None]
         slack = _slack(coefficients, spans, order, lower, upper)
         low, high = (scale * (lower - slack)).reshape(-1), (scale * (upper + slack)).reshape(-1)
-        least, greatest = enclosures(columns)
-        suspects = np.flatnonzero((least < low) | (greatest > high))
-        least, greatest, least_at, greatest_at = extremes(columns[:, suspects])
-        below, above = low[suspects] - least, greatest - high[suspects]
+        minimum, maximum = enclosures(columns)
+        suspects = np.flatnonzero((minimum < low) | (maximum > high))
+        minimum, maximum, minimum_at, maximum_at = extremes(columns[:, suspects])
+        below, above = low[suspects] - minimum, maximum - high[suspects]
         for index in np.flatnonzero((below > 0.0) | (above > 0.0)).tolist():
             piece, column = divmod(int(suspects[index]), dof)
             under = below[index] > above[index]
-            place, value = (least_at, least) if under else (greatest_at, greatest)
-            time = float(curve.breaks[first + piece] + place[index] * spans[piece])
+            argument, value = (minimum_at, minimum) if under else (maximum_at, maximum)
+            time = float(curve.breaks[first + piece] + argument[index] * spans[piece])
             limit = float((lower if under else upper)[column])
             number = float(value[index]) / float(scale[piece, 0])
             found.append(Excess(first + piece, column, time, number, abs(limit) if order else limit))
-            if len(found) == most:
+            if len(found) == max_count:
                 return found
     return found
 
@@ -78,8 +78,8 @@ def slowing(curve: PolynomialCurve, limits: MotionLimits) -> Array:
             bounds = (getattr(limits, name) * (spans**order)[:, None]).reshape(-1)
             low, high = enclosures(columns)
             suspects = np.flatnonzero(np.maximum(-low, high) > bounds)
-            least, greatest, _, _ = extremes(columns[:, suspects])
-            over = np.maximum(np.maximum(-least, greatest) / bounds[suspects], 1.0)
+            minimum, maximum, _, _ = extremes(columns[:, suspects])
+            over = np.maximum(np.maximum(-minimum, maximum) / bounds[suspects], 1.0)
             np.maximum.at(part, suspects // coefficients.shape[2], over ** (1.0 / order))
     return factors
 
@@ -99,5 +99,5 @@ def _slack(coefficients: Array, spans: Array, order: int, lower: Array, upper: A
     bit = np.finfo(np.float64).eps * np.abs(coefficients[:, 0])
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rounding = ROUNDING[order] * bit / spans[:, None] ** order
-    slack: Array = RELATIVE_TOLERANCE * limit + np.fmin(rounding, MOST_ROUNDING * limit)
+    slack: Array = RELATIVE_TOLERANCE * limit + np.fmin(rounding, MAX_ROUNDING * limit)
     return slack

@@ -67,13 +67,13 @@ class PolynomialCurve:
         return tuple(levels)
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        return self._at(*self._places(times), order)
+        return self._at(*self._locate(times), order)
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
-        places = self._places(times)
-        return [self._at(*places, order) for order in range(highest + 1)]
+        located = self._locate(times)
+        return [self._at(*located, order) for order in range(highest + 1)]
 
-    def _places(self, times: Array) -> tuple[NDArray[np.intp], Array]:
+    def _locate(self, times: Array) -> tuple[NDArray[np.intp], Array]:
         """Return the piece at each time, and the time since its break (n, 1)."""
         last = len(self.breaks) - 2
         clipped = np.minimum(np.maximum(np.asarray(times, dtype=np.float64), 0.0), self.breaks[-1])
@@ -101,7 +101,7 @@ class PolynomialCurve:
         columns = derived(unit_columns(self.coefficients, spans), order)
         return largest_magnitudes(columns).reshape(len(spans), -1) / spans[:, None] ** order
 
-    def ways(self, refine_above: float = 0.0) -> Array:
+    def displacement_bounds(self, refine_above: float = 0.0) -> Array:
         """Return an upper bound (m, dof) on the distance that each joint moves on each piece.
 
         The bound is the duration of the piece times the maximum speed on it, which is exact where the bound exceeds
@@ -123,35 +123,35 @@ class TraversedPath:
     """
 
     path: PolynomialCurve
-    law: PolynomialCurve
+    time_scaling: PolynomialCurve
     of_samples: bool = False
 
     @property
     def duration(self) -> float:
-        return self.law.duration
+        return self.time_scaling.duration
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
         return self.derivatives(times, order)[order]
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
-        law = self.law.derivatives(times, highest)
-        path = self.path.derivatives(law[0][:, 0], highest)
+        s = self.time_scaling.derivatives(times, highest)
+        path = self.path.derivatives(s[0][:, 0], highest)
         found = [path[0]]
         if highest >= 1:
-            found.append(path[1] * law[1])
+            found.append(path[1] * s[1])
         if highest >= 2:
-            found.append(path[2] * law[1] ** 2 + path[1] * law[2])
+            found.append(path[2] * s[1] ** 2 + path[1] * s[2])
         if highest >= 3:
-            found.append(path[3] * law[1] ** 3 + 3.0 * path[2] * law[1] * law[2] + path[1] * law[3])
+            found.append(path[3] * s[1] ** 3 + 3.0 * path[2] * s[1] * s[2] + path[1] * s[3])
         return found
 
     def stretched(self, factor: float) -> TraversedPath:
-        return replace(self, law=self.law.stretched(factor))
+        return replace(self, time_scaling=self.time_scaling.stretched(factor))
 
     def jerk_steps(self) -> Array:
         if self.of_samples:
-            return self.law.breaks
-        return np.concatenate((self.law.breaks, times_at(self.law, self.path.breaks)))
+            return self.time_scaling.breaks
+        return np.concatenate((self.time_scaling.breaks, times_at(self.time_scaling, self.path.breaks)))
 
 
 class CurveSequence:
@@ -193,21 +193,21 @@ class CurveSequence:
         )
 
 
-def times_at(law: PolynomialCurve, values: Array, rising: bool = True) -> Array:
+def times_at(time_scaling: PolynomialCurve, values: Array, rising: bool = True) -> Array:
     """Return the times (n,) at which a monotone time law of one column takes values between its start and its end."""
     sign = 1.0 if rising else -1.0
     # Find the piece by its end values, then bisect within the piece to full precision.
-    ends = sign * law.evaluate(law.breaks)[:, 0]
+    ends = sign * time_scaling.evaluate(time_scaling.breaks)[:, 0]
     after = np.searchsorted(ends, sign * values, side="left")
-    pieces = np.clip(after - 1, 0, len(law.breaks) - 2)
-    rows = sign * law.coefficients[pieces, :, 0]
-    low, high = np.zeros(len(values)), np.diff(law.breaks)[pieces]
+    pieces = np.clip(after - 1, 0, len(time_scaling.breaks) - 2)
+    rows = sign * time_scaling.coefficients[pieces, :, 0]
+    low, high = np.zeros(len(values)), np.diff(time_scaling.breaks)[pieces]
     for _ in range(60):
         middle = 0.5 * (low + high)
         before = _horner(rows, middle) < sign * values
         low, high = np.where(before, middle, low), np.where(before, high, middle)
-    high += law.breaks[pieces]
-    high[0], high[-1] = 0.0, law.duration
+    high += time_scaling.breaks[pieces]
+    high[0], high[-1] = 0.0, time_scaling.duration
     return high
 
 

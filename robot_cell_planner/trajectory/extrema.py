@@ -44,15 +44,15 @@ def enclosures(columns: Array) -> tuple[Array, Array]:
 def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:
     """Return minimum, maximum and their positions x of each polynomial: four arrays (k,)."""
     count = columns.shape[1]
-    places = np.zeros((max(len(columns) - 2, 0) + 2, count))
-    places[1] = 1.0
+    arguments = np.zeros((max(len(columns) - 2, 0) + 2, count))
+    arguments[1] = 1.0
     if len(columns) > 2:
         roots = _roots(derived(columns))
-        places[2:] = np.where(np.isnan(roots), 0.0, roots)
-    values = _evaluated(columns, places)
+        arguments[2:] = np.where(np.isnan(roots), 0.0, roots)
+    values = _evaluated(columns, arguments)
     each = np.arange(count)
-    least, greatest = values.argmin(axis=0), values.argmax(axis=0)
-    return values[least, each], values[greatest, each], places[least, each], places[greatest, each]
+    minimum, maximum = values.argmin(axis=0), values.argmax(axis=0)
+    return values[minimum, each], values[maximum, each], arguments[minimum, each], arguments[maximum, each]
 
 
 def largest_magnitudes(columns: Array, refine_above: float = 0.0) -> Array:
@@ -61,8 +61,8 @@ def largest_magnitudes(columns: Array, refine_above: float = 0.0) -> Array:
     largest: Array = np.maximum(-low, high)
     chosen = np.flatnonzero(largest > refine_above)
     if len(chosen):
-        least, greatest, _, _ = extremes(columns[:, chosen])
-        largest[chosen] = np.maximum(-least, greatest)
+        minimum, maximum, _, _ = extremes(columns[:, chosen])
+        largest[chosen] = np.maximum(-minimum, maximum)
     return largest
 
 
@@ -73,11 +73,11 @@ def _to_bernstein(count: int) -> Array:
     return np.array(matrix)
 
 
-def _evaluated(columns: Array, places: Array) -> Array:
+def _evaluated(columns: Array, arguments: Array) -> Array:
     """Return values (n, k) at positions (n, k)."""
-    values = np.broadcast_to(columns[-1], places.shape).copy()
+    values = np.broadcast_to(columns[-1], arguments.shape).copy()
     for column in columns[-2::-1]:
-        values *= places
+        values *= arguments
         values += column
     return values
 

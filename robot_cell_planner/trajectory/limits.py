@@ -107,10 +107,10 @@ class MotionLimits:
         Raises:
             InvalidRequestError: a fraction is outside that range.
         """
-        for name, share in zip(RATES, (velocity, acceleration, jerk), strict=True):
-            if not 0.0 < share <= 1.0:
-                text = f"the {name} scale is {share:g}, expected above 0 and at most 1"
-                raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", share, 1.0),))
+        for name, fraction in zip(RATES, (velocity, acceleration, jerk), strict=True):
+            if not 0.0 < fraction <= 1.0:
+                text = f"the {name} scale is {fraction:g}, expected above 0 and at most 1"
+                raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", fraction, 1.0),))
         return MotionLimits(
             self.variables,
             self.lower,
@@ -129,15 +129,15 @@ class MotionLimits:
             InvalidRequestError: no value is left between lower and upper limit.
         """
         arrays = {name: np.array(getattr(self, name)) for name in ("lower", "upper", *RATES)}
-        for joint, wanted in limits.items():
+        for joint, requested in limits.items():
             if joint not in self.variables:
                 text = unknown_name(f"joint {joint!r} of the limits", joint, self.variables)
                 raise UnknownNameError(text, subjects=(joint,))
             index = self.variables.index(joint)
-            arrays["lower"][index] = max(arrays["lower"][index], wanted.lower)
-            arrays["upper"][index] = min(arrays["upper"][index], wanted.upper)
+            arrays["lower"][index] = max(arrays["lower"][index], requested.lower)
+            arrays["upper"][index] = min(arrays["upper"][index], requested.upper)
             for name in RATES:
-                value = getattr(wanted, name)
+                value = getattr(requested, name)
                 if value is not None:
                     arrays[name][index] = min(arrays[name][index], value)
         return MotionLimits(self.variables, **arrays, assumed=self.assumed)

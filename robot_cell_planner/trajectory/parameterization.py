@@ -18,7 +18,7 @@ from .validation import CollisionCheck
 # Density of the states at which tool speed and torques are evaluated, relative to the samples.
 FINER = 5
 # Steps of a path segment at which the tool speed per joint speed is evaluated.
-STRETCH_STEPS = 20
+INTERVAL_STEPS = 20
 # Reserve for the states in between: results are this fraction below their limits.
 RESERVE = 1e-3
 
@@ -83,7 +83,7 @@ def time_path(
     moving = bool(first.any() or last.any())
     if options.method is Method.SMOOTH:
         blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.step)
-        speeds = _speeds_of_stretches(path, options, model)
+        speeds = _interval_speeds(path, options, model)
         motion = smooth(path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds)
     elif moving:
         text = f"{options.method.value} begins and ends at rest; start and end velocities need the smooth method"
@@ -112,14 +112,14 @@ def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> A
     return velocity
 
 
-def _speeds_of_stretches(path: Array, options: TimingOptions, model: PathModel) -> Array | None:
+def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> Array | None:
     """Return the maximum joint-space speed on each segment for the tool speed; None: not limited."""
     if not options.tool_speed or model.tool_speeds is None or len(path) < 2:
         return None
     steps = np.diff(path, axis=0)
     lengths = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
-    shares = np.linspace(0.0, 1.0, STRETCH_STEPS + 1)
-    points = path[:-1, None] + shares[None, :, None] * steps[:, None]
+    fractions = np.linspace(0.0, 1.0, INTERVAL_STEPS + 1)
+    points = path[:-1, None] + fractions[None, :, None] * steps[:, None]
     directions = np.broadcast_to((steps / lengths[:, None])[:, None], points.shape)
     dof = path.shape[1]
     found = model.tool_speeds(points.reshape(-1, dof), directions.reshape(-1, dof)).reshape(len(steps), -1)
@@ -153,8 +153,8 @@ def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: Timi
     factors = []
     for q, v, a in _states(motion, options.period):
         still, moving = model.efforts(q, np.zeros_like(v), np.zeros_like(a)), model.efforts(q, v, a)
-        room = model.effort_limits * (1.0 - RESERVE) - np.abs(still)
-        short = np.argwhere(room <= 0.0)
+        available = model.effort_limits * (1.0 - RESERVE) - np.abs(still)
+        short = np.argwhere(available <= 0.0)
         if len(short):
             row, column = (int(index) for index in short[0])
             joint = limits.variables[column]
@@ -163,7 +163,7 @@ def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: Timi
             raise TrajectoryError(text, subjects=(joint,), values=values)
         added = moving - still
         # Remaining torque in the direction of the dynamic torque.
-        toward = np.where(added > 0.0, room + np.abs(still) - still, room + np.abs(still) + still)
+        toward = np.where(added > 0.0, available + np.abs(still) - still, available + np.abs(still) + still)
         factors.append(float(np.sqrt((np.abs(added) / toward).max(initial=1.0))))
     slower: Array = np.maximum(np.array(factors), 1.0)
     return slower

@@ -51,7 +51,7 @@ class PathInterval:
         return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.array(rows)[:, :, None])
 
 
-def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
+def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:
     """Return Ruckig's fastest profiles of path intervals, one degree of freedom each, without synchronization.
 
     `independent_min_durations` of the result has their durations.
@@ -59,15 +59,15 @@ def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
     Raises:
         TrajectoryError: Ruckig finds no profile for an interval.
     """
-    count = len(stretches)
+    count = len(intervals)
     request = ruckig.InputParameter(count)
     request.synchronization = ruckig.Synchronization.No
-    request.current_position, request.target_position = [0.0] * count, [each.length for each in stretches]
-    request.current_velocity = [each.start for each in stretches]
-    request.target_velocity = [each.end for each in stretches]
-    request.max_velocity = [max(each.rates.speed * SLACK, each.start, each.end) for each in stretches]
-    request.max_acceleration = [each.rates.acceleration * SLACK for each in stretches]
-    request.max_jerk = [each.rates.jerk * SLACK for each in stretches]
+    request.current_position, request.target_position = [0.0] * count, [each.length for each in intervals]
+    request.current_velocity = [each.start for each in intervals]
+    request.target_velocity = [each.end for each in intervals]
+    request.max_velocity = [max(each.rates.speed * SLACK, each.start, each.end) for each in intervals]
+    request.max_acceleration = [each.rates.acceleration * SLACK for each in intervals]
+    request.max_jerk = [each.rates.jerk * SLACK for each in intervals]
     answer = ruckig.Trajectory(count)
     try:
         result = ruckig.Ruckig(count).calculate(request, answer)
@@ -76,29 +76,29 @@ def solved(stretches: Sequence[PathInterval]) -> ruckig.Trajectory:
     if result in (ruckig.Result.Working, ruckig.Result.Finished):
         return answer
     if count > 1:
-        for stretch in stretches:
-            solved([stretch])
-    rates = stretches[0].rates
+        for interval in intervals:
+            solved([interval])
+    rates = intervals[0].rates
     numbers = (Value("velocity", rates.speed), Value("acceleration", rates.acceleration), Value("jerk", rates.jerk))
-    values = (Value("length", stretches[0].length), *numbers)
+    values = (Value("length", intervals[0].length), *numbers)
     raise TrajectoryError(f"Ruckig cannot time a motion: {result}", values=values)
 
 
 def pieces_of(
-    stretch: PathInterval, profile: ruckig.Profile
+    interval: PathInterval, profile: ruckig.Profile
 ) -> tuple[list[float], list[tuple[float, float, float, float]]]:
     """Return the durations [s] of the cubic pieces of a profile, and their coefficients.
 
     Raises:
         TrajectoryError: the interval is too short for the change of speed, or for any timing.
     """
-    if min(profile.v) < -1e-9 * stretch.rates.speed:
-        ends = (Value("speed at its start", stretch.start), Value("speed at its end", stretch.end))
-        text = "a stretch is too short for the change of speed along it"
-        raise TrajectoryError(text, values=(Value("length", stretch.length), *ends))
+    if min(profile.v) < -1e-9 * interval.rates.speed:
+        ends = (Value("speed at its start", interval.start), Value("speed at its end", interval.end))
+        text = "an interval is too short for the change of speed along it"
+        raise TrajectoryError(text, values=(Value("length", interval.length), *ends))
     if not any(profile.t):
-        numbers = (Value("length", stretch.length), Value("velocity", stretch.rates.speed))
-        raise TrajectoryError("a stretch is too short, or its velocity too low, to be timed", values=numbers)
+        numbers = (Value("length", interval.length), Value("velocity", interval.rates.speed))
+        raise TrajectoryError("an interval is too short, or its velocity too low, to be timed", values=numbers)
     pieces = list(zip(profile.t, profile.p, profile.v, profile.a, profile.j, strict=False))
     spans = [piece[0] for piece in pieces if piece[0] > 0.0]
     return spans, [(p, v, 0.5 * a, j / 6.0) for t, p, v, a, j in pieces if t > 0.0]
@@ -111,7 +111,7 @@ def to_whole_periods(curve: PolynomialCurve, period: float) -> PolynomialCurve:
     return curve.stretched(whole / duration) if whole > duration else curve
 
 
-def way_of_change(first: float, second: float, rates: Rates) -> float:
+def speed_change_distance(first: float, second: float, rates: Rates) -> float:
     """Return the shortest distance over which the speed changes from `first` to `second`, with zero end accelerations.
 
     The acceleration is symmetric over the change (a trapezoid, or a triangle if it stays below its limit), so the mean
@@ -126,31 +126,31 @@ def way_of_change(first: float, second: float, rates: Rates) -> float:
     return 0.5 * (first + second) * time
 
 
-def reachable_speed(first: float, wanted: float, length: float, rates: Rates) -> float:
-    """Return the maximum speed, at most `wanted`, that is reachable from `first` within a distance.
+def reachable_speed(first: float, requested: float, length: float, rates: Rates) -> float:
+    """Return the maximum speed, at most `requested`, that is reachable from `first` within a distance.
 
     The distance of a speed change c, (2 first + c) / 2 times its duration, increases with c. Newton's method converges
     to the root from above, where the function is convex, for trapezoidal and triangular accelerations.
     """
-    room = length * FITTING
-    if wanted <= first or way_of_change(first, wanted, rates) <= room:
-        return wanted
-    if room <= 0.0:
+    available = length * FITTING
+    if requested <= first or speed_change_distance(first, requested, rates) <= available:
+        return requested
+    if available <= 0.0:
         return first
     acceleration, jerk = rates.acceleration * SLACK, rates.jerk * SLACK
     border = acceleration * acceleration / jerk  # larger changes reach the maximum acceleration
-    if way_of_change(first, first + border, rates) < room:
+    if speed_change_distance(first, first + border, rates) < available:
         # (2 first + c) (c / a + a / j) = 2 room
         ramp = acceleration / jerk
         half = first + 0.5 * acceleration * ramp
-        change = _larger_root(half, 2.0 * acceleration * (first * ramp - room))
+        change = _larger_root(half, 2.0 * acceleration * (first * ramp - available))
     else:
         # With c = j u2: (2 first + j u2) u = room
-        u = math.sqrt(min(wanted - first, border) / jerk)
+        u = math.sqrt(min(requested - first, border) / jerk)
         for _ in range(STEPS):
-            u -= (u * (2.0 * first + jerk * u * u) - room) / (2.0 * first + 3.0 * jerk * u * u)
+            u -= (u * (2.0 * first + jerk * u * u) - available) / (2.0 * first + 3.0 * jerk * u * u)
         change = jerk * u * u
-    return min(first + change, wanted)
+    return min(first + change, requested)
 
 
 def _larger_root(half: float, constant: float) -> float:

@@ -20,9 +20,9 @@ KNOTS_APART = 1e-4
 SHARPEST = float(np.cos(np.pi / 4.0))
 # Fractions of the acceleration and jerk limits on a curved path that are reserved for following the curve; the rest is
 # used to change the speed.
-CURVATURE_SHARE_OF_ACCELERATION = 0.5
-CURVATURE_SHARE_OF_JERK = 0.25
-MIXED_SHARE_OF_JERK = 0.5
+CURVATURE_ACCELERATION_FRACTION = 0.5
+CURVATURE_JERK_FRACTION = 0.25
+MIXED_JERK_FRACTION = 0.5
 
 
 def path_parameters(samples: Array, parameters: Array | None) -> Array:
@@ -37,25 +37,25 @@ def path_parameters(samples: Array, parameters: Array | None) -> Array:
             index = int(np.argmin(steps))
             raise InvalidRequestError(f"samples {index} and {index + 1} are the same point", stage="trajectory")
         return np.concatenate(([0.0], np.cumsum(steps)))
-    places = np.array(parameters, dtype=np.float64)
-    if places.shape != (len(samples),) or not np.isfinite(places).all():
-        text = f"path parameters have shape {places.shape}, expected ({len(samples)},) finite numbers"
+    sample_parameters = np.array(parameters, dtype=np.float64)
+    if sample_parameters.shape != (len(samples),) or not np.isfinite(sample_parameters).all():
+        text = f"path parameters have shape {sample_parameters.shape}, expected ({len(samples)},) finite numbers"
         raise InvalidRequestError(text, stage="trajectory")
-    late = np.flatnonzero(np.diff(places) <= 0.0)
+    late = np.flatnonzero(np.diff(sample_parameters) <= 0.0)
     if len(late):
         raise InvalidRequestError(f"path parameter {int(late[0]) + 1} is not above the one before", stage="trajectory")
-    return places
+    return sample_parameters
 
 
-def sharp_turns(samples: Array) -> list[int]:
+def sharp_corners(samples: Array) -> list[int]:
     """Return the samples at which the path (n, dof) reverses or turns by more than 45 degrees.
 
     Only steps of at least 1e-4 [rad or m] count; smaller ones are considered noise.
     """
     if len(samples) < 3:
         return []
-    places = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(samples, axis=0), axis=1))))
-    knots = knots_of(places)
+    sample_parameters = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(samples, axis=0), axis=1))))
+    knots = knots_of(sample_parameters)
     steps = np.diff(samples[knots], axis=0)
     lengths = np.linalg.norm(steps, axis=1)
     along = (steps[:-1] * steps[1:]).sum(axis=1)
@@ -69,27 +69,27 @@ def _outermost(samples: Array, first: int, middle: int, last: int) -> int:
     return first + 1 + int(np.argmax(samples[first + 1 : last] @ outwards))
 
 
-def knots_of(places: Array) -> NDArray[np.intp]:
+def knots_of(sample_parameters: Array) -> NDArray[np.intp]:
     """Return the indices of samples at least 1e-4 apart along the path, with both ends."""
-    if len(places) < 3 or float(np.diff(places).min()) >= KNOTS_APART:
-        return np.arange(len(places))
-    listed = places.tolist()
+    if len(sample_parameters) < 3 or float(np.diff(sample_parameters).min()) >= KNOTS_APART:
+        return np.arange(len(sample_parameters))
+    listed = sample_parameters.tolist()
     last = len(listed) - 1
-    kept, index = [0], 0
+    selected, index = [0], 0
     while (index := bisect_left(listed, listed[index] + KNOTS_APART, index + 1)) < last:
-        kept.append(index)
-    if len(kept) > 1 and listed[last] - listed[kept[-1]] < KNOTS_APART:
-        kept.pop()
-    return np.array([*kept, last])
+        selected.append(index)
+    if len(selected) > 1 and listed[last] - listed[selected[-1]] < KNOTS_APART:
+        selected.pop()
+    return np.array([*selected, last])
 
 
-def spline_through(samples: Array, places: Array) -> PolynomialCurve:
+def spline_through(samples: Array, sample_parameters: Array) -> PolynomialCurve:
     """Return the cubic spline with continuous curvature through samples (n, dof) at path parameters (n,), starting at
     0."""
     from scipy.interpolate import CubicSpline  # slow to import, and only needed for curves
 
-    knots = knots_of(places)
-    at, points = places[knots] - places[0], samples[knots]
+    knots = knots_of(sample_parameters)
+    at, points = sample_parameters[knots] - sample_parameters[0], samples[knots]
     spline = CubicSpline(at, points, axis=0, bc_type="not-a-knot" if len(knots) > 3 else "natural")
     return PolynomialCurve(np.asarray(spline.x), np.ascontiguousarray(spline.c[::-1].transpose(1, 0, 2)))
 
@@ -105,12 +105,12 @@ def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, flo
     with np.errstate(divide="ignore"):
         velocity = min(
             float((limits.velocity / first).min()),
-            float(np.sqrt(CURVATURE_SHARE_OF_ACCELERATION * limits.acceleration / second).min()),
-            float(np.cbrt(CURVATURE_SHARE_OF_JERK * limits.jerk / third).min()),
+            float(np.sqrt(CURVATURE_ACCELERATION_FRACTION * limits.acceleration / second).min()),
+            float(np.cbrt(CURVATURE_JERK_FRACTION * limits.jerk / third).min()),
         )
         acceleration = min(
             float(((limits.acceleration - second * velocity**2) / first).min()),
-            float((MIXED_SHARE_OF_JERK * limits.jerk / (3.0 * second * velocity)).min()),
+            float((MIXED_JERK_FRACTION * limits.jerk / (3.0 * second * velocity)).min()),
         )
         left = limits.jerk - third * velocity**3 - 3.0 * second * velocity * acceleration
         jerk = float((left / first).min())

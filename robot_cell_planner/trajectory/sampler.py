@@ -33,9 +33,9 @@ class SamplerOptions:
 
 @dataclass(frozen=True)
 class TrajectorySample:
-    """Command at one time: path parameter `place` [s], positions, velocities and accelerations (dof,)."""
+    """Command at one time: path parameter `parameter` [s], positions, velocities and accelerations (dof,)."""
 
-    place: float
+    parameter: float
     positions: Array
     velocities: Array
     accelerations: Array
@@ -68,7 +68,7 @@ class TrajectorySampler:
         self._exponents = np.arange(trajectory.curve.coefficients.shape[1], dtype=np.float64)
         self._end = _last_sample(trajectory, self._last)
         self._scale = _checked_scale(scale)
-        self.law = TimeScaling.steady(0.0, self._scale, start)
+        self.time_scaling = TimeScaling.steady(0.0, self._scale, start)
 
     @property
     def scale(self) -> float:
@@ -91,36 +91,36 @@ class TrajectorySampler:
         """
         scale, options = _checked_scale(scale), self._options
         acceleration, jerk = options.scale_acceleration, options.scale_jerk
-        return change_within_limits(self.law, self.trajectory, scale, start, acceleration, jerk, self._limits)
+        return change_within_limits(self.time_scaling, self.trajectory, scale, start, acceleration, jerk, self._limits)
 
-    def follow(self, law: TimeScaling, scale: float) -> None:
+    def follow(self, time_scaling: TimeScaling, scale: float) -> None:
         """Apply a time scaling that `changed` returned for a scale."""
-        self.law, self._scale = law, scale
+        self.time_scaling, self._scale = time_scaling, scale
 
-    def stand_at(self, place: float, now: float) -> None:
+    def stand_at(self, parameter: float, now: float) -> None:
         """Set zero velocity at a path parameter [s] from `now` on, after a stop of the robot; `set_scale` resumes from
         there."""
-        self.law = TimeScaling.steady(place, 0.0, now)
+        self.time_scaling = TimeScaling.steady(parameter, 0.0, now)
 
     def sample(self, now: float) -> TrajectorySample:
         """Return the command at a time; after the end, this is the last sample with its end velocity."""
-        place, rate, slope = self.law.at(now)
-        if place >= self._last:
+        parameter, rate, slope = self.time_scaling.at(now)
+        if parameter >= self._last:
             return self._end
-        positions, first, second = self.point(place)
-        return TrajectorySample(place, positions, first * rate, second * rate**2 + first * slope)
+        positions, first, second = self.point(parameter)
+        return TrajectorySample(parameter, positions, first * rate, second * rate**2 + first * slope)
 
-    def point(self, place: float) -> tuple[Array, Array, Array]:
+    def point(self, parameter: float) -> tuple[Array, Array, Array]:
         """Return the position and its first two derivatives (dof,) by the path parameter; constant beyond the end.
 
         This is called at the command rate.
         """
-        if place >= self._last:
+        if parameter >= self._last:
             still = np.zeros_like(self._end.positions)
             return self._end.positions, still, still
         curve = self.trajectory.curve
-        piece = min(max(bisect_right(self._breaks, place) - 1, 0), len(curve.coefficients) - 1)
-        powers = (place - self._breaks[piece]) ** self._exponents
+        piece = min(max(bisect_right(self._breaks, parameter) - 1, 0), len(curve.coefficients) - 1)
+        powers = (parameter - self._breaks[piece]) ** self._exponents
         terms = curve.coefficients[piece]
         first = self._exponents[1:] * powers[:-1]
         second = self._exponents[2:] * first[:-1]
@@ -128,27 +128,27 @@ class TrajectorySampler:
 
     def at_end(self, now: float) -> bool:
         """Return whether the last sample has been reached."""
-        return self.law.at(now)[0] >= self._last
+        return self.time_scaling.at(now)[0] >= self._last
 
     def is_still(self, now: float) -> bool:
         """Return whether the motion has stopped on the path and no change of the speed scale is in progress."""
-        return now >= self.law.settled_at and self.law.at(now)[1] == 0.0
+        return now >= self.time_scaling.settled_at and self.time_scaling.at(now)[1] == 0.0
 
     def at_rest(self, now: float) -> bool:
         """Return whether the motion has stopped after the speed scale was set to 0."""
-        return self._scale == 0.0 and now >= self.law.settled_at
+        return self._scale == 0.0 and now >= self.time_scaling.settled_at
 
     def remaining(self, now: float) -> float:
         """Return the time to the end at the current speed scale [s]; infinite while paused."""
-        left = max(self._last - self.law.at(now)[0], 0.0)
+        left = max(self._last - self.time_scaling.at(now)[0], 0.0)
         return left / self._scale if self._scale > 0.0 else (0.0 if left == 0.0 else float("inf"))
 
 
-def _last_sample(trajectory: Trajectory, place: float) -> TrajectorySample:
+def _last_sample(trajectory: Trajectory, parameter: float) -> TrajectorySample:
     whole = trajectory.completed()
     assert whole.velocities is not None
     assert whole.accelerations is not None
-    return TrajectorySample(place, whole.positions[-1], whole.velocities[-1], whole.accelerations[-1])
+    return TrajectorySample(parameter, whole.positions[-1], whole.velocities[-1], whole.accelerations[-1])
 
 
 def _checked_scale(scale: float) -> float:

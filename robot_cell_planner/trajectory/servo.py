@@ -20,7 +20,7 @@ from .limits import Array, MotionLimits
 from .profiles import SLACK
 
 # Fraction of the fastest exponential approach to a position limit that acceleration and jerk limits would allow.
-APPROACH_SHARE = 0.5
+APPROACH_FRACTION = 0.5
 ROUNDING = 1e-12  # [rad or m], tolerance by which a stop may end beyond a position limit
 
 
@@ -52,7 +52,7 @@ class Approach:
         """Speed per remaining distance (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k2 v."""
         limits = self.limits
         by_jerk = np.sqrt(limits.jerk / limits.velocity)
-        return APPROACH_SHARE * np.minimum(limits.acceleration / limits.velocity, by_jerk)
+        return APPROACH_FRACTION * np.minimum(limits.acceleration / limits.velocity, by_jerk)
 
     def bounds(self, positions: Array) -> VelocityBounds:
         """Return the minimum and maximum velocities (dof,) to command at positions (dof,)."""
@@ -92,13 +92,13 @@ class VelocityFollower:
         still = np.zeros_like(self.state.velocities)
         self.state = ServoState(self.state.positions, still, still)
 
-    def step(self, wanted: Array, seconds: float) -> ServoState:
+    def step(self, requested: Array, seconds: float) -> ServoState:
         """Follow finite velocities (dof,) for a time [s] and return the state after it.
 
         Velocities beyond the limits are clamped.
         """
         bounds = self._approach.bounds(self.state.positions)
-        targets = np.clip(wanted, bounds.lower * SLACK, bounds.upper * SLACK)
+        targets = np.clip(requested, bounds.lower * SLACK, bounds.upper * SLACK)
         reached = self._after(self.state, targets, seconds)
         stop = self._profile(reached, np.zeros_like(targets))
         extrema = stop.position_extrema
@@ -111,11 +111,11 @@ class VelocityFollower:
         self.state = reached
         return reached
 
-    def foreseen(self, wanted: Array, seconds: float, samples: int) -> Array:
+    def predicted(self, requested: Array, seconds: float, samples: int) -> Array:
         """Return predicted positions (samples, dof): velocities are followed for a time [s], then the joints stop."""
         bounds = self._approach.bounds(self.state.positions)
-        first = self._profile(self.state, np.clip(wanted, bounds.lower, bounds.upper))
-        stop = self._profile(_at(first, seconds), np.zeros_like(wanted))
+        first = self._profile(self.state, np.clip(requested, bounds.lower, bounds.upper))
+        stop = self._profile(_at(first, seconds), np.zeros_like(requested))
         times = np.linspace(0.0, seconds + stop.duration, samples).tolist()
         rows = [first.at_time(t)[0] if t <= seconds else stop.at_time(t - seconds)[0] for t in times]
         path: Array = np.clip(np.array(rows), self._lower, self._upper)

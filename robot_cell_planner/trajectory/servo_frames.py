@@ -69,8 +69,8 @@ class FrameCommand:
     """
 
     velocities: Array
-    limit_share: float
-    singularity_share: float
+    limit_fraction: float
+    singularity_fraction: float
     smallest_singular_value: float
 
 
@@ -109,13 +109,13 @@ class FrameServo:
         """
         options = self._options
         jacobian = self._jacobians(positions[None])[0][0]
-        scaled = twist * _share_of_speed(twist, options)
+        scaled = twist * _speed_fraction(twist, options)
         found = solve_velocity(jacobian, scaled, self._approach.bounds(positions), damping=options.damping)
         smallest = found.smallest_singular_value
-        share = 1.0
+        fraction = 1.0
         if smallest < options.slow_below and self._nears_a_singularity(positions, found.velocities, smallest):
-            share = max(0.0, (smallest - options.stop_below) / (options.slow_below - options.stop_below))
-        return FrameCommand(share * found.velocities, found.scale, share, smallest)
+            fraction = max(0.0, (smallest - options.stop_below) / (options.slow_below - options.stop_below))
+        return FrameCommand(fraction * found.velocities, found.scale, fraction, smallest)
 
     def _nears_a_singularity(self, positions: Array, velocities: Array, smallest: float) -> bool:
         fastest = float(np.abs(velocities).max(initial=0.0))
@@ -125,14 +125,14 @@ class FrameServo:
         return float(np.linalg.svd(self._jacobians(probed[None])[0][0], compute_uv=False)[-1]) < smallest
 
 
-def _share_of_speed(twist: Array, options: FrameServoOptions) -> float:
+def _speed_fraction(twist: Array, options: FrameServoOptions) -> float:
     linear, angular = math.hypot(*twist[:3]), math.hypot(*twist[3:])
-    shares = [1.0]
+    fractions = [1.0]
     if linear > 0.0:
-        shares.append(options.linear_speed / linear)
+        fractions.append(options.linear_speed / linear)
     if angular > 0.0:
-        shares.append(options.angular_speed / angular)
-    return min(shares)
+        fractions.append(options.angular_speed / angular)
+    return min(fractions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +169,11 @@ class TargetTracker:
         velocity = np.zeros(6)
         if self._pose is not None and 0.0 < passed <= self._options.longest_step:
             velocity = _difference(self._pose, pose) / passed
-            if _share_of_speed(velocity, self._options) < 1.0:
+            if _speed_fraction(velocity, self._options) < 1.0:
                 velocity = np.zeros(6)
         self._pose, self._velocity, self._time = pose, velocity, time
 
-    def pursuit(self, frame: Array, time: float) -> PoseTracking:
+    def track_pose(self, frame: Array, time: float) -> PoseTracking:
         """Return the twist for a frame (4, 4) at a time [s]; a target is required."""
         assert self._pose is not None
         ahead = min(max(time - self._time, 0.0), self._options.longest_step)
@@ -194,7 +194,7 @@ def _difference(first: Array, second: Array) -> Array:
 Gaps = Mapping[tuple[str, str], float]
 
 
-def collision_share(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0) -> float:
+def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0) -> float:
     """Return the fraction of the commanded speed that nearby objects allow.
 
     Only pairs that approach each other count: the fraction decreases from 1 at `slow_down` [m] to 0 at `stop` [m]. Very
@@ -207,8 +207,8 @@ def collision_share(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0)
         slow_down: distance at which the speed starts to decrease [m].
         stop: distance at which the speed is zero [m].
     """
-    share = 1.0
+    fraction = 1.0
     for pair, gap in ahead.items():
         if gap < now.get(pair, math.inf) - APPROACHING:
-            share = min(share, (gap - stop) / (slow_down - stop))
-    return share if share > CREEPING else 0.0
+            fraction = min(fraction, (gap - stop) / (slow_down - stop))
+    return fraction if fraction > CREEPING else 0.0

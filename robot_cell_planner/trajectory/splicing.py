@@ -10,12 +10,12 @@ from ..errors import InvalidRequestError, Value
 from .curve_limits import RELATIVE_TOLERANCE, slowing
 from .curves import SHORTEST
 from .limits import Array, MotionLimits
-from .timing import ROOM
+from .timing import LIMIT_FRACTIONS
 from .trajectory import Trajectory, in_nanoseconds
 
 # Duration of the transition from the state of the robot to a trajectory [s].
 FADE = 0.5
-MOST_SLOWINGS = 5
+MAX_SLOWDOWNS = 5
 MORE = 1.0 + 1e-6  # keeps the limits despite the rounding of times
 SLOWED = "slow down"
 STAGE = "stamp of the trajectory"  # stage of the error if the whole trajectory is in the past
@@ -47,15 +47,15 @@ def slowed_within(trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
     Raises:
         InvalidRequestError: the trajectory does not begin and end at rest, so that it cannot be slowed down.
     """
-    room = limits.scaled(*ROOM)
+    reduced = limits.scaled(*LIMIT_FRACTIONS)
     slower = trajectory.completed()
-    bounds = np.zeros_like(room.acceleration), RELATIVE_TOLERANCE * room.acceleration
+    bounds = np.zeros_like(reduced.acceleration), RELATIVE_TOLERANCE * reduced.acceleration
     for rows, bound in zip((slower.velocities, slower.accelerations), bounds, strict=True):
         if rows is not None and (np.abs(rows[[0, -1]]) > bound).any():
             text = "a motion that does not begin and end at rest cannot be slowed down"
             raise InvalidRequestError(text, stage=SLOWED)
-    for _ in range(MOST_SLOWINGS):
-        factor = float(slowing(slower.curve, room).max(initial=1.0))
+    for _ in range(MAX_SLOWDOWNS):
+        factor = float(slowing(slower.curve, reduced).max(initial=1.0))
         if factor <= 1.0:
             break
         # Times are whole nanoseconds; the samples are those of the slower curve at these times.

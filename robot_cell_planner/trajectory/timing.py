@@ -22,14 +22,14 @@ from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
 from .profiles import PathInterval, Rates, solved, to_whole_periods
-from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_turns, spline_through
+from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
 # Fractions of the velocity, acceleration and jerk limits that motions are timed with. The rest is reserved for rounding
 # and for a robot that is a few 1e-5 rad or m away from the start, see `splicing`.
-ROOM = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
-MOST_SLOWINGS = 5
+LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
+MAX_SLOWDOWNS = 5
 SMALLEST_FACTOR = 1.0 + 1e-9
 
 
@@ -94,8 +94,8 @@ class TimingOptions:
         return limits.narrowed(self.limits).scaled(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
 
     def apply(self, limits: MotionLimits) -> MotionLimits:
-        """Return the limits to time with: the allowed limits, reduced by the reserve `ROOM`."""
-        return self.allowed(limits).scaled(*ROOM)
+        """Return the limits to time with: the allowed limits, reduced by the reserve `LIMIT_FRACTIONS`."""
+        return self.allowed(limits).scaled(*LIMIT_FRACTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOp
 
     limits: limits after applying the options.
     """
-    times: list[float] = solved(_ways(corners, limits)).independent_min_durations
+    times: list[float] = solved(_intervals(corners, limits)).independent_min_durations
     return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
 
 
@@ -171,7 +171,7 @@ def follow_samples(
         options: options of the timing.
         parameters: increasing path parameter of the samples (n,), for example metres travelled; None: the distance in
             joint space. In the latter case the motion also stops where the samples reverse or turn by more than 45
-            degrees (`sampled_paths.sharp_turns`), since the curve has a corner there over the joint-space distance.
+            degrees (`sampled_paths.sharp_corners`), since the curve has a corner there over the joint-space distance.
         stops: indices of samples at which to stop; the curve may have corners there.
 
     Raises:
@@ -181,8 +181,8 @@ def follow_samples(
     options = options or TimingOptions()
     samples = checked_path(samples, limits)
     allowed, limits = options.allowed(limits), options.apply(limits)
-    places = path_parameters(samples, parameters)
-    turns = sharp_turns(samples) if parameters is None else []
+    sample_parameters = path_parameters(samples, parameters)
+    turns = sharp_corners(samples) if parameters is None else []
     bounds = sorted({0, len(samples) - 1, *(int(index) for index in stops), *turns})
     if bounds[0] < 0 or bounds[-1] >= len(samples):
         wrong = Value("stop", bounds[0] if bounds[0] < 0 else bounds[-1], len(samples) - 1)
@@ -193,11 +193,13 @@ def follow_samples(
     passing = np.zeros(len(samples))
     start = 0.0
     for first, last in pairwise(bounds):
-        part = _curved(samples[first : last + 1], places[first : last + 1], limits, options)
+        part = _curved(samples[first : last + 1], sample_parameters[first : last + 1], limits, options)
         if part is None:
             passing[first : last + 1] = start
             continue
-        passing[first : last + 1] = start + times_at(part.law, places[first : last + 1] - places[first])
+        passing[first : last + 1] = start + times_at(
+            part.time_scaling, sample_parameters[first : last + 1] - sample_parameters[first]
+        )
         parts.append(part)
         start += part.duration
     return _finished(parts or [_rest(samples[0])], passing, bounds, samples, allowed, options)
@@ -216,17 +218,17 @@ def _finished(
     rests = [Rest(float(passing[index]), points[index]) for index in stops]
     passing.setflags(write=False)
     trajectory = sample_curve(limits.variables, curve, options.period, rests)
-    return kept_within(TimedMotion(curve, trajectory, passing, tuple(rests)), limits, options.period)
+    return slowed_to_limits(TimedMotion(curve, trajectory, passing, tuple(rests)), limits, options.period)
 
 
-def kept_within(motion: TimedMotion, limits: MotionLimits, period: float) -> TimedMotion:
+def slowed_to_limits(motion: TimedMotion, limits: MotionLimits, period: float) -> TimedMotion:
     """Slow down those parts of a motion for which the trajectory's curve exceeds velocity, acceleration or jerk limits.
 
     The motion has zero velocity at both ends. The curve through the samples differs slightly from the exact motion
     between samples: where the path itself interpolates samples, and where jerk steps are too close for a sample at
     each.
     """
-    for _ in range(MOST_SLOWINGS):
+    for _ in range(MAX_SLOWDOWNS):
         trajectory = motion.trajectory
         if len(trajectory) < 2:
             break
@@ -301,37 +303,41 @@ def _is_straight(first: Array, middle: Array, last: Array) -> bool:
     return 0.0 < along < 1.0 and float(np.abs(part - along * whole).max()) <= SAME_POINT * max(1.0, length)
 
 
-def _ways(corners: Array, limits: MotionLimits) -> list[PathInterval]:
+def _intervals(corners: Array, limits: MotionLimits) -> list[PathInterval]:
     """Return the straight segments between corners, each with one profile for its length, scaled to each joint."""
     steps = np.abs(np.diff(corners, axis=0))
     lengths = steps.max(axis=1)
-    shares = steps / lengths[:, None]
+    fractions = steps / lengths[:, None]
     with np.errstate(divide="ignore"):
-        rates = [(rate / shares).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
+        rates = [(rate / fractions).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
     rows = np.stack([lengths, *rates], axis=1).tolist()
     return [PathInterval(length, Rates(*values)) for length, *values in rows]
 
 
 def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
     """Return the fastest straight motion between two points, with zero velocity at both ends."""
-    law = to_whole_periods(_ways(np.stack([first, last]), limits)[0].profile(), options.period)
+    time_scaling = to_whole_periods(_intervals(np.stack([first, last]), limits)[0].profile(), options.period)
     # Normalize the profile to 0 to 1, so that the last point is reached within rounding.
-    coefficients = law.coefficients / law.evaluate(np.array([law.duration]))[0, 0] * (last - first)
+    coefficients = (
+        time_scaling.coefficients / time_scaling.evaluate(np.array([time_scaling.duration]))[0, 0] * (last - first)
+    )
     coefficients[:, 0] += first
-    return PolynomialCurve(law.breaks, coefficients)
+    return PolynomialCurve(time_scaling.breaks, coefficients)
 
 
-def _curved(samples: Array, places: Array, limits: MotionLimits, options: TimingOptions) -> TraversedPath | None:
+def _curved(
+    samples: Array, sample_parameters: Array, limits: MotionLimits, options: TimingOptions
+) -> TraversedPath | None:
     """Return the spline through samples with zero velocity at both ends; None if all samples are equal."""
     if float(np.ptp(samples, axis=0).max()) <= SAME_POINT:
         return None
-    path = spline_through(samples, places)
+    path = spline_through(samples, sample_parameters)
     velocity, acceleration, jerk = rates_along(path, limits)
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)
     rates = Rates(velocity, acceleration, jerk)
-    law = to_whole_periods(PathInterval(path.duration, rates).profile(), options.period)
-    return TraversedPath(path, law, of_samples=True)
+    time_scaling = to_whole_periods(PathInterval(path.duration, rates).profile(), options.period)
+    return TraversedPath(path, time_scaling, of_samples=True)
 
 
 def _rest(point: Array) -> PolynomialCurve:
@@ -344,5 +350,5 @@ def _times_along(curve: PolynomialCurve, points: Array) -> Array:
         return np.array([0.0, curve.duration])
     step = points[-1] - points[0]
     axis = int(np.argmax(np.abs(step)))
-    law = PolynomialCurve(curve.breaks, curve.coefficients[:, :, axis : axis + 1])
-    return times_at(law, points[:, axis], rising=bool(step[axis] > 0.0))
+    time_scaling = PolynomialCurve(curve.breaks, curve.coefficients[:, :, axis : axis + 1])
+    return times_at(time_scaling, points[:, axis], rising=bool(step[axis] > 0.0))

@@ -132,10 +132,10 @@ class Trajectory:
 
         Before the first and after the last sample the position is constant.
         """
-        asked = np.asarray(times, dtype=np.float64) - self.times[0]
-        values = self.curve.evaluate(asked, order)
+        elapsed = np.asarray(times, dtype=np.float64) - self.times[0]
+        values = self.curve.evaluate(elapsed, order)
         if order:
-            values[(asked < 0.0) | (asked > self.curve.duration)] = 0.0
+            values[(elapsed < 0.0) | (elapsed > self.curve.duration)] = 0.0
         return values
 
     def reversed(self) -> Trajectory:
@@ -211,11 +211,11 @@ def _with_steps(grid: Array, rests: Array, steps: Array, apart: float) -> Array:
     """
     fixed = _apart_from(np.sort(rests), grid[[0, -1]], apart)
     fixed = np.sort(np.concatenate((grid[[0, -1]], fixed)))
-    kept: list[float] = []
+    selected: list[float] = []
     for step in _apart_from(np.sort(steps), fixed, apart).tolist():
-        if not kept or step - kept[-1] >= apart:
-            kept.append(step)
-    fixed = np.sort(np.concatenate((fixed, kept)))
+        if not selected or step - selected[-1] >= apart:
+            selected.append(step)
+    fixed = np.sort(np.concatenate((fixed, selected)))
     times: Array = np.unique(np.concatenate((fixed, _apart_from(grid, fixed, apart))))
     return times
 

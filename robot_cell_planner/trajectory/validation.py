@@ -299,7 +299,7 @@ def dense_times(trajectory: Trajectory, step: float) -> Array:
     if len(trajectory) < 2:
         return trajectory.times
     h = np.diff(trajectory.times)
-    way = trajectory.curve.ways(refine_above=step).max(axis=1)
+    way = trajectory.curve.displacement_bounds(refine_above=step).max(axis=1)
     pieces = np.maximum(np.ceil(way / step - 1e-9), 1.0)
     if pieces.sum() > MAX_STATES:
         numbers = (Value("states", float(pieces.sum()), MAX_STATES),)

@@ -46,18 +46,18 @@ class VisibleObject:
 
     Attributes:
         frame: Its frame in the cell.
-        thing: Robot, tool or body that it belongs to.
+        object_name: Robot, tool or body that it belongs to.
         kind: "link", "tool link" or "body".
         shapes: Visual shapes, each in the frame and with a colour.
     """
 
     frame: str
-    thing: str
+    object_name: str
     kind: str
     shapes: tuple[tuple[Shape, Rgba | None], ...]
 
 
-def visible_things(cell: RobotCell) -> Iterator[VisibleObject]:
+def visible_objects(cell: RobotCell) -> Iterator[VisibleObject]:
     """Return all links, tool links and bodies with shapes, in the order of the cell."""
     for robot in cell.robots.values():
         for link in robot.mechanism.links.values():
@@ -107,14 +107,14 @@ def _painted(mesh: Mesh) -> Iterator[Surface]:
         yield Surface(vertices * np.array(mesh.scale), faces[:, ::-1] if inside_out else faces, colour)
 
 
-def coarsened(surface: Surface, most: int = MAX_TRIANGLES) -> Surface:
-    """Simplify a surface to at most `most` triangles, by merging vertices on a grid of increasing size.
+def coarsened(surface: Surface, max_triangles: int = MAX_TRIANGLES) -> Surface:
+    """Simplify a surface to at most `max_triangles` triangles, by merging vertices on a grid of increasing size.
 
     Source: Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
     """
     vertices, faces = surface.vertices, surface.faces
     step = float(np.ptp(surface.vertices, axis=0).max()) / 1024.0
-    while len(faces) > most:
+    while len(faces) > max_triangles:
         cells = np.round(surface.vertices / step).astype(np.int64)
         _, first, inverse = np.unique(cells, axis=0, return_index=True, return_inverse=True)
         vertices = surface.vertices[first]

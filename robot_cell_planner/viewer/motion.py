@@ -81,10 +81,10 @@ def visibility(moments: Sequence[Moment]) -> dict[str, list[tuple[int, bool]]]:
     """Return the visibility changes, with their moments, of each tool and body that is hidden at some moment."""
     result: dict[str, list[tuple[int, bool]]] = {}
     for index, moment in enumerate(moments):
-        for name, thing in _things(moment.state).items():
+        for name, scene_object in _scene_objects(moment.state).items():
             known = result.setdefault(name, [])
-            if not known or known[-1][1] == thing.hidden:
-                known.append((index, not thing.hidden))
+            if not known or known[-1][1] == scene_object.hidden:
+                known.append((index, not scene_object.hidden))
     return {name: changes for name, changes in result.items() if changes != [(0, True)]}
 
 
@@ -94,13 +94,13 @@ def events(recording: Recording) -> tuple[Event, ...]:
     for before, after in zip(recording.moments, recording.moments[1:], strict=False):
         if before.state.tools is after.state.tools and before.state.bodies is after.state.bodies:
             continue
-        earlier = _things(before.state)
-        for name, now in _things(after.state).items():
+        earlier = _scene_objects(before.state)
+        for name, now in _scene_objects(after.state).items():
             result.extend(Event(after.time, text) for text in _differences(name, earlier[name], now))
     return tuple(result)
 
 
-def _things(state: RobotCellState) -> Mapping[str, ToolState | BodyState]:
+def _scene_objects(state: RobotCellState) -> Mapping[str, ToolState | BodyState]:
     return {**state.tools, **state.bodies}
 
 

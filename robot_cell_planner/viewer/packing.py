@@ -22,18 +22,20 @@ class Block:
     def add(self, values: NDArray[np.generic], kind: str) -> dict[str, object]:
         """Append an array, converted to "float32", "uint16" or "uint32"."""
         data = np.ascontiguousarray(values, dtype=KINDS[kind]).tobytes()
-        place = {"kind": kind, "offset": self._size, "count": int(values.size)}
+        block_range = {"kind": kind, "offset": self._size, "count": int(values.size)}
         padding = -len(data) % 4  # typed arrays must be aligned to their element size
         self._parts.append(data + bytes(padding))
         self._size += len(data) + padding
-        return place
+        return block_range
 
     def text(self) -> str:
         """Return the block, compressed by zlib and encoded in base64."""
         return base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode("ascii")
 
 
-def unpack(text: str, place: dict[str, object]) -> NDArray[np.generic]:
+def unpack(text: str, block_range: dict[str, object]) -> NDArray[np.generic]:
     """Return the flat array at a location in the text of a block."""
     data = zlib.decompress(base64.b64decode(text))
-    return np.frombuffer(data, KINDS[str(place["kind"])], int(str(place["count"])), int(str(place["offset"])))
+    return np.frombuffer(
+        data, KINDS[str(block_range["kind"])], int(str(block_range["count"])), int(str(block_range["offset"]))
+    )

@@ -17,7 +17,7 @@ from ..model.cell import RobotCell
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
 from ..model.pose import Pose
 from ..system.private_files import write_private_text
-from .appearance import LINK_COLOUR, Surface, VisibleObject, surfaces, visible_things
+from .appearance import LINK_COLOUR, Surface, VisibleObject, surfaces, visible_objects
 from .motion import Track, events, joint_series, tracks, visibility
 from .packing import Block
 from .recording import Recording
@@ -91,9 +91,9 @@ def _json_for_html(value: object) -> str:
 def replay(cell: RobotCell, recording: Recording, title: str, block: Block) -> dict[str, object]:
     """Return the content of the page as JSON; arrays are added to the block."""
     moments = recording.moments
-    things = tuple(visible_things(cell))
+    scene_objects = tuple(visible_objects(cell))
     tool_points = [tool.tcp_frame for tool in cell.tools.values()]
-    paths = {track.frame: track for track in tracks(cell, moments, [*(t.frame for t in things), *tool_points])}
+    paths = {track.frame: track for track in tracks(cell, moments, [*(t.frame for t in scene_objects), *tool_points])}
     shown = visibility(moments)
     meshes = _Meshes(block)
     start = moments[0].time
@@ -103,8 +103,12 @@ def replay(cell: RobotCell, recording: Recording, title: str, block: Block) -> d
         "cell": cell.name,
         "times": block.add(np.array([moment.time - start for moment in moments]), "float32"),
         "things": [
-            {**_thing(thing, meshes), "track": _track(paths[thing.frame], block), "shown": shown.get(thing.thing, [])}
-            for thing in things
+            {
+                **_object_entry(scene_object, meshes),
+                "track": _track(paths[scene_object.frame], block),
+                "shown": shown.get(scene_object.object_name, []),
+            }
+            for scene_object in scene_objects
         ],
         "tool_points": [{"frame": name, "track": _track(paths[name], block)} for name in tool_points],
         "meshes": meshes.entries,
@@ -135,9 +139,9 @@ def _track(track: Track, block: Block) -> dict[str, object]:
     return block.add(track.poses, "float32")
 
 
-def _thing(thing: VisibleObject, meshes: _Meshes) -> dict[str, object]:
-    parts = [part for shape, rgba in thing.shapes for part in _parts(shape, rgba, meshes)]
-    return {"frame": thing.frame, "thing": thing.thing, "kind": thing.kind, "parts": parts}
+def _object_entry(scene_object: VisibleObject, meshes: _Meshes) -> dict[str, object]:
+    parts = [part for shape, rgba in scene_object.shapes for part in _parts(shape, rgba, meshes)]
+    return {"frame": scene_object.frame, "thing": scene_object.object_name, "kind": scene_object.kind, "parts": parts}
 
 
 def _parts(shape: Shape, rgba: Rgba | None, meshes: _Meshes) -> list[dict[str, object]]:

@@ -70,9 +70,9 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return self
         begin = min(segment.start for segment in self.segments) - lead
         before = [moment for moment in self.moments if moment.time < begin]
-        kept = [moment for moment in self.moments if moment.time >= begin]
+        selected = [moment for moment in self.moments if moment.time >= begin]
         first = [Moment(begin, before[-1].state)] if before else []
-        return msgspec.structs.replace(self, moments=(*first, *kept))
+        return msgspec.structs.replace(self, moments=(*first, *selected))
 
     def thinned(self, rate: float) -> Recording:
         """Return the recording with at most about `rate` moments per second [Hz].
@@ -80,21 +80,21 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The first and the last moment are retained, and both moments around each change of attachment or visibility, so
         that nothing is interpolated between different parent frames.
         """
-        kept: list[Moment] = []
+        selected: list[Moment] = []
         last = len(self.moments) - 1
         for index, moment in enumerate(self.moments):
-            due = not kept or moment.time - kept[-1].time >= (1.0 - 1e-6) / rate
+            due = not selected or moment.time - selected[-1].time >= (1.0 - 1e-6) / rate
             changes = index > 0 and _arrangement(moment.state) != _arrangement(self.moments[index - 1].state)
-            if changes and kept[-1] is not self.moments[index - 1]:
-                kept.append(self.moments[index - 1])
+            if changes and selected[-1] is not self.moments[index - 1]:
+                selected.append(self.moments[index - 1])
             if due or changes or index == last:
-                kept.append(moment)
-        return msgspec.structs.replace(self, moments=tuple(kept))
+                selected.append(moment)
+        return msgspec.structs.replace(self, moments=tuple(selected))
 
 
 def _arrangement(state: RobotCellState) -> tuple[tuple[str, str, bool], ...]:
-    things: dict[str, ToolState | BodyState] = {**state.tools, **state.bodies}
-    return tuple((name, thing.attached_to, thing.hidden) for name, thing in things.items())
+    scene_objects: dict[str, ToolState | BodyState] = {**state.tools, **state.bodies}
+    return tuple((name, scene_object.attached_to, scene_object.hidden) for name, scene_object in scene_objects.items())
 
 
 class Recorder:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InternalError, RobotCellError, StoppedError
-from ...trajectory.command_guard import STAGE, CommandGuard, held_at
+from ...trajectory.command_guard import STAGE, CommandGuard, stopped_at
 from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.time_scaling import TimeScaling
@@ -101,7 +101,7 @@ class Channel:
             begins = self.begins if math.isfinite(self.begins) else now
             self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
         elif now - self.played_at > longest_gap and not self.playback.is_still(self.played_at):
-            self.playback.stand_at(self.last.place, now)
+            self.playback.stand_at(self.last.parameter, now)
             self.barrier.rest()
             self.stands = True
         return self.playback.sample(now)
@@ -114,11 +114,11 @@ class Channel:
                 self.halted = not sample.velocities.any()
                 return sample
         self.halted = True
-        return held_at(self.last)
+        return stopped_at(self.last)
 
     def _stop_step(self, now: float) -> TrajectorySample | None:
         """The next command of a stop along the path; None if it would break a limit."""
-        return self.barrier.stop_step(self._path.point, self.last.place, now)
+        return self.barrier.stop_step(self._path.point, self.last.parameter, now)
 
     def _keep(self, sample: TrajectorySample, now: float, stamp: int) -> None:
         """Take note of what is commanded now, stamp [ns] in the time of messages."""
@@ -170,9 +170,9 @@ class Channel:
             return False
         return self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
 
-    def has_kept_to(self, law: TimeScaling) -> bool:
+    def has_kept_to(self, time_scaling: TimeScaling) -> bool:
         """Whether it still moves as it was expected to."""
-        return self.playback is not None and self.playback.law is law
+        return self.playback is not None and self.playback.time_scaling is time_scaling
 
     def withdraw_successor(self, now: float) -> Channel | None:
         """Let nothing take its place, as it does not get there as expected; returns what was to, which has failed."""
@@ -202,7 +202,7 @@ class Channel:
 
 def _between(before: TrajectorySample, after: TrajectorySample, share: float) -> TrajectorySample:
     return TrajectorySample(
-        before.place + share * (after.place - before.place),
+        before.parameter + share * (after.parameter - before.parameter),
         before.positions + share * (after.positions - before.positions),
         before.velocities + share * (after.velocities - before.velocities),
         before.accelerations + share * (after.accelerations - before.accelerations),

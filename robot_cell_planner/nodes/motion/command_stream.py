@@ -195,10 +195,10 @@ class CommandStream:
             return
         for lead in LEADS:
             with self._lock:
-                law, start = playback.law, self._clock() + lead
+                time_scaling, start = playback.time_scaling, self._clock() + lead
             changed = playback.changed(scale, start)
             with self._lock:
-                if playback.law is law and self._clock() <= start:
+                if playback.time_scaling is time_scaling and self._clock() <= start:
                     playback.follow(changed, scale)
                     channel.stands = False
                     return
@@ -206,7 +206,7 @@ class CommandStream:
             playback.set_scale(scale, self._clock())
             channel.stands = False
 
-    def replace(self, old: Channel, new: Channel, law: TimeScaling) -> bool:
+    def replace(self, old: Channel, new: Channel, time_scaling: TimeScaling) -> bool:
         """Let a channel take another's place at the moment when it begins; it must move the same joints or more.
 
         law: by which the old one was expected to get there. False: it is too late, or the old one's speed has changed.
@@ -215,12 +215,12 @@ class CommandStream:
             MotionBusyError: one of the other joints of the new one is moving already.
         """
         with self._lock:
-            if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(law):
+            if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(time_scaling):
                 return False
             if old.successor is not None or not self._clock() < new.begins:
                 return False
             self._check_free(new, besides=old)
-            old.successor = new, law
+            old.successor = new, time_scaling
         return True
 
     def _hand_over(self, now: float) -> list[Channel]:
@@ -349,7 +349,7 @@ class CommandStream:
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if self._command.has_efforts:
-                self._efforts.update(zip(channel.joints, channel.effort_at(sample.place).tolist(), strict=True))
+                self._efforts.update(zip(channel.joints, channel.effort_at(sample.parameter).tolist(), strict=True))
         self._command.fill(self._commanded, velocities, self._efforts, stamp.to_msg())
 
     def _count(self, now: float, before: float) -> None:

@@ -140,7 +140,7 @@ class Motion(ABC):
     @property
     def reached(self) -> float:
         """Time along the trajectory that is commanded [s]."""
-        return self.last.place
+        return self.last.parameter
 
     @property
     def remaining(self) -> float:

@@ -305,11 +305,11 @@ class MotionRunner:
         self._permission.check()
         lead = LEADS[0]
         while True:
-            foreseen = drive.foreseen(running, max(drive.now() + lead, arrived))
-            if foreseen is None:
+            predicted = drive.predicted(running, max(drive.now() + lead, arrived))
+            if predicted is None:
                 return None
             scale = goal.speed_scale * self.override
-            joining = goal.joining(self._present(running, foreseen, goal.joints), foreseen.time - arrived, scale)
+            joining = goal.joining(self._present(running, predicted, goal.joints), predicted.time - arrived, scale)
             reply = None
             if state is not None:
                 message = trajectory_to_message(joining.trajectory)
@@ -321,11 +321,11 @@ class MotionRunner:
             finished: Future[None] = Future()
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
             self._permission.check()
-            if drive.replace(running, foreseen, motion):
+            if drive.replace(running, predicted, motion):
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])
 
-    def _present(self, running: StreamedMotion, foreseen: Predicted, joints: Sequence[str]) -> list[Array]:
+    def _present(self, running: StreamedMotion, predicted: Predicted, joints: Sequence[str]) -> list[Array]:
         """Positions, velocities and accelerations of joints (dof,), where a motion is foreseen to be; joints that it
         does not move stand."""
         moved = running.goal.joints
@@ -335,7 +335,7 @@ class MotionRunner:
             raise MotionBusyError(text, subjects=(running.goal.owner, *missing))
         others = [joint for joint in joints if joint not in moved]
         standing = self.start_positions(others) if others else {}
-        sample = foreseen.sample
+        sample = predicted.sample
         columns = [moved.index(joint) if joint in moved else -1 for joint in joints]
         positions = [
             sample.positions[column] if column >= 0 else standing[joint]

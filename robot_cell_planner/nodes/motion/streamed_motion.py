@@ -177,7 +177,7 @@ class StreamedMotion(Motion):
     def _judge(self, tracking: Tracking, now: float) -> None:
         """Hold what was measured on the way against the path's tolerances; what was measured after the end is held
         against those of the goal, unless the robot is still to come back to its path."""
-        if self.channel.ended and tracking.desired.place >= self.last.place and not self._return.is_out:
+        if self.channel.ended and tracking.desired.parameter >= self.last.parameter and not self._return.is_out:
             return
         error = self._off_path(tracking)
         if error is None:
@@ -270,7 +270,7 @@ class Predicted:
 
     time: float
     sample: TrajectorySample
-    law: TimeScaling
+    time_scaling: TimeScaling
 
 
 class StreamDrive:
@@ -311,22 +311,22 @@ class StreamDrive:
         """Raise what forbids to give commands."""
         self._stream.check_alone()
 
-    def foreseen(self, running: StreamedMotion, at: float) -> Predicted | None:
+    def predicted(self, running: StreamedMotion, at: float) -> Predicted | None:
         """Where a motion will be at a moment [s] of the stream's clock; None if it will have ended, or stand."""
         channel = running.channel
         playback = channel.playback
         if playback is None or channel.ended or channel.stopping or playback.at_end(at) or playback.scale <= 0.0:
             return None
-        return Predicted(at, playback.sample(at), playback.law)
+        return Predicted(at, playback.sample(at), playback.time_scaling)
 
     def now(self) -> float:
         """The clock that motions run on [s]."""
         return self._stream.now()
 
-    def replace(self, running: StreamedMotion, foreseen: Predicted, motion: StreamedMotion) -> bool:
+    def replace(self, running: StreamedMotion, predicted: Predicted, motion: StreamedMotion) -> bool:
         """Let a motion take another's place where that was foreseen to be; False if it will not be there."""
-        motion.channel.begins = foreseen.time
-        return self._stream.replace(running.channel, motion.channel, foreseen.law)
+        motion.channel.begins = predicted.time
+        return self._stream.replace(running.channel, motion.channel, predicted.time_scaling)
 
     def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:
         """A motion that has not begun."""

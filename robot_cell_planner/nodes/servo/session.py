@@ -188,16 +188,16 @@ class ServoSession:
         else:
             twist = self._twist
             if task.source == ServoOptions.TRACK_TARGET:
-                pursuit = self._tracker.pursuit(self._frames.pose(positions), now)
-                twist = pursuit.twist
-                status.position_error, status.orientation_error = pursuit.position_error, pursuit.orientation_error
+                tracking = self._tracker.track_pose(self._frames.pose(positions), now)
+                twist = tracking.twist
+                status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
             found = self._frames.command(positions, twist)
             wanted = found.velocities
             status.scale, status.smallest_singular_value = (
-                found.limit_share * found.singularity_share,
+                found.limit_fraction * found.singularity_fraction,
                 found.smallest_singular_value,
             )
-            status.state = _state_of(found.singularity_share)
+            status.state = _state_of(found.singularity_fraction)
             velocities = wanted
         near = AT_LIMIT * task.limits.velocity
         held = ((bounds.upper <= near) & (velocities >= bounds.upper)) | (

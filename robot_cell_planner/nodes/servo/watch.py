@@ -21,7 +21,7 @@ from robot_cell_planner.srv import ComputeClearance
 from ...errors import ServiceUnavailableError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import ServoState, VelocityFollower
-from ...trajectory.servo_frames import collision_share
+from ...trajectory.servo_frames import collision_fraction
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import error_from_message, path_to_message
@@ -82,7 +82,7 @@ class ServoWatch:
         while True:
             wanted, asked = self.wanted, time.monotonic()
             self._ahead.state = self.present
-            rows = self._ahead.foreseen(wanted, self._look_ahead, SAMPLES)
+            rows = self._ahead.predicted(wanted, self._look_ahead, SAMPLES)
             request = ComputeClearance.Request(
                 state=self._state,
                 configurations=path_to_message(self._variables, rows),
@@ -114,8 +114,8 @@ class ServoWatch:
             else:
                 ahead[pair] = min(gap, ahead.get(pair, math.inf))
         self.closest = closest
-        self._share = collision_share(now, ahead, self._slow_down)
-        self._around = collision_share({}, now, self._slow_down)
+        self._share = collision_fraction(now, ahead, self._slow_down)
+        self._around = collision_fraction({}, now, self._slow_down)
         self._checked, self._until = wanted, asked + self._look_ahead
 
 

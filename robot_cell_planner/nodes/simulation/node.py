@@ -177,7 +177,7 @@ class SimulatedRobotNode(CellNode):
         self._simulation = SimulationProcess(
             Start(cell, state, self._options(), schedule), self._on_sample, self._on_report, self._on_end
         )
-        for remark in self._simulation.remarks:
+        for remark in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {remark}")
         self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
         period = max(SHORTEST_LOOK, schedule.delay / 4.0)

@@ -16,7 +16,7 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.parameterization import Efforts, PathModel, ToolSpeeds, time_path
-from ...trajectory.sampled_paths import sharp_turns
+from ...trajectory.sampled_paths import sharp_corners
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
@@ -106,7 +106,7 @@ def time_joint_path(
         motion = time_in_context(context, path, request.timing, request.options.resolution, stops=request.stops)
     with monitor.stage("validate"):
         report = _report(context, motion.trajectory, request)
-    sharp = [sample for sample in sharp_turns(path) if sample not in request.stops] if samples else []
+    sharp = [sample for sample in sharp_corners(path) if sample not in request.stops] if samples else []
     text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {min(sharp, default=0)}"
     turn_warnings = (f"{text}: the motion rests there",) if sharp else ()
     report = replace(report, warnings=context.space.start_warnings + report.warnings + turn_warnings)

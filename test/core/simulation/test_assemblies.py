@@ -15,7 +15,7 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, ToolState
-from robot_cell_planner.simulation.engine import MOST_LINKS, Engine
+from robot_cell_planner.simulation.engine import MAX_LINKS, Engine
 from robot_cell_planner.simulation.multibody import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 
@@ -32,7 +32,7 @@ def check_frames(cell, state):
     """Every frame of the cell is where it belongs."""
     assemblies, engine = assemble(cell, state)
     world = Placements(placements(cell, state))
-    for name, place in assemblies.places.items():
+    for name, place in assemblies.frames.items():
         distance, angle = engine.pose(place).distance_to(world.world(name))
         assert distance < 1e-6, name
         assert angle < 1e-5, name
@@ -80,10 +80,10 @@ def test_tools_and_bodies_ride_on_what_carries_them():
     for name, carrier in (("camera", "mount"), ("mark", "camera"), ("lid", "spot")):
         state = state.with_body(name, BodyState(odd_pose(generator), carrier))
     assemblies = check_frames(cell, state)
-    descendants = {name: assemblies.items[assemblies.places[name].assembly].name for name in (*bodies, "gripper/tcp")}
+    descendants = {name: assemblies.items[assemblies.frames[name].assembly].name for name in (*bodies, "gripper/tcp")}
     # A body with a mass that only a thing at rest carries lies there, free to move.
     assert descendants == {"camera": "gantry", "mark": "gantry", "lid": "lid", "gripper/tcp": "gantry"}
-    assert not assemblies.items[assemblies.places["lid"].assembly].fixed
+    assert not assemblies.items[assemblies.frames["lid"].assembly].fixed
 
 
 def test_a_body_carries_others_along_when_it_is_free():
@@ -106,7 +106,7 @@ def test_hidden_things_are_not_there_but_carry():
     owners = {part.owner for item in assemblies.items for part in item.parts}
     assert "post" not in owners
     assert not any(owner.startswith("gripper") for owner in owners)
-    assert assemblies.items[assemblies.places["workpiece"].assembly].name == "gantry"
+    assert assemblies.items[assemblies.frames["workpiece"].assembly].name == "gantry"
 
 
 def test_a_tool_that_stands_free_keeps_its_place():
@@ -139,7 +139,7 @@ def test_links_without_mass_get_one_from_their_shapes_and_that_is_said():
 
 
 def test_more_links_than_the_engine_takes_are_refused_by_name():
-    names = ["base", *(f"l{i}" for i in range(MOST_LINKS))]
+    names = ["base", *(f"l{i}" for i in range(MAX_LINKS))]
     joints = [
         joint(f"j{i}", JointKind.REVOLUTE, parent, child, (1.0, 0.0, 0.0))
         for i, (parent, child) in enumerate(pairwise(names))
@@ -147,7 +147,7 @@ def test_more_links_than_the_engine_takes_are_refused_by_name():
     cell, state = pendulums(*joints)
     with pytest.raises(LimitExceededError, match="pendulum has too many links") as caught:
         assemble(cell, state)
-    assert caught.value.values[0].limit == MOST_LINKS
+    assert caught.value.values[0].limit == MAX_LINKS
 
 
 def test_shapes_beyond_what_the_engine_joins_are_all_there():

@@ -53,7 +53,7 @@ def listener():
 def test_samples_and_reports_come_evenly(listener):
     assert listener.process.joint_names == ("x", "y", "z", "turn", "finger", "finger_2")
     assert listener.process.driven_joints == ("x", "y", "z", "turn", "finger")
-    assert listener.process.remarks == ()
+    assert listener.process.warnings == ()
     listener.process.run()
     found = listener.until(lambda message: message.moment > 0.5)
     samples = [message for message in found if isinstance(message, JointSample)]

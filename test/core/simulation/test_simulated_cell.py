@@ -183,14 +183,14 @@ def test_end_stops_hold_a_joint_that_is_pushed(simulated):
 def test_a_missing_effort_limit_is_told():
     cell, state = pendulums(joint("hinge", JointKind.REVOLUTE, "base", "bob", (0.0, 1.0, 0.0)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
-        assert simulated.remarks == ("no effort limit is given for hinge; 500 Nm or 500 N is assumed",)
+        assert simulated.warnings == ("no effort limit is given for hinge; 500 Nm or 500 N is assumed",)
 
 
 def test_what_moves_before_the_start_is_told():
     stone, table = body("stone", [box(0.1, 0.1, 0.1)], 1.0), body("table", [box(1, 1, 0.1, Pose((0.0, 0.0, -0.05)))])
     high = things(stone, table, stone=Pose((0.0, 0.0, 0.07)))
     with SimulatedCell(*high) as simulated:
-        assert simulated.remarks == ("body stone moved by 20.0 mm and 0.0 degrees before it came to rest",)
+        assert simulated.warnings == ("body stone moved by 20.0 mm and 0.0 degrees before it came to rest",)
         assert simulated.time == 0.0
         assert simulated.resting_pairs == (("stone", "table"),)
 

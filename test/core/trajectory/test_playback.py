@@ -42,11 +42,11 @@ def test_at_full_speed_it_is_the_trajectory():
 @given(st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.0, 1.0)), max_size=6))
 def test_any_change_of_speed_stays_on_the_path_and_never_goes_back(changes):
     _, samples, _ = run(changes)
-    places = np.array([s.place for s in samples])
+    places = np.array([s.parameter for s in samples])
     assert (np.diff(places) >= -1e-12).all()
     assert (np.diff(places) <= 0.01 * (1 + 1e-6)).all()
     for sample in samples[::10]:
-        np.testing.assert_allclose(sample.positions, TRAJECTORY.at([sample.place])[0], atol=1e-9)
+        np.testing.assert_allclose(sample.positions, TRAJECTORY.at([sample.parameter])[0], atol=1e-9)
 
 
 @settings(max_examples=10, deadline=None)
@@ -68,7 +68,7 @@ def test_a_stop_comes_to_rest_and_a_resume_goes_on():
     assert playback.remaining(3.0) == float("inf")
     rest = playback.sample(3.0)
     np.testing.assert_allclose(rest.velocities, [0.0, 0.0], atol=1e-12)
-    assert playback.sample(9.0).place == pytest.approx(rest.place, abs=1e-12)
+    assert playback.sample(9.0).parameter == pytest.approx(rest.parameter, abs=1e-12)
     playback.set_scale(1.0, 9.0)
     assert playback.at_end(12.0)
     assert playback.remaining(12.0) == 0.0

@@ -12,7 +12,7 @@ from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.servo import VelocityFollower
-from robot_cell_planner.trajectory.servo_frames import FrameServo, FrameServoOptions, TargetTracker, collision_share
+from robot_cell_planner.trajectory.servo_frames import FrameServo, FrameServoOptions, TargetTracker, collision_fraction
 
 ROOT = Path(__file__).parents[3]
 PERIOD = 0.004
@@ -83,7 +83,7 @@ def test_what_is_foreseen_is_what_happens():
     wanted = np.array([0.2, -0.8])
     for _ in range(30):
         follower.step(wanted, PERIOD)
-    ahead = follower.foreseen(wanted, 0.1, 7)
+    ahead = follower.predicted(wanted, 0.1, 7)
     assert (ahead[0] == follower.state.positions).all()
     for _ in range(25):
         follower.step(wanted, PERIOD)
@@ -142,7 +142,7 @@ def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_aw
         for _ in range(4000):
             command = servo.command(follower.state.positions, twist)
             follower.step(command.velocities, PERIOD)
-            shares.append(command.singularity_share)
+            shares.append(command.singularity_fraction)
             values.append(command.smallest_singular_value)
         if min(shares) < 0.05:
             found = follower, twist, np.array(shares), np.array(values)
@@ -153,7 +153,7 @@ def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_aw
     assert values.min() > 0.5 * OPTIONS.stop_below
     assert np.abs(follower.state.velocities).max() < 0.02
     back = servo.command(follower.state.positions, -twist)
-    assert back.singularity_share == 1.0
+    assert back.singularity_fraction == 1.0
     assert np.abs(back.velocities).max() > 0.01
 
 
@@ -168,7 +168,7 @@ def test_a_twist_of_any_size_makes_finite_velocities_next_to_a_singularity(arm, 
         for each in (servo, nearby):
             command = each.command(follower.state.positions, twist)
             assert np.isfinite(command.velocities).all()
-            assert 0.0 <= command.singularity_share <= 1.0
+            assert 0.0 <= command.singularity_fraction <= 1.0
         if size > 1.0:
             assert servo.command(follower.state.positions, twist).velocities.any()
 
@@ -188,8 +188,8 @@ def test_a_moving_target_is_followed_within_the_stated_error(arm):
         truth = begin[:3, 3] + [0.0, radius * np.sin(rate * time), radius * (np.cos(rate * time) - 1.0)]
         frame = servo.pose(follower.state.positions)
         errors.append(np.linalg.norm(frame[:3, 3] - truth))
-        pursuit = tracker.pursuit(frame, time)
-        follower.step(servo.command(follower.state.positions, pursuit.twist).velocities, PERIOD)
+        tracking = tracker.track_pose(frame, time)
+        follower.step(servo.command(follower.state.positions, tracking.twist).velocities, PERIOD)
     # The bound of the law, and what the joints' own delay adds to it.
     bound = 1.5 * radius * rate**2 * sampling / OPTIONS.gain
     assert max(errors[1250:]) < bound + 0.001
@@ -204,10 +204,10 @@ def test_a_target_that_stays_is_reached(arm):
     target[:3, 3] += [0.02, -0.03, 0.05]
     tracker.take(target, 0.0)
     for tick in range(1500):
-        pursuit = tracker.pursuit(servo.pose(follower.state.positions), tick * PERIOD)
-        follower.step(servo.command(follower.state.positions, pursuit.twist).velocities, PERIOD)
-    assert pursuit.position_error < 1e-4
-    assert pursuit.orientation_error < 1e-3
+        tracking = tracker.track_pose(servo.pose(follower.state.positions), tick * PERIOD)
+        follower.step(servo.command(follower.state.positions, tracking.twist).velocities, PERIOD)
+    assert tracking.position_error < 1e-4
+    assert tracking.orientation_error < 1e-3
 
 
 PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
@@ -227,4 +227,4 @@ PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
     ],
 )
 def test_only_what_is_approached_slows_down(now, ahead, share):
-    assert collision_share(now, ahead, 0.1) == pytest.approx(share)
+    assert collision_fraction(now, ahead, 0.1) == pytest.approx(share)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
 from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.sampled_paths import sharp_turns
+from robot_cell_planner.trajectory.sampled_paths import sharp_corners
 from robot_cell_planner.trajectory.timing import TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
 from robot_cell_planner.trajectory.validation import validate
 
@@ -160,7 +160,7 @@ def test_denser_samples_of_a_curve_take_no_longer(count):
     motion = follow_samples(np.column_stack((np.sin(t), np.cos(t))), limits)
     assert len(motion.rests) == 2
     # At unit radius both joints have the speed along the circle, its square as acceleration and its cube as jerk.
-    speed = motion.curve.parts[0].law.evaluate(np.linspace(0.0, motion.curve.duration, 500), 1).max()
+    speed = motion.curve.parts[0].time_scaling.evaluate(np.linspace(0.0, motion.curve.duration, 500), 1).max()
     by_jerk = np.cbrt(0.25 * limits.jerk.min())
     assert speed == pytest.approx(
         min(limits.velocity.min(), np.sqrt(0.5 * limits.acceleration.min()), by_jerk), rel=0.02
@@ -171,11 +171,11 @@ def test_denser_samples_of_a_curve_take_no_longer(count):
 def test_sharp_turns_are_found_and_smooth_bends_are_none():
     leg = np.linspace(0.0, 1.0, 50)[:, None]
     corner = np.concatenate((leg * [1.0, 0.0], [1.0, 0.0] + leg[1:] * [0.0, 1.0]))
-    assert sharp_turns(corner) == [49]
+    assert sharp_corners(corner) == [49]
     turn = np.linspace(0.0, 1.5 * np.pi, 30)
-    assert sharp_turns(np.column_stack((np.sin(turn), np.cos(turn)))) == []
+    assert sharp_corners(np.column_stack((np.sin(turn), np.cos(turn)))) == []
     noise = np.random.default_rng(1).normal(size=(20_000, 2)) * 1e-7
-    assert sharp_turns(np.column_stack((np.linspace(0.0, 1.0, 20_000), np.zeros(20_000))) + noise) == []
+    assert sharp_corners(np.column_stack((np.linspace(0.0, 1.0, 20_000), np.zeros(20_000))) + noise) == []
 
 
 def test_speed_along_the_path_is_limited():
@@ -184,7 +184,7 @@ def test_speed_along_the_path_is_limited():
     motion = follow_samples(
         np.column_stack((metres, np.sin(metres))), limits, TimingOptions(path_speed=0.05), parameters=metres
     )
-    speeds = motion.curve.parts[0].law.evaluate(np.linspace(0, motion.curve.duration, 500), 1)
+    speeds = motion.curve.parts[0].time_scaling.evaluate(np.linspace(0, motion.curve.duration, 500), 1)
     assert speeds.max() <= 0.05 * TOLERANCE
     assert speeds.max() > 0.0499
 

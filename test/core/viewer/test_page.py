@@ -153,7 +153,7 @@ def test_fine_meshes_are_drawn_coarser():
     corner = (np.arange(200)[:, None] * 201 + np.arange(200)).ravel()
     halves = ([corner, corner + 201, corner + 1], [corner + 1, corner + 201, corner + 202])
     faces = np.concatenate([np.stack(half, axis=-1) for half in halves])
-    coarse = coarsened(Surface(vertices, faces.astype(np.int32)), most=5_000)
+    coarse = coarsened(Surface(vertices, faces.astype(np.int32)), max_triangles=5_000)
     assert 500 < len(coarse.faces) <= 5_000
     assert np.abs(np.ptp(coarse.vertices, axis=0) - np.ptp(vertices, axis=0)).max() < 0.02
 

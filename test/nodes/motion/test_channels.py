@@ -78,7 +78,7 @@ def test_a_successor_whose_time_came_in_a_gap_begins_only_if_the_robot_went_on(g
     played, successor = channel(line(0.0, 1.0)), channel(line(0.25, 2.0))
     now = play(played, 0.0, 0.48)
     successor.begins = 0.5
-    played.successor = successor, played.playback.law
+    played.successor = successor, played.playback.time_scaling
     assert not played.hands_over(now, LONGEST_GAP)
     assert played.hands_over(now + gap, LONGEST_GAP) is goes_over
 

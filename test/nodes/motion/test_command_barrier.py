@@ -133,7 +133,7 @@ class Bad:
 
     def __init__(self, played, spoil, since):
         self._played, self._spoil, self._since = played, spoil, since
-        self.law, self.scale = played.law, 1.0
+        self.time_scaling, self.scale = played.time_scaling, 1.0
 
     def sample(self, now):
         found = self._played.sample(now)
@@ -145,7 +145,7 @@ class Bad:
 
 def changed(**rows):
     def spoil(sample):
-        values = {name: getattr(sample, name) for name in ("place", "positions", "velocities", "accelerations")}
+        values = {name: getattr(sample, name) for name in ("parameter", "positions", "velocities", "accelerations")}
         for name, change in rows.items():
             values[name] = change(values[name])
         return TrajectorySample(**values)
@@ -168,7 +168,7 @@ def failing(sample):
         changed(velocities=lambda v: v * 1e308),
         changed(velocities=lambda v: -v),
         changed(positions=lambda p: p * 0.0, velocities=lambda v: v * 0.0),
-        changed(place=lambda s: np.nan, positions=lambda p: p[::-1]),
+        changed(parameter=lambda s: np.nan, positions=lambda p: p[::-1]),
         failing,
     ],
 )
@@ -179,7 +179,7 @@ def test_playback_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoi
     sent = Sent(played, steady(4.0))
     sent.check([-1.0, -0.3])
     assert isinstance(played.breach, InternalError if spoil is failing else TrajectoryLimitError)
-    places = [sample.place for sample in sent.samples]
+    places = [sample.parameter for sample in sent.samples]
     np.testing.assert_allclose(sent.positions, GOOD.at(np.array(places)), atol=1e-9)
     assert sent.velocities[95].any()
     assert not sent.velocities[-1].any()

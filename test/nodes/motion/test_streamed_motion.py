@@ -113,14 +113,14 @@ def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
     assert case.motion.error is None
     assert case.motion.phase == "paused"
     case.stream.play(case.channel, 1.0)
-    place = case.channel.last.place
+    place = case.channel.last.parameter
     assert not case.channel.last.velocities.any()
     case.measure(case.stream.stamp, error=0.2)
     assert case.motion.phase == "paused"
     case.measure(case.stream.stamp + 1, error=0.01)
     assert case.motion.phase == "moving"
     case.stream.play(case.channel, 1.0)
-    assert case.channel.last.place > place
+    assert case.channel.last.parameter > place
     # Another pause is another reason to wait.
     assert not case.motion._return.is_out
     account = case.motion.account

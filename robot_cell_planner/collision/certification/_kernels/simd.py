@@ -17,7 +17,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core.typing import templates
 
-from ....system.compiled import kept
+from ....system.compiled import cached
 from .arrays import LANES
 
 # Numba's annotations do not fit the types of compiled code.
@@ -58,7 +58,7 @@ def rounded(function: F) -> F:
 def _kernel(function: F, arithmetic: dict[str, Any]) -> F:
     own = Path(function.__code__.co_filename)
     files = (own, *sorted(own.parent.glob("*kernels.py")), *sorted(Path(__file__).parent.glob("*.py")))
-    return kept(function, files, **arithmetic)
+    return cached(function, files, **arithmetic)
 
 
 def inlined(function: F) -> F:
