@@ -167,7 +167,7 @@ def measure(results: Results, seconds: float, folder: Path) -> None:
     with ExitStack() as stack:
         stack.enter_context(own_domain())
         pids = {name: stack.enter_context(running(node(name))) for name in ROBOT_NODES}
-        client = stack.enter_context(CellClient("benchmark", patience=120.0))
+        client = stack.enter_context(CellClient("benchmark", discovery_timeout=120.0))
         client.ask(srv.GetState, "scene/get_state", srv.GetState.Request())
         for _ in range(WARM_UP):
             client.plan_motion(goal_of(joint_goals=[AWAY]))

@@ -307,7 +307,7 @@ def main() -> None:
     with ExitStack() as stack:
         stack.enter_context(own_domain())
         nodes = {node: stack.enter_context(running(node)) for node in NODES}
-        client = stack.enter_context(CellClient("memory", patience=120.0))
+        client = stack.enter_context(CellClient("memory", discovery_timeout=120.0))
         load, record = Load(client, arguments.seed), Record(nodes)
         began, requests = time.monotonic(), 0
         while (seconds := time.monotonic() - began) < 60.0 * arguments.minutes:

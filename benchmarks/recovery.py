@@ -305,7 +305,7 @@ def run(results: Results, kills: int, targets: Sequence[str], log: Path, paramet
         command = ["robot_cell", "--cell", str(CELL), "--params", str(given)]
         supervisor = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
-            with CellClient("recovery", patience=120.0) as client:
+            with CellClient("recovery", discovery_timeout=120.0) as client:
                 attack = Attack(client, supervisor.pid, Path(folder))
                 attack.warm_up()
                 try:

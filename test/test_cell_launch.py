@@ -24,7 +24,7 @@ from robot_cell_planner.nodes.common.domain import reserve_domain
 
 ROOT = Path(__file__).parents[1]
 NAMESPACE = "/launched"
-PATIENCE = 120.0  # s, for nodes to appear on a busy machine
+DISCOVERY_TIMEOUT = 120.0  # s, for nodes to appear on a busy machine
 DOMAIN = reserve_domain()
 ENVIRONMENT = {"ROS_DOMAIN_ID": str(DOMAIN.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 
@@ -42,10 +42,10 @@ def generate_test_description():
 
 class TestRunningCell(unittest.TestCase):
     def test_all_nodes_run_in_the_namespace_and_have_the_cell(self):
-        with CellClient("launch_test_client", namespace=NAMESPACE, patience=PATIENCE) as client:
+        with CellClient("launch_test_client", namespace=NAMESPACE, discovery_timeout=DISCOVERY_TIMEOUT) as client:
             for name in NODES:
                 parameters = client.node.create_client(GetParameters, f"{NAMESPACE}/{name}_node/get_parameters")
-                assert parameters.wait_for_service(timeout_sec=PATIENCE), f"{name}_node did not appear"
+                assert parameters.wait_for_service(timeout_sec=DISCOVERY_TIMEOUT), f"{name}_node did not appear"
             scene, _ = client.scene()
             assert scene.cell.name == "demo"
 

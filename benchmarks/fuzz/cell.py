@@ -78,7 +78,7 @@ class Cell:
         self.file = folder / "config" / "demo" / "cell.yaml"
         self.model, self.state = load_cell(self.file)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.client = CellClient("fuzzer", patience=60.0)
+        self.client = CellClient("fuzzer", discovery_timeout=60.0)
         self.status = msg.ExecutionStatus()
         self.client.node.create_subscription(msg.ExecutionStatus, "execution/status", self._take_status, LATCHED)
 

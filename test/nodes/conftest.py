@@ -44,5 +44,5 @@ def client(domain):
     """A client of the nodes, in the module's domain."""
     from robot_cell_planner.nodes.client.client import CellClient
 
-    with CellClient("test_client", patience=60.0) as client:
+    with CellClient("test_client", discovery_timeout=60.0) as client:
         yield client

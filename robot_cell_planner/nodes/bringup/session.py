@@ -24,7 +24,7 @@ RETRY = 2.0  # [s] before another attempt to start a program for which there was
 
 
 @dataclass(frozen=True)
-class Patience:
+class ShutdownTimeouts:
     """How long to wait.
 
     Attributes:
@@ -68,12 +68,12 @@ class Session:
         programs: Sequence[Program],
         client: Program | None,
         environment: Mapping[str, str],
-        patience: Patience | None = None,
+        timeouts: ShutdownTimeouts | None = None,
     ) -> None:
         self._programs = [*programs, *([client] if client else [])]
         self._client = client
         self._environment = environment
-        self._patience = patience or Patience()
+        self._timeouts = timeouts or ShutdownTimeouts()
         self._members: dict[str, _Member] = {}
         self._due: list[_Due] = []
         self._selector = selectors.DefaultSelector()
@@ -94,7 +94,7 @@ class Session:
             try:
                 status = self._start()
                 while status is None:
-                    status = self._watch()
+                    status = self._step()
                 self._stops_at_end = min(len(self._stops), 1)
                 clean = self._end_all()
                 return status if clean or status else 1
@@ -120,11 +120,11 @@ class Session:
             self._selector.register(pipe, selectors.EVENT_READ, printers[pipe])
         self._members[program.name] = _Member(process, printers, time.monotonic(), failures, first)
 
-    def _watch(self) -> int | None:
+    def _step(self) -> int | None:
         """Wait for something to happen; the session's exit status once there is a reason to end it."""
         next_start = min((due.moment for due in self._due), default=None)
         for member, status in self._wait(None if next_start is None else max(next_start - time.monotonic(), 0.0)):
-            outcome = self._judge(member, status)
+            outcome = self._handle_end(member, status)
             if outcome is not None:
                 return outcome
         if self._stops:
@@ -145,7 +145,7 @@ class Session:
                 self._console.say(f"{due.program.name} cannot be started: {error}; trying again in {RETRY:g} s")
                 self._due.append(_Due(now + RETRY, due.program, due.failures))
 
-    def _judge(self, member: _Member, status: int) -> int | None:
+    def _handle_end(self, member: _Member, status: int) -> int | None:
         """What the end of a process means for the session: its exit status, or None to go on."""
         program = member.process.program
         how = f"{program.name} ended with {describe(status)}"
@@ -182,8 +182,8 @@ class Session:
         """End processes by SIGINT, then SIGTERM, then SIGKILL; whether SIGINT was enough, and no failure followed."""
         clean = True
         steps = (
-            (signal.SIGINT, self._patience.interrupt),
-            (signal.SIGTERM, self._patience.terminate),
+            (signal.SIGINT, self._timeouts.interrupt),
+            (signal.SIGTERM, self._timeouts.terminate),
             (signal.SIGKILL, float("inf")),
         )
         for more_stops, (number, wait) in enumerate(steps, self._stops_at_end + 1):

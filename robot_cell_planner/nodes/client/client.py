@@ -55,7 +55,7 @@ from ..common.callback_guard import GuardedExecutor
 from ..common.goal_requests import RepeatableActionClient
 from ..common.localhost import keep_to_localhost
 from ..common.node import SERVICES, CellNode, reliable
-from ..common.server_watch import ServerWatch
+from ..common.server_monitor import ServerMonitor
 from ..common.shared_memory import remove_unfinished_ports
 from ..conversions.basic import (
     configuration_to_message,
@@ -90,7 +90,7 @@ class CellClient:
     has ended.
     """
 
-    def __init__(self, name: str = "cell_client", namespace: str = "", patience: float = 30.0) -> None:
+    def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
             keep_to_localhost()
@@ -98,10 +98,10 @@ class CellClient:
             rclpy.init()
         self.node = CellNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
-        self._patience = patience
+        self._discovery_timeout = discovery_timeout
         self._clients: dict[str, Any] = {}
         self._executor = GuardedExecutor(self.node.faults)
-        self._watches: dict[str, ServerWatch] = {}
+        self._monitors: dict[str, ServerMonitor] = {}
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
         self._thread.start()
@@ -124,8 +124,8 @@ class CellClient:
         """End the node."""
         self._executor.shutdown()
         self._thread.join()
-        for watch in self._watches.values():
-            watch.close()
+        for monitor in self._monitors.values():
+            monitor.close()
         self.node.destroy_node()
         if self._owns_context:
             rclpy.try_shutdown()
@@ -149,8 +149,8 @@ class CellClient:
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
-        watch = self._watch(name, client.service_is_ready, is_action=False)
-        reply: ResponseT = reply_to(client, request, name, watch, timeout)
+        monitor = self._monitor(name, client.service_is_ready, is_action=False)
+        reply: ResponseT = reply_to(client, request, name, monitor, timeout)
         _raise_error(reply)
         return reply
 
@@ -194,17 +194,17 @@ class CellClient:
             self._clients[name] = self._made(make)
         client = self._clients[name]
         ready = client.server_is_ready
-        watch = self._watch(name, ready, is_action=True)
+        monitor = self._monitor(name, ready, is_action=True)
         goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
         until = time.monotonic() + timeout
         sends = partial(self.send_goal, client, goal, feedback, goal_id)
         try:
-            handle = accepted_goal(sends, name, watch, ready, until)
+            handle = accepted_goal(sends, name, monitor, ready, until)
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             asks = partial(self._made, handle.get_result_async)
-            result: ResultT = result_of_goal(asks, lambda: handle.status, name, watch, ready, until)
+            result: ResultT = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
         except BaseException:
             # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
             response = cast("Any", kind).Impl.SendGoalService.Response()
@@ -215,7 +215,7 @@ class CellClient:
 
     def _made(self, make: Callable[[], T]) -> T:
         """What `make` makes, in the executor's own thread: rclpy shows it an action client that is not whole yet."""
-        return self._wait(self._executor.create_task(make), self._patience, "the thread of the client")
+        return self._wait(self._executor.create_task(make), self._discovery_timeout, "the thread of the client")
 
     def send_goal(
         self,
@@ -231,13 +231,13 @@ class CellClient:
         """
         return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
 
-    def _watch(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerWatch:
+    def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
         """Wait until somebody serves; returns the watch over who does."""
-        if name not in self._watches:
-            self._watches[name] = ServerWatch(self.node, name, is_action)
+        if name not in self._monitors:
+            self._monitors[name] = ServerMonitor(self.node, name, is_action)
         what = f"{'action' if is_action else 'service'} {name}"
-        wait_until_served(what, is_ready, self._watches[name], self._patience)
-        return self._watches[name]
+        wait_until_served(what, is_ready, self._monitors[name], self._discovery_timeout)
+        return self._monitors[name]
 
     def _wait(self, future: Future[T], timeout: float, name: str) -> T:
         done = threading.Event()
@@ -337,7 +337,7 @@ class CellClient:
         """Move the gripper; position [m], effort [N]. Where a controller of ros2_control moves it, through its action,
         whose result tells no reason."""
         position, effort = float(position), float(effort)
-        if first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._patience) == MOVE_GRIPPER:
+        if first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._discovery_timeout) == MOVE_GRIPPER:
             own = action.MoveGripper.Goal(position=position, max_effort=effort)
             return self.act(action.MoveGripper, MOVE_GRIPPER, own)
         command = GripperCommandMessage(position=position, max_effort=effort)

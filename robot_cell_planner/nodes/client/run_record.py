@@ -86,8 +86,8 @@ class RunRecord:
         self._segments: list[SegmentRecord] = []
         self._plans: list[dict[str, Any]] = []
         self._verdict: dict[str, Any] = {}
-        self._replica = SceneMonitor(client.node, ModelReader(NO_ROOTS), joints_rate=RECORD_RATE)
-        self._replica.on_joints(self._on_joints)
+        self._scene_monitor = SceneMonitor(client.node, ModelReader(NO_ROOTS), joints_rate=RECORD_RATE)
+        self._scene_monitor.on_joints(self._on_joints)
         self._print_row([name for name, _, _ in COLUMNS])
 
     def now(self) -> float:
@@ -95,7 +95,7 @@ class RunRecord:
         return time.monotonic() - self._began
 
     def _on_joints(self, stamp: int) -> None:
-        self._recorder.add(self.now(), self._replica.current_state())
+        self._recorder.add(self.now(), self._scene_monitor.current_state())
 
     def _print_row(self, cells: list[str]) -> None:
         line = "  ".join(f"{cell:{align}{width}}" for cell, (_, width, align) in zip(cells, COLUMNS, strict=True))
@@ -195,7 +195,7 @@ class RunRecord:
         }
         write_private_text(self._folder / "record.json", json.dumps(content, indent=1))
         write_private_text(self._folder / "plans.json", json.dumps(self._plans))
-        cell = self._replica.scene.cell
+        cell = self._scene_monitor.scene.cell
         position, angle = self._verdict["position_error_mm"], self._verdict["angle_error_deg"]
         summary = {
             "workpiece": f"{position:.2f} mm, {angle:.2f} degrees off",

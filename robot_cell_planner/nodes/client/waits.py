@@ -13,17 +13,17 @@ from rclpy.action.graph import get_action_names_and_types
 from rclpy.node import Node
 
 from ...errors import InvalidRequestError, ServiceUnavailableError, Value
-from ..common.server_watch import (
-    ASK_AGAIN,
+from ..common.server_monitor import (
+    CHECK_PERIOD,
     GOAL_AGAIN,
-    LOOK,
-    ServerWatch,
+    REQUEST_AGAIN,
+    ServerMonitor,
     is_idempotent,
     may_be_sent_again,
     outcome_unknown,
     server_lost,
 )
-from ..conversions.basic import MOST_TIMEOUT
+from ..conversions.basic import MAX_TIMEOUT
 
 ACCEPTED_WITHIN = 30.0  # [s] that a server may take to say whether it accepts a goal
 APPEAR_LOOK = 0.02  # [s] between two looks whether somebody serves
@@ -36,29 +36,29 @@ def check_timeout(timeout: float) -> None:
     Raises:
         InvalidRequestError: not within 0 to MOST_TIMEOUT [s].
     """
-    if not 0.0 < timeout <= MOST_TIMEOUT:
-        numbers = (Value("timeout", timeout, MOST_TIMEOUT, "s"),)
-        text = f"a timeout of {timeout:g} s, expected more than 0 and at most {MOST_TIMEOUT:g} s"
+    if not 0.0 < timeout <= MAX_TIMEOUT:
+        numbers = (Value("timeout", timeout, MAX_TIMEOUT, "s"),)
+        text = f"a timeout of {timeout:g} s, expected more than 0 and at most {MAX_TIMEOUT:g} s"
         raise InvalidRequestError(text, stage="client", subjects=("timeout",), values=numbers)
 
 
-def wait_until_served(name: str, is_ready: Callable[[], bool], watch: ServerWatch, patience: float) -> None:
+def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMonitor, timeout: float) -> None:
     """Wait until somebody serves, who is the one to be watched from then on.
 
     Raises:
         ServiceUnavailableError: nobody does within `patience` [s].
     """
-    until = time.monotonic() + patience
-    while not (is_ready() and watch.begin()):
+    until = time.monotonic() + timeout
+    while not (is_ready() and monitor.begin()):
         if time.monotonic() >= until:
-            text = f"{name} did not appear within {patience:g} s; does its node run, in this domain?"
+            text = f"{name} did not appear within {timeout:g} s; does its node run, in this domain?"
             raise ServiceUnavailableError(text, subjects=(name,))
         time.sleep(APPEAR_LOOK)
 
 
-def first_offered(node: Node, actions: Sequence[str], patience: float) -> str:
+def first_offered(node: Node, actions: Sequence[str], timeout: float) -> str:
     """The first of some actions that anybody offers; the first of all if nobody does within `patience` [s]."""
-    until, space = time.monotonic() + patience, node.get_namespace().rstrip("/") + "/"
+    until, space = time.monotonic() + timeout, node.get_namespace().rstrip("/") + "/"
     while time.monotonic() < until:
         offered = {name.removeprefix(space) for name, _ in get_action_names_and_types(node)}
         for action in actions:
@@ -102,7 +102,7 @@ class Futures:
             client.remove_pending_request(future)
 
 
-def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: float) -> Any:
+def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeout: float) -> Any:
     """The reply to a request, which is sent again while none comes if it is idempotent.
 
     Raises:
@@ -111,7 +111,7 @@ def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: 
         OutcomeUnknownError: either of these, for any other request.
     """
     repeats = is_idempotent(name)
-    until, again = time.monotonic() + timeout, ASK_AGAIN if repeats else math.inf
+    until, again = time.monotonic() + timeout, REQUEST_AGAIN if repeats else math.inf
     futures = Futures()
     ask_at = -math.inf
     try:
@@ -120,12 +120,12 @@ def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: 
             if now >= ask_at:
                 futures.add(client.call_async(request))
                 ask_at, again = now + again, 2.0 * again
-            if futures.wait(min(LOOK, timeout)):
+            if futures.wait(min(CHECK_PERIOD, timeout)):
                 return futures.first()
-            if watch.lost(client.service_is_ready()):
+            if monitor.lost(client.service_is_ready()):
                 if repeats:
-                    raise server_lost(f"service {name}", watch.node, "request", watch.replaced)
-                raise outcome_unknown(name, f"its server {watch.node} ended before it replied")
+                    raise server_lost(f"service {name}", monitor.node, "request", monitor.replaced)
+                raise outcome_unknown(name, f"its server {monitor.node} ended before it replied")
             if time.monotonic() >= until:
                 if repeats:
                     text = f"service {name} did not answer within {timeout:g} s, asked {len(futures)} times"
@@ -136,7 +136,7 @@ def reply_to(client: Any, request: Any, name: str, watch: ServerWatch, timeout: 
 
 
 def accepted_goal(
-    send: Callable[[], Any], name: str, watch: ServerWatch, is_ready: Callable[[], bool], until: float
+    send: Callable[[], Any], name: str, monitor: ServerMonitor, is_ready: Callable[[], bool], until: float
 ) -> Any:
     """The handle of a goal. send: sends it, and returns the future of its handle. An action of this suite
     is sent the goal again while there is no answer.
@@ -155,10 +155,10 @@ def accepted_goal(
             if now >= ask_at:
                 futures.add(send())
                 ask_at, again = now + again, 2.0 * again
-            if futures.wait(LOOK):
+            if futures.wait(CHECK_PERIOD):
                 return futures.first()
-            if watch.lost(is_ready()):
-                raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
+            if monitor.lost(is_ready()):
+                raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
             if time.monotonic() >= until:
                 raise outcome_unknown(name, "nobody has said whether the goal is accepted; it is cancelled")
     finally:
@@ -169,7 +169,7 @@ def result_of_goal(
     ask: Callable[[], Any],
     status: Callable[[], int],
     name: str,
-    watch: ServerWatch,
+    monitor: ServerMonitor,
     is_ready: Callable[[], bool],
     until: float,
 ) -> Any:
@@ -184,18 +184,18 @@ def result_of_goal(
     futures = Futures()
     futures.add(ask())
     ask_at = math.inf
-    while not futures.wait(LOOK):
+    while not futures.wait(CHECK_PERIOD):
         now = time.monotonic()
-        if watch.lost(is_ready()):
-            raise server_lost(f"action {name}", watch.node, "goal", watch.replaced)
+        if monitor.lost(is_ready()):
+            raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
         if now >= until:
             raise ServiceUnavailableError(f"action {name} has not ended in time; it is cancelled", subjects=(name,))
         if now >= ask_at:
             futures.add(ask())
-            ask_at = now + ASK_AGAIN
+            ask_at = now + REQUEST_AGAIN
         elif ask_at == math.inf and status() in ENDED:
-            ask_at = now + ASK_AGAIN
+            ask_at = now + REQUEST_AGAIN
     found = futures.first()
     if found.status == GoalStatus.STATUS_UNKNOWN:
-        raise server_lost(f"action {name}", watch.node, "goal", replaced=True)
+        raise server_lost(f"action {name}", monitor.node, "goal", replaced=True)
     return found.result

@@ -68,10 +68,10 @@ class CollisionNode(CellNode):
     def __init__(self) -> None:
         super().__init__("collision_node")
         models = ModelReader(resource_roots(self.parameters))
-        self._replica = SceneMonitor(self, models, self.parameters["wait_timeout"])
-        self._covers = SpherePreparation(self, self._replica)
+        self._scene_monitor = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        self._covers = SpherePreparation(self, self._scene_monitor)
         self._present: CollisionReport | None = None
-        self._looked_at: tuple[object, ...] = ()
+        self._checked_state: tuple[object, ...] = ()
         self._has_contacts = False
         self._contacts = self.create_publisher(MarkerArray, "collision/contacts", LATCHED)
         self.serve(srv.CheckStates, "collision/check_states", self._check_states)
@@ -79,7 +79,7 @@ class CollisionNode(CellNode):
         self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
-        steady_timer(self, self.parameters["contacts_period"], self._look)
+        steady_timer(self, self.parameters["contacts_period"], self._check_present_state)
         self._diagnostics = Diagnostics(self, "collision", self._check)
 
     def _checker(
@@ -88,16 +88,16 @@ class CollisionNode(CellNode):
         cell, values = state.scene.cell, state.scene.state
         return CollisionChecker(cell, values, names or None, engine=self.parameters["engine"], options=options)
 
-    def _wanted(self, options: msg.CollisionOptions) -> int:
+    def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """The most pairs that a report is to list."""
-        most = int(self.parameters["most_pairs"])
-        return min(options.max_pairs or most, most) if options.full_report or options.verbose else 1
+        limit = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
 
     async def _check_states(self, request: srv.CheckStates.Request, response: srv.CheckStates.Response) -> None:
         options = request.options
         covered = options_from_message(options, "options")
         names, rows = self._configurations(request)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names, covered)
         if not names:
@@ -106,10 +106,10 @@ class CollisionNode(CellNode):
             response.in_collision = checker.in_collision_batch(rows).tolist()
             return
         checker.require_configurations(rows)
-        wanted = self._wanted(options)
+        max_pairs = self._max_pairs(options)
         for row in rows:
-            report = checker.report(row, max_pairs=_and_one_more(wanted), verbose=options.verbose)
-            message = report_to_message(report, checker.allowed_pairs, wanted, contacts=options.contacts)
+            report = checker.report(row, max_pairs=_and_one_more(max_pairs), verbose=options.verbose)
+            message = report_to_message(report, checker.allowed_pairs, max_pairs, contacts=options.contacts)
             response.reports.append(message)
         response.in_collision = [report.in_collision for report in response.reports]
 
@@ -124,10 +124,10 @@ class CollisionNode(CellNode):
         options = request.options
         covered = options_from_message(options, "options")
         names, rows, times = self._path(request.trajectory)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names, covered)
-        most = int(self.parameters["most_pairs"])
+        limit = int(self.parameters["most_pairs"])
         found = check_path(
             checker,
             rows,
@@ -135,7 +135,7 @@ class CollisionNode(CellNode):
             find_all=request.find_all,
             resolution=request.resolution,
             clearance=request.clearance,
-            max_collisions=min(options.max_pairs or most, most),
+            max_collisions=min(options.max_pairs or limit, limit),
             max_states=self.parameters["most_configurations"],
         )
         response.valid, response.truncated, response.states_checked = found.valid, found.truncated, found.states_checked
@@ -151,8 +151,8 @@ class CollisionNode(CellNode):
 
     def _path(self, trajectory: JointTrajectory) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
         """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
-        points, most = trajectory.points, self.parameters["most_configurations"]
-        check_count(len(points), most, "trajectory", "points")
+        points, limit = trajectory.points, self.parameters["most_configurations"]
+        check_count(len(points), limit, "trajectory", "points")
         rows = rows_from_points(trajectory, "positions", "trajectory")
         if rows is None:
             raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
@@ -160,14 +160,14 @@ class CollisionNode(CellNode):
 
     async def _certify_motion(self, request: srv.CertifyMotion.Request, response: srv.CertifyMotion.Response) -> None:
         """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
-        most = int(self.parameters["most_configurations"])
+        limit = int(self.parameters["most_configurations"])
         margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
         trajectory = None
-        names, rows = path_from_message(request.path, "path", most)
+        names, rows = path_from_message(request.path, "path", limit)
         if len(rows) == 0:
-            trajectory = trajectory_from_message(request.trajectory, "trajectory", most)
+            trajectory = trajectory_from_message(request.trajectory, "trajectory", limit)
             names = trajectory.variables
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         while not await self._covers.wait():
             self.get_logger().debug("a certificate waits for the balls around new geometry")
@@ -184,19 +184,19 @@ class CollisionNode(CellNode):
     async def _check_targets(self, request: srv.CheckTargets.Request, response: srv.CheckTargets.Response) -> None:
         options = request.options
         covered = options_from_message(options, "options")
-        most = self.parameters["most_configurations"]
+        limit = self.parameters["most_configurations"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
-        check_count(len(request.targets), most, "targets", "entries")
+        check_count(len(request.targets), limit, "targets", "entries")
         targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
         checker = TargetChecker(cell, values, request.group, engine=self.parameters["engine"], options=covered)
-        wanted = self._wanted(options)
+        max_pairs = self._max_pairs(options)
         for target in targets:
-            report = checker.report_target(target, _and_one_more(wanted), verbose=options.verbose)
-            message = report_to_message(report, checker.allowed_pairs, wanted, contacts=options.contacts)
+            report = checker.report_target(target, _and_one_more(max_pairs), verbose=options.verbose)
+            message = report_to_message(report, checker.allowed_pairs, max_pairs, contacts=options.contacts)
             response.reports.append(message)
 
     async def _compute_clearance(
@@ -206,7 +206,7 @@ class CollisionNode(CellNode):
         if not (math.isfinite(request.max_distance) and request.max_distance >= 0.0):
             text = f"max_distance is {request.max_distance} m, expected a finite number of at least 0"
             raise InvalidRequestError(text, subjects=("max_distance",))
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names)
         if not names:
@@ -220,17 +220,17 @@ class CollisionNode(CellNode):
                 message.configuration = configuration_to_message(dict(zip(checker.variables, row, strict=True)))
                 response.clearances.append(message)
 
-    def _look(self) -> None:
+    def _check_present_state(self) -> None:
         """The present state, for people who look; checked again only when something has moved or changed."""
-        if not self._replica.revision:
+        if not self._scene_monitor.revision:
             return
-        state = self._replica.current_state()
+        state = self._scene_monitor.current_state()
         fingers = tuple(tool.configuration for tool in state.tools.values())
-        seen = (self._replica.revision, self.parameters["engine"], state.configuration, fingers)
-        if seen == self._looked_at:
+        seen = (self._scene_monitor.revision, self.parameters["engine"], state.configuration, fingers)
+        if seen == self._checked_state:
             return
-        self._looked_at = seen
-        checker = CollisionChecker(self._replica.scene.cell, state, engine=self.parameters["engine"])
+        self._checked_state = seen
+        checker = CollisionChecker(self._scene_monitor.scene.cell, state, engine=self.parameters["engine"])
         self._present = checker.report(max_pairs=self.parameters["most_pairs"])
         markers = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
         for pair in self._present.pairs:
@@ -241,16 +241,16 @@ class CollisionNode(CellNode):
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         if self._present is None:
-            return WARN, "no cell has come from the scene node yet", self._replica.diagnostics
-        values = {**self._replica.diagnostics, "pairs checked": self._present.pairs_checked}
+            return WARN, "no cell has come from the scene node yet", self._scene_monitor.diagnostics
+        values = {**self._scene_monitor.diagnostics, "pairs checked": self._present.pairs_checked}
         if self._present.in_collision:
             return ERROR, str(self._present), values
         return OK, "the present state is free of collision", values
 
 
-def _and_one_more(wanted: int) -> int:
+def _and_one_more(max_pairs: int) -> int:
     """How many pairs to look for, so as to know whether there are more than are wanted; the first is enough alone."""
-    return wanted + 1 if wanted > 1 else 1
+    return max_pairs + 1 if max_pairs > 1 else 1
 
 
 def _contact_markers(pair: CollisionPair, first_id: int) -> list[Marker]:

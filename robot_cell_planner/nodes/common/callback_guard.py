@@ -20,7 +20,7 @@ from ...errors import RobotCellError, bounded
 ENDING = 1.0  # [s] that a context may take to end
 QUIET = 5.0  # [s] between reports of the same fault
 MAX_REPORT = 10_000  # [characters] of a report with its traceback
-MAX_KEPT = 1_000  # faults that are told apart
+MAX_FAULTS = 1_000  # faults that are told apart
 
 
 class NodeEndsError(Exception):
@@ -31,13 +31,13 @@ class NodeEndsError(Exception):
         self.error = error
 
 
-def context_ends(patience: float = ENDING) -> bool:
+def context_ends(timeout: float = ENDING) -> bool:
     """Whether the context has ended, or does so within `patience` [s].
 
     A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy cannot
     convert that, another RuntimeError; that is no fault. What the context is made of ends before itself.
     """
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while rclpy.ok() and time.monotonic() < until:
         time.sleep(0.01)
     return not rclpy.ok()
@@ -56,20 +56,20 @@ class Faults:
         """Tell of what `where` has raised: named errors in a line, others with their traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         key = (where, type(error), frames[-1].lineno if frames else 0)
-        now, (told, kept_back) = time.monotonic(), self._last.get(key, (-QUIET, 0))
-        if now - told < QUIET:
+        now, (last_report, suppressed) = time.monotonic(), self._last.get(key, (-QUIET, 0))
+        if now - last_report < QUIET:
             self._count(f"{where}: {type(error).__name__}")
-            self._last[key] = told, kept_back + 1
+            self._last[key] = last_report, suppressed + 1
             return
         if isinstance(error, RuntimeError) and context_ends():
             return
         self._count(f"{where}: {type(error).__name__}")
-        if len(self._last) >= MAX_KEPT:
+        if len(self._last) >= MAX_FAULTS:
             self._last.clear()
         self._last[key] = now, 0
         is_named = isinstance(error, RobotCellError)
         text = str(error) if is_named else "".join(traceback.format_exception(error)).rstrip()
-        again = f" ({kept_back} times more in the last {now - told:.0f} s)" if kept_back else ""
+        again = f" ({suppressed} times more in the last {now - last_report:.0f} s)" if suppressed else ""
         self._node.get_logger().error(bounded(f"{where} failed{again}: {text}", MAX_REPORT))
 
     def _count(self, latest: str) -> None:

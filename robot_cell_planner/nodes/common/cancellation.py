@@ -57,9 +57,9 @@ class CancellationToken:
 class _Wake:
     """A future that any of several things may resolve."""
 
-    def __init__(self, node: Node, interrupt: CancellationToken, seconds: float) -> None:
+    def __init__(self, node: Node, token: CancellationToken, seconds: float) -> None:
         self._future: Future[None] = Future()
-        self._interrupt = interrupt
+        self._token = token
         self._deadline = Deadline(node, seconds)
 
     def __call__(self, _: object = None) -> None:
@@ -69,28 +69,28 @@ class _Wake:
     async def wait(self) -> None:
         """Wait for whichever comes first; raises the reason if that was the interrupt."""
         self._deadline.wakes(self._future)
-        self._interrupt.on_set(self)
+        self._token.on_set(self)
         try:
             await self._future
         finally:
-            self._interrupt.remove(self)
+            self._token.remove(self)
             self._deadline.end()
-        self._interrupt.check()
+        self._token.check()
 
 
-async def pause(node: Node, seconds: float, interrupt: CancellationToken) -> None:
+async def pause(node: Node, seconds: float, token: CancellationToken) -> None:
     """Let a time pass.
 
     Raises:
         RobotCellError: the reason why it was called off meanwhile.
     """
-    await _Wake(node, interrupt, seconds).wait()
+    await _Wake(node, token, seconds).wait()
 
 
 async def outcome(
     node: Node,
     future: Future[T],
-    interrupt: CancellationToken,
+    token: CancellationToken,
     seconds: float,
     what: str,
     is_there: Callable[[], bool] | None = None,
@@ -108,7 +108,7 @@ async def outcome(
         if is_there is not None and not is_there():
             raise ServiceUnavailableError(f"{what} is gone", subjects=(what,))
         step = min(LOOK_PERIOD, seconds - waited)
-        wake = _Wake(node, interrupt, step)
+        wake = _Wake(node, token, step)
         future.add_done_callback(wake)
         await wake.wait()
         future.remove_done_callback(wake)
@@ -120,7 +120,7 @@ async def reply_of(
     node: Node,
     client: Client[RequestT, ResponseT],
     request: RequestT,
-    interrupt: CancellationToken,
+    token: CancellationToken,
     seconds: float,
     name: str,
 ) -> ResponseT:
@@ -132,13 +132,13 @@ async def reply_of(
     """
     future = client.call_async(request)
     try:
-        return await outcome(node, future, interrupt, seconds, name)
+        return await outcome(node, future, token, seconds, name)
     finally:
         client.remove_pending_request(future)
 
 
 async def available(
-    node: Node, is_there: Callable[[], bool], interrupt: CancellationToken, seconds: float, what: str
+    node: Node, is_there: Callable[[], bool], token: CancellationToken, seconds: float, what: str
 ) -> None:
     """Wait until a service or action is there.
 
@@ -151,4 +151,4 @@ async def available(
             text = f"{what} did not appear within {seconds:g} s; does its node run, in this namespace and domain?"
             raise ServiceUnavailableError(text, subjects=(what,))
         left -= 1
-        await pause(node, POLL_PERIOD, interrupt)
+        await pause(node, POLL_PERIOD, token)

@@ -23,39 +23,39 @@ class ExclusiveAccess:
         self._on_change = on_change
         self._waiting = Waiters()
         self.owner = ""
-        self.interrupt: CancellationToken | None = None
+        self.token: CancellationToken | None = None
 
     @contextmanager
-    def taken_by(self, owner: str, interrupt: CancellationToken) -> Iterator[None]:
+    def acquired_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
         """Have it while the context lasts.
 
         Raises:
             MotionBusyError: somebody else has it; names them.
         """
-        if self.interrupt is not None:
+        if self.token is not None:
             raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
-        with self._had_by(owner, interrupt):
+        with self._held_by(owner, token):
             yield
 
     @contextmanager
-    def handed_over_to(self, owner: str, interrupt: CancellationToken) -> Iterator[None]:
+    def handed_over_to(self, owner: str, token: CancellationToken) -> Iterator[None]:
         """Have it from now on while the context lasts, in place of whoever has it."""
-        with self._had_by(owner, interrupt):
+        with self._held_by(owner, token):
             yield
 
     @contextmanager
-    def _had_by(self, owner: str, interrupt: CancellationToken) -> Iterator[None]:
-        self.owner, self.interrupt = owner, interrupt
+    def _held_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
+        self.owner, self.token = owner, token
         self._on_change()
         try:
             yield
         finally:
-            if self.interrupt is interrupt:  # it has not been handed over
-                self.owner, self.interrupt = "", None
+            if self.token is token:  # it has not been handed over
+                self.owner, self.token = "", None
                 self._on_change()
                 self._waiting.wake()
 
-    async def released(self, node: CellNode, interrupt: CancellationToken) -> None:
+    async def released(self, node: CellNode, token: CancellationToken) -> None:
         """Wait until nobody has it."""
-        while self.interrupt is not None:
-            await outcome(node, self._waiting.future(), interrupt, math.inf, self._what)
+        while self.token is not None:
+            await outcome(node, self._waiting.future(), token, math.inf, self._what)

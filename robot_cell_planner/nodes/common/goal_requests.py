@@ -8,7 +8,7 @@ from typing import Any
 from rclpy.action.client import ActionClient
 from rclpy.action.server import ActionServer, ServerGoalHandle
 
-KEPT = 1000  # goals that are known when they are sent again
+MAX_GOALS = 1000  # goals that are known when they are sent again
 
 
 class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
@@ -31,7 +31,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         goal = bytes(request.goal_id.uuid)
         if goal not in self._begun:
             self._begun[goal] = False
-            while len(self._begun) > KEPT:
+            while len(self._begun) > MAX_GOALS:
                 self._begun.popitem(last=False)
             await super()._execute_goal_request(request_header_and_message)
             return

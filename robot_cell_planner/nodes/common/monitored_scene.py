@@ -26,7 +26,7 @@ from .node import CellNode, sensor
 from .polled_subscription import PolledSubscription
 from .waiting import Deadline, Waiters, delay, steady_timer
 
-MOST_CHANGES = 10_000
+MAX_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
 JOINTS_RATE = 20.0  # [Hz]
 JOINT_STATES = "joint_states"
@@ -269,7 +269,7 @@ class MonitoredScene:
         changes: list[Change] = []
         if values:
             changes.append(SetJoints(values))
-        changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MOST_CHANGES)
+        changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MAX_CHANGES)
         scene = Scene(scene.cell, state)
         if changes:
             scene = apply_changes(scene, changes, world_pose)

@@ -238,7 +238,7 @@ class CellNode(Node):
         """Let go of what the node holds; called once when it ends."""
 
 
-def _told(name: str, error: RobotCellError) -> int:
+def _print_error(name: str, error: RobotCellError) -> int:
     """One line on the standard error stream; returns the exit status."""
     print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
     return 1
@@ -279,9 +279,9 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         if not context_ends():
             raise
     except RobotCellError as error:
-        return _told(name, error)
+        return _print_error(name, error)
     except NodeEndsError as stop:
-        return _told(name, stop.error)
+        return _print_error(name, stop.error)
     finally:
         # A Ctrl-C that ended the context may still be about to interrupt this thread.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -125,7 +125,7 @@ class Parameters:
         for parameter in declared:
             self._declare(parameter)
         node.add_on_set_parameters_callback(self._check)
-        node.add_post_set_parameters_callback(self._tell)
+        node.add_post_set_parameters_callback(self._notify)
 
     def _declare(self, parameter: Parameter) -> None:
         """Declare a parameter of any type first: rclpy's refusals of a type or value do not tell the value apart."""
@@ -148,7 +148,7 @@ class Parameters:
                 return SetParametersResult(successful=False, reason=bounded(reason, MAX_REASON))
         return SetParametersResult(successful=True)
 
-    def _tell(self, changes: list[RosParameter[Any]]) -> None:
+    def _notify(self, changes: list[RosParameter[Any]]) -> None:
         for change in changes:
             for listener in self._listeners:
                 listener(change.name, change.value)

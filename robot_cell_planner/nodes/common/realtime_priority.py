@@ -7,7 +7,7 @@ import os
 from ...errors import NotSupportedError
 
 
-def precede_in_process(priority: int) -> None:
+def set_realtime_priority(priority: int) -> None:
     """Let the calling thread run before all threads of ordinary priority, by first-in-first-out scheduling.
 
     priority: 1 to 99, as `ros2_control` gives one to its own loop. It must do little at a time: nothing else gets the

@@ -19,7 +19,7 @@ from ..conversions.states import state_from_message
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
 
-UPDATES_KEPT = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
+MAX_UPDATES = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
 
 
 class SceneMonitor(MonitoredScene):
@@ -34,12 +34,12 @@ class SceneMonitor(MonitoredScene):
         self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
     ) -> None:
         super().__init__(node, models, default_timeout, joints_rate)
-        self._owner_models = models.trusting()
+        self._trusted_models = models.trusting()
         self._fetching = False
         self._snapshot_stamp = 0
-        self._early: deque[SceneUpdate] = deque(maxlen=UPDATES_KEPT)
+        self._early: deque[SceneUpdate] = deque(maxlen=MAX_UPDATES)
         node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
-        node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(UPDATES_KEPT, latched=True))
+        node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(MAX_UPDATES, latched=True))
         self._client = node.service_client(GetCell, "scene/get_cell")
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
@@ -51,7 +51,7 @@ class SceneMonitor(MonitoredScene):
         if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
             return
         try:
-            cell = self._owner_models.cell(message.cell, "cell")
+            cell = self._trusted_models.cell(message.cell, "cell")
             state = state_from_message(message.state.state, "state")
             cell.check_state(state)
         except RobotCellError as error:
@@ -59,7 +59,7 @@ class SceneMonitor(MonitoredScene):
             return
         self._snapshot_stamp = stamp
         self.take(Scene(cell, state), revision)
-        early, self._early = list(self._early), deque(maxlen=UPDATES_KEPT)
+        early, self._early = list(self._early), deque(maxlen=MAX_UPDATES)
         for update in early:
             self._on_update(update)
 
@@ -81,7 +81,7 @@ class SceneMonitor(MonitoredScene):
             self._fetch(f"revision {self.revision} is followed by {message.revision}")
             return
         try:
-            scene = apply_difference(self._scene, update_from_message(message, self._owner_models))
+            scene = apply_difference(self._scene, update_from_message(message, self._trusted_models))
             if scene.state.digest() != message.digest:
                 raise RobotCellError("the state has another digest than the owner's", stage="replica")
         except RobotCellError as error:

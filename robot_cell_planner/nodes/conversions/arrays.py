@@ -38,7 +38,7 @@ def rates_from_message(message: Configuration, columns: Sequence[str], field: st
     return np.array([values.get(name, 0.0) for name in columns]) if values else None
 
 
-def table_from_message(values: Sequence[float], columns: Sequence[str], field: str, most: int) -> Rows | None:
+def table_from_message(values: Sequence[float], columns: Sequence[str], field: str, limit: int) -> Rows | None:
     """Rows (k, n) of a block of numbers; None for an empty block.
 
     Raises:
@@ -52,7 +52,7 @@ def table_from_message(values: Sequence[float], columns: Sequence[str], field: s
         text = f"{field} has {block.size} numbers, which is no multiple of {len(columns)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = block.reshape(-1, len(columns))
-    check_count(len(rows), most, field, "rows")
+    check_count(len(rows), limit, field, "rows")
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         row, column = (int(index) for index in bad[0])

@@ -24,7 +24,7 @@ from ...model.value import MAX_JOINT_VALUE, Vector3
 NANOSECONDS = 1_000_000_000
 LAST_SECOND = 2**31 - 1  # of builtin_interfaces/Time and Duration
 MAX_SECONDS = float(2**31)
-MOST_TIMEOUT = 86_400.0  # [s] that a request may take or wait
+MAX_TIMEOUT = 86_400.0  # [s] that a request may take or wait
 
 
 def pose_to_message(pose: Pose) -> PoseMessage:
@@ -115,9 +115,9 @@ def timeout_from_message(message: Duration, field: str) -> float:
         InvalidRequestError: below zero, or longer than MOST_TIMEOUT.
     """
     seconds = duration_from_message(message)
-    if not 0.0 <= seconds <= MOST_TIMEOUT:
-        numbers = (Value(field, seconds, MOST_TIMEOUT, "s"),)
-        text = f"{field} is {seconds:g} s, expected 0 to {MOST_TIMEOUT:g} s"
+    if not 0.0 <= seconds <= MAX_TIMEOUT:
+        numbers = (Value(field, seconds, MAX_TIMEOUT, "s"),)
+        text = f"{field} is {seconds:g} s, expected 0 to {MAX_TIMEOUT:g} s"
         raise InvalidRequestError(text, subjects=(field,), values=numbers)
     return seconds
 
@@ -169,7 +169,7 @@ def path_to_message(names: Sequence[str], rows: NDArray[np.float64]) -> JointPat
     return JointPath(joint_names=list(names), positions=np.asarray(rows, dtype=np.float64).ravel().tolist())
 
 
-def path_from_message(message: JointPath, field: str, most: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def path_from_message(message: JointPath, field: str, limit: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Joint names (dof,) and configurations (n, dof).
 
     Raises:
@@ -188,7 +188,7 @@ def path_from_message(message: JointPath, field: str, most: int) -> tuple[tuple[
         text = f"{field} has {values.size} numbers, which is no multiple of its {len(names)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = values.reshape(-1, len(names))
-    check_count(len(rows), most, field, "configurations")
+    check_count(len(rows), limit, field, "configurations")
     bad = np.argwhere(~(np.abs(rows) <= MAX_JOINT_VALUE))
     if len(bad):
         row, column = (int(index) for index in bad[0])

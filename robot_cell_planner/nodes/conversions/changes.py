@@ -53,7 +53,7 @@ NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.ATTACH_IN_PLACE, O.DETACH, O.HIDE, O
 
 
 def changes_from_message(
-    messages: Sequence[SceneChange], models: ModelReader, field: str, most: int
+    messages: Sequence[SceneChange], models: ModelReader, field: str, limit: int
 ) -> tuple[Change, ...]:
     """The operations, in order.
 
@@ -61,7 +61,7 @@ def changes_from_message(
         LimitExceededError: more than `most` of them.
         RobotCellError: a malformed one; its message begins with the field and the place in the list.
     """
-    check_count(len(messages), most, field, "changes")
+    check_count(len(messages), limit, field, "changes")
     result: list[Change] = []
     for index, message in enumerate(messages):
         place = f"{field}[{index}]"

@@ -17,7 +17,7 @@ from ...collision.report import Clearance, CollisionPair, CollisionReport
 from ...errors import InvalidRequestError
 from .basic import duration_to_message, point_to_message, vector_to_message
 
-MOST_COUNTED = 2**32 - 1
+MAX_COUNTED = 2**32 - 1
 KINDS = {ObjectKind.LINK: PairMessage.LINK, ObjectKind.TOOL: PairMessage.TOOL, ObjectKind.BODY: PairMessage.BODY}
 
 
@@ -58,7 +58,7 @@ def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessag
 
 
 def report_to_message(
-    report: CollisionReport, allowed_pairs: AllowedPairs, most: int, *, contacts: bool = True
+    report: CollisionReport, allowed_pairs: AllowedPairs, max_pairs: int, *, contacts: bool = True
 ) -> ReportMessage:
     """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
 
@@ -70,10 +70,10 @@ def report_to_message(
     pairs = sorted([*found.values(), *rest], key=lambda pair: (pair.step, pair.name_a, pair.name_b))
     return ReportMessage(
         in_collision=report.in_collision,
-        pairs=pairs[:most],
+        pairs=pairs[:max_pairs],
         pairs_checked=report.pairs_checked,
-        pairs_skipped=min(report.pairs_skipped, MOST_COUNTED),
-        truncated=len(pairs) > most,
+        pairs_skipped=min(report.pairs_skipped, MAX_COUNTED),
+        truncated=len(pairs) > max_pairs,
         engine=report.engine,
         decomposed=list(report.decomposed),
     )

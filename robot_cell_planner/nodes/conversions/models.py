@@ -48,7 +48,7 @@ from .basic import (
     position_from_message,
     vector_to_message,
 )
-from .kept import CachedMessages
+from .cached_messages import CachedMessages
 
 PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
@@ -95,16 +95,16 @@ class ModelReader:
     """
 
     def __init__(
-        self, roots: ResourceRoots, most_models: int = 20_000, most_shapes: int = 10_000, *, owner: bool = False
+        self, roots: ResourceRoots, max_models: int = 20_000, max_shapes: int = 10_000, *, owner: bool = False
     ) -> None:
         self._roots = roots
         self._trusting = owner
-        self._most_models = most_models
-        self._most_shapes = most_shapes
+        self._max_models = max_models
+        self._max_shapes = max_shapes
 
     def trusting(self) -> ModelReader:
         """The same reader for messages of the scene node."""
-        return ModelReader(self._roots, self._most_models, self._most_shapes, owner=True)
+        return ModelReader(self._roots, self._max_models, self._max_shapes, owner=True)
 
     def cell(self, message: CellMessage, field: str) -> RobotCell:
         """The cell; frames that are written relative to another frame are refused here (see `split_frames`).
@@ -114,7 +114,7 @@ class ModelReader:
             RobotCellError: a malformed model; the message names the field.
         """
         for part in ("robots", "tools", "bodies", "frames"):
-            check_count(len(getattr(message, part)), self._most_models, f"{field}.{part}", "entries")
+            check_count(len(getattr(message, part)), self._max_models, f"{field}.{part}", "entries")
         robots = [self._robot(entry, f"{field}.robots") for entry in self._once(message.robots, f"{field}.robots")]
         tools = [self._tool(entry, f"{field}.tools") for entry in self._once(message.tools, f"{field}.tools")]
         bodies = [self._body(entry, f"{field}.bodies") for entry in self._once(message.bodies, f"{field}.bodies")]
@@ -206,7 +206,7 @@ class ModelReader:
         return sources_roots(sources, self._roots) if self._trusting and sources.folder else self._roots
 
     def _shapes(self, messages: list[ShapeMessage], field: str) -> tuple[Shape, ...]:
-        check_count(len(messages), self._most_shapes, field, "entries")
+        check_count(len(messages), self._max_shapes, field, "entries")
         shapes = tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
         if field.endswith(".collision") and not self._trusting:
             for index, shape in enumerate(shapes):

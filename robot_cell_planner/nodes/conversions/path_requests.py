@@ -35,19 +35,19 @@ from .plans import (
 from .timing import timing_from_message
 from .trajectories import trajectory_from_message
 
-MOST_CHANGES = 1_000
+MAX_CHANGES = 1_000
 DEFAULT_GAP = 1e-9  # [rad or m]
 
 
-def _path(message: msg.JointPath, field: str, most: int) -> tuple[tuple[str, ...], Array]:
-    names, rows = path_from_message(message, field, most)
+def _path(message: msg.JointPath, field: str, limit: int) -> tuple[tuple[str, ...], Array]:
+    names, rows = path_from_message(message, field, limit)
     if not len(rows):
         raise InvalidRequestError(f"{field} has no waypoint", subjects=(field,))
     return names, rows
 
 
 def path_request_from_message(
-    message: srv.ProcessPath.Request, tool: PathTool, default: PlanningOptions, most: int
+    message: srv.ProcessPath.Request, tool: PathTool, default: PlanningOptions, limit: int
 ) -> PathRequest:
     """The request of a ProcessPath service. default: for options that are left out; most: waypoints of all paths.
 
@@ -60,7 +60,7 @@ def path_request_from_message(
     variables: tuple[str, ...] = ()
     paths = []
     for index, entry in enumerate(message.paths):
-        names, rows = _path(entry, f"paths[{index}]", most)
+        names, rows = _path(entry, f"paths[{index}]", limit)
         if index and set(names) != set(variables):
             text = f"paths[{index}] has joints {', '.join(names)}, the first {', '.join(variables)}"
             raise InvalidRequestError(text, subjects=(f"paths[{index}]",))
@@ -77,24 +77,24 @@ def path_request_from_message(
     )
 
 
-def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOptions, most: int) -> PathCheck:
+def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOptions, limit: int) -> PathCheck:
     """The request of a CheckPath service.
 
     Raises:
         InvalidRequestError, LimitExceededError: a malformed path or constraint.
     """
-    names, rows = _path(message.path, "path", most)
+    names, rows = _path(message.path, "path", limit)
     constraints = constraints_from_message(message.constraints, "constraints")
     return PathCheck(names, rows, constraints, _check_options(message, default), message.find_all)
 
 
-def path_measurement_from_message(message: srv.MeasurePath.Request, default: PlanningOptions, most: int) -> PathCheck:
+def path_measurement_from_message(message: srv.MeasurePath.Request, default: PlanningOptions, limit: int) -> PathCheck:
     """The request of a MeasurePath service.
 
     Raises:
         InvalidRequestError, LimitExceededError: a malformed path.
     """
-    names, rows = _path(message.path, "path", most)
+    names, rows = _path(message.path, "path", limit)
     return PathCheck(names, rows, (), _check_options(message, default), measure=True)
 
 
@@ -120,7 +120,7 @@ def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, us
 
 
 def multistep_request_from_message(
-    message: action.PlanMultistep.Goal, models: ModelReader, options: PlanningOptions, timing: TimingOptions, most: int
+    message: action.PlanMultistep.Goal, models: ModelReader, options: PlanningOptions, timing: TimingOptions, limit: int
 ) -> MultistepRequest:
     """The goal of a plan_multistep action, without its start state.
 
@@ -134,11 +134,11 @@ def multistep_request_from_message(
             MotionStep(
                 goals_from_message(step.goal, f"{field}.goal"),
                 step.name,
-                changes_from_message(step.changes, models, f"{field}.changes", MOST_CHANGES),
+                changes_from_message(step.changes, models, f"{field}.changes", MAX_CHANGES),
                 step.group,
                 tuple(step.joints),
                 constraints_from_message(step.constraints, f"{field}.constraints"),
-                suggestions_from_message(step.waypoint_suggestions, f"{field}.waypoint_suggestions", most),
+                suggestions_from_message(step.waypoint_suggestions, f"{field}.waypoint_suggestions", limit),
             )
         )
     return MultistepRequest(
@@ -174,17 +174,17 @@ def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
     return plan_to_message(plan, state)
 
 
-def plan_from_message(message: msg.MotionPlan, field: str, most: int) -> Plan:
+def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
     """The plan that a client has got and hands back.
 
     Raises:
         InvalidRequestError, LimitExceededError: no path, or malformed numbers.
     """
-    names, rows = _path(message.path, f"{field}.path", most)
+    names, rows = _path(message.path, f"{field}.path", limit)
     record = message.record
     trajectory = None
     if message.trajectory.points:
-        trajectory = trajectory_from_message(message.trajectory, f"{field}.trajectory", most)
+        trajectory = trajectory_from_message(message.trajectory, f"{field}.trajectory", limit)
         if set(trajectory.variables) == set(names) and trajectory.variables != names:
             raise InvalidRequestError(f"{field}: path and trajectory list joints in another order", subjects=(field,))
     return Plan(

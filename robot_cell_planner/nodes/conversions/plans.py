@@ -63,9 +63,9 @@ def _region(message: msg.GoalRegion, field: str) -> GoalRegion:
         raise InvalidRequestError(f"{field}: {error.message}", subjects=(field,)) from error
 
 
-def suggestions_from_message(message: msg.JointPath, field: str, most: int) -> tuple[dict[str, float], ...]:
+def suggestions_from_message(message: msg.JointPath, field: str, limit: int) -> tuple[dict[str, float], ...]:
     """Configurations that a path could well pass."""
-    names, rows = path_from_message(message, field, most)
+    names, rows = path_from_message(message, field, limit)
     return tuple(dict(zip(names, row, strict=True)) for row in rows.tolist())
 
 
@@ -102,7 +102,7 @@ def planning_options_from_message(
 
 
 def motion_request_from_message(
-    message: msg.MotionRequest, options: PlanningOptions, timing: TimingOptions, most: int
+    message: msg.MotionRequest, options: PlanningOptions, timing: TimingOptions, limit: int
 ) -> MotionRequest:
     """A request in joint space, without its start state."""
     return MotionRequest(
@@ -112,7 +112,7 @@ def motion_request_from_message(
         options=planning_options_from_message(message.options, "options", options),
         timing=timing_from_message(message.timing, "timing", timing),
         constraints=constraints_from_message(message.constraints, "constraints"),
-        waypoint_suggestions=suggestions_from_message(message.waypoint_suggestions, "waypoint_suggestions", most),
+        waypoint_suggestions=suggestions_from_message(message.waypoint_suggestions, "waypoint_suggestions", limit),
     )
 
 

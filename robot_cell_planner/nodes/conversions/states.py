@@ -21,7 +21,7 @@ from .basic import (
     pose_from_message,
     pose_to_message,
 )
-from .kept import CachedMessages
+from .cached_messages import CachedMessages
 
 
 def state_to_message(state: RobotCellState) -> StateMessage:

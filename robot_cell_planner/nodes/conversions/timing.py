@@ -78,14 +78,14 @@ def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -
 
 
 def path_timing_from_message(
-    request: srv.TimeParameterize.Request, options: PlanningOptions, default: TimingOptions, most: int
+    request: srv.TimeParameterize.Request, options: PlanningOptions, default: TimingOptions, limit: int
 ) -> PathTiming:
     """The request of a TimeParameterize service; timing NONE is taken as SMOOTH.
 
     Raises:
         InvalidRequestError, LimitExceededError: it is malformed.
     """
-    names, rows = path_from_message(request.path, "path", most)
+    names, rows = path_from_message(request.path, "path", limit)
     if not len(rows):
         raise InvalidRequestError("path has no waypoint", subjects=("path",))
     if request.options.method == msg.TimingOptions.NONE:

@@ -20,14 +20,14 @@ from ...errors import (
 from ...trajectory.trajectory import Trajectory
 from .basic import check_count, duration_from_message, duration_to_message, time_to_message
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 # What LimitViolation calls its quantities, for people.
 QUANTITIES = ("position", "velocity", "acceleration", "jerk", "effort", "continuity", "tool speed", "start")
 
 Rows = NDArray[np.float64]
 
 
-def trajectory_from_message(message: JointTrajectory, field: str, most: int = MOST_POINTS) -> Trajectory:
+def trajectory_from_message(message: JointTrajectory, field: str, limit: int = MAX_POINTS) -> Trajectory:
     """The trajectory, with its times as they are.
 
     Raises:
@@ -38,7 +38,7 @@ def trajectory_from_message(message: JointTrajectory, field: str, most: int = MO
     points = message.points
     if not points:
         raise InvalidRequestError(f"{field} has no points", stage="trajectory", subjects=(field,))
-    check_count(len(points), most, field, "points")
+    check_count(len(points), limit, field, "points")
     names = tuple(message.joint_names)
     positions = rows_from_points(message, "positions", field)
     if positions is None:

@@ -16,7 +16,7 @@ from ..common.node import CellNode
 from ..motion.channels import REPLACED
 from ..motion.motion import AT_GOAL, Motion
 from ..motion.reports import follow_feedback
-from ..motion.runner import ExclusiveAccess, MotionRunner, Outcome, Tell
+from ..motion.runner import ExclusiveAccess, MotionRunner, OnProgress, Outcome
 from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
 from .parameters import tolerance_defaults
 
@@ -36,12 +36,12 @@ class FollowJointTrajectoryServer:
         node: CellNode,
         name: str,
         runner: MotionRunner,
-        ownership: ExclusiveAccess,
+        access: ExclusiveAccess,
         expected: Sequence[str],
     ) -> None:
         self._node = node
         self._runner = runner
-        self._ownership = ownership
+        self._access = access
         self._expected = tuple(expected)
         self._newest = CancellationToken()
         GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
@@ -50,14 +50,14 @@ class FollowJointTrajectoryServer:
         self,
         goal: FollowJointTrajectory.Goal,
         send: Callable[[FollowJointTrajectory.Feedback], None],
-        interrupt: CancellationToken,
+        token: CancellationToken,
         result: FollowJointTrajectory.Result,
     ) -> None:
         parameters = self._node.parameters
         arrived, now = self._runner.now(), self._node.get_clock().now().nanoseconds
         asked = from_follow(
             goal,
-            await self._runner.ready(interrupt),
+            await self._runner.ready(token),
             tolerance_defaults(parameters),
             parameters["most_points"],
             partial=parameters["allow_partial_joints_goal"],
@@ -67,45 +67,50 @@ class FollowJointTrajectoryServer:
         late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
         asked.after(late)  # all of it must not have passed
 
-        def tell(motion: Motion) -> None:
+        def on_progress(motion: Motion) -> None:
             send(follow_feedback(motion, self._node.get_clock().now().nanoseconds))
 
         state = StateRef() if parameters["validate"] else None
-        outcome = await self._replace(asked, arrived - late, interrupt, tell, state)
+        outcome = await self._replace(asked, arrived - late, token, on_progress, state)
         if outcome is None:
-            with self._ownership.taken_by(asked.owner, interrupt):
-                outcome = await self._runner.run(asked.after(late), interrupt, tell, state)
+            with self._access.acquired_by(asked.owner, token):
+                outcome = await self._runner.run(asked.after(late), token, on_progress, state)
         outcome.check()
         result.error_code = Result.SUCCESSFUL
 
     async def _replace(
-        self, asked: MotionGoal, begins: float, interrupt: CancellationToken, tell: Tell, state: StateRef | None
+        self,
+        asked: MotionGoal,
+        begins: float,
+        token: CancellationToken,
+        on_progress: OnProgress,
+        state: StateRef | None,
     ) -> Outcome | None:
         """Let a goal take the place of the one that runs, once it is found valid; None if none of this action's runs.
 
         begins: when the goal's time begins [s], on the clock of motions. A goal that is still being prepared when a
         newer one comes gives way to it.
         """
-        if self._ownership.owner != asked.owner:
+        if self._access.owner != asked.owner:
             return None
         self._newest.set(StoppedError("a newer goal has come", stage=REPLACED))
         newest = self._newest = CancellationToken()
-        interrupt.on_set(newest.set)
+        token.on_set(newest.set)
         wait = begins - self._runner.now() - AHEAD
         if wait > 0.0:
             await pause(self._node, wait, newest)
         running = self._runner.streamed(asked.owner)
         if running is None:
-            if self._ownership.interrupt is not None:  # one that has not begun yet
-                self._ownership.interrupt.set(StoppedError("a newer goal has taken its place", stage=REPLACED))
-            await self._ownership.released(self._node, newest)
+            if self._access.token is not None:  # one that has not begun yet
+                self._access.token.set(StoppedError("a newer goal has taken its place", stage=REPLACED))
+            await self._access.released(self._node, newest)
             return None
         found = await self._runner.replacement(running, asked, begins, newest, state)
         if found is None:
-            await self._ownership.released(self._node, newest)
+            await self._access.released(self._node, newest)
             return None
-        with self._ownership.handed_over_to(asked.owner, interrupt):
-            return await self._runner.follow(found, interrupt, tell, state)
+        with self._access.handed_over_to(asked.owner, token):
+            return await self._runner.follow(found, token, on_progress, state)
 
 
 def _fail(result: FollowJointTrajectory.Result, error: RobotCellError) -> None:

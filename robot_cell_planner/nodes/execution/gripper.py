@@ -22,7 +22,7 @@ from ..common.cancellation import CancellationToken
 from ..common.node import CellNode
 from ..motion.joint_feedback import JointFeedback, lost
 from ..motion.motion import AT_GOAL, Motion
-from ..motion.runner import ExclusiveAccess, MotionRunner, Tell
+from ..motion.runner import ExclusiveAccess, MotionRunner, OnProgress
 from ..motion.streamed_motion import StreamedMotion
 from ..motion.trajectory_goals import MotionGoal, Tolerances
 
@@ -117,14 +117,14 @@ class GripperMotion(StreamedMotion):
         self.reached_goal = False
         self.stalled = False
 
-    def _watch(self) -> None:
+    def _check_feedback(self) -> None:
         now = time.monotonic()
         measured = self._feedback.get(self._options.joint)
         age = self._feedback.age(self.goal.joints, now)
-        if measured is None or age > self._patience.lost_after:
-            self.stop(lost(age, self._patience.silence))
+        if measured is None or age > self._timeouts.lost_after:
+            self.stop(lost(age, self._timeouts.silence))
             return
-        if not self.channel.ended and (age > self._patience.silence or self.channel.stands):
+        if not self.channel.ended and (age > self._timeouts.silence or self.channel.stands):
             self._hold()
             return
         if self._is_held:
@@ -141,8 +141,8 @@ class GripperMotion(StreamedMotion):
 
     def _rest(self, position: float, now: float) -> None:
         """Keep since when the joint has moved less than the stall velocity allows within the stall timeout."""
-        most = self._options.stall_velocity * self._options.stall_timeout
-        if not abs(position - self._resting_at) <= most:
+        max_motion = self._options.stall_velocity * self._options.stall_timeout
+        if not abs(position - self._resting_at) <= max_motion:
             self._resting_at, self._resting_since = position, now
 
 
@@ -161,14 +161,14 @@ class GripperServer:
         options: GripperOptions,
         runner: MotionRunner,
         feedback: JointFeedback,
-        ownership: ExclusiveAccess,
+        access: ExclusiveAccess,
         period: float,
     ) -> None:
         self._node = node
         self._options = options
         self._runner = runner
         self._feedback = feedback
-        self._ownership = ownership
+        self._access = access
         self._period = period
         self._waiting: CancellationToken | None = None
         GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
@@ -178,63 +178,63 @@ class GripperServer:
         self,
         goal: GripperCommand.Goal,
         send: Callable[[GripperCommand.Feedback], None],
-        interrupt: CancellationToken,
+        token: CancellationToken,
         result: GripperCommand.Result,
     ) -> None:
-        def tell(motion: Motion) -> None:
-            send(self._told(GripperCommand.Feedback(), motion))
+        def on_progress(motion: Motion) -> None:
+            send(self._with_status(GripperCommand.Feedback(), motion))
 
-        await self._move(goal.command, tell, interrupt, result)
+        await self._move(goal.command, on_progress, token, result)
 
     async def _carry_out(
         self,
         goal: MoveGripper.Goal,
         send: Callable[[MoveGripper.Feedback], None],
-        interrupt: CancellationToken,
+        token: CancellationToken,
         result: MoveGripper.Result,
     ) -> None:
-        def tell(motion: Motion) -> None:
-            send(self._told(MoveGripper.Feedback(), motion))
+        def on_progress(motion: Motion) -> None:
+            send(self._with_status(MoveGripper.Feedback(), motion))
 
-        await self._move(goal, tell, interrupt, result)
+        await self._move(goal, on_progress, token, result)
 
     async def _move(
         self,
         command: GripperCommandMessage | MoveGripper.Goal,
-        tell: Tell,
-        interrupt: CancellationToken,
+        on_progress: OnProgress,
+        token: CancellationToken,
         result: GripperCommand.Result | MoveGripper.Result,
     ) -> None:
-        await self._take_over(interrupt)
-        with self._ownership.taken_by("gripper_command", interrupt):
-            await self._runner.ready(interrupt)
+        await self._take_over(token)
+        with self._access.acquired_by("gripper_command", token):
+            await self._runner.ready(token)
             start = self._runner.start_positions((self._options.joint,))[self._options.joint]
             asked = self._options.motion(start, command.position, command.max_effort, self._period)
 
             def make(*arguments: Any, **keywords: Any) -> GripperMotion:
                 return GripperMotion(self._options, *arguments, **keywords)
 
-            outcome = await self._runner.run(asked, interrupt, tell, None, make)
-        self._told(result, outcome.motion)
+            outcome = await self._runner.run(asked, token, on_progress, None, make)
+        self._with_status(result, outcome.motion)
         outcome.check()
         if not result.reached_goal and not (result.stalled and self._options.allow_stalling):
             raise self._missed(outcome.motion, result.stalled)
 
-    async def _take_over(self, interrupt: CancellationToken) -> None:
+    async def _take_over(self, token: CancellationToken) -> None:
         """Stop the goal that has the gripper, and any other that waits for it."""
         newer = StoppedError("a newer goal for the gripper has come", stage="gripper")
         if self._waiting is not None:
             self._waiting.set(newer)
-        self._waiting = interrupt
+        self._waiting = token
         try:
-            if self._ownership.interrupt is not None:
-                self._ownership.interrupt.set(newer)
-                await self._ownership.released(self._node, interrupt)
+            if self._access.token is not None:
+                self._access.token.set(newer)
+                await self._access.released(self._node, token)
         finally:
-            if self._waiting is interrupt:
+            if self._waiting is token:
                 self._waiting = None
 
-    def _told(self, message: StatusT, motion: Motion) -> StatusT:
+    def _with_status(self, message: StatusT, motion: Motion) -> StatusT:
         """The message, with what is measured and known of the motion."""
         measured = self._feedback.get(self._options.joint)
         if measured is not None:

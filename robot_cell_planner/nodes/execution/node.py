@@ -18,24 +18,24 @@ from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
 
 from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
-from ..common.clock_watch import ClockWatch
+from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN, Diagnostics
 from ..common.node import LATCHED, CellNode, end, reliable, run, sensor
 from ..common.polled_subscription import PolledSubscription
-from ..common.realtime_priority import precede_in_process
+from ..common.realtime_priority import set_realtime_priority
 from ..common.waiting import steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_motion import ControllerDrive
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Phase
-from ..motion.path_return import patience
+from ..motion.motion_monitor import MotionMonitor
+from ..motion.path_return import feedback_timeouts
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
 from ..motion.runner import Drive, ExclusiveAccess, MotionRunner, RunnerOptions
 from ..motion.streamed_motion import StreamDrive
 from ..motion.trajectory_goals import LOWEST_SCALE
-from ..motion.watch import MotionWatch
 from ..servo.servo import ServoServer
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
@@ -43,10 +43,10 @@ from .parameters import PARAMETERS, STREAM, command_fields, gripper_options, nam
 from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
-WATCH_PERIOD = 0.02  # [s]
+POLL_PERIOD = 0.02  # [s]
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
-LOOKS_FOR_OTHERS = 10  # looks at what was measured to one for others who give commands
+POLLS_PER_PUBLISHER_CHECK = 10  # looks at what was measured to one for others who give commands
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
     Phase.PAUSED: ExecutionStatus.PAUSED,
@@ -69,8 +69,8 @@ class ExecutionNode(CellNode):
         fields, modes = command_fields(parameters), names(parameters, "motion_modes")
         self._feedback = JointFeedback(parameters["joint_jump"])
         self._planning = PlanningCalls(self)
-        self._moving = ExclusiveAccess("the motion", self._publish_status)
-        self._gripping = ExclusiveAccess("the gripper", self._publish_status)
+        self._motion_access = ExclusiveAccess("the motion", self._publish_status)
+        self._gripper_access = ExclusiveAccess("the gripper", self._publish_status)
         self._permission = MotionPermission(self, modes, self._on_permission)
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED)
         self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
@@ -81,7 +81,7 @@ class ExecutionNode(CellNode):
         if self._stream is not None:
             playback = playback_options(parameters)
             drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
-        options = RunnerOptions(tolerance, patience(parameters), self._joints, passive)
+        options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)
         self._runner = MotionRunner(
             self,
             drive,
@@ -89,17 +89,17 @@ class ExecutionNode(CellNode):
             self._permission,
             self._planning,
             options,
-            MotionWatch(self),
+            MotionMonitor(self),
             self._publish_status,
         )
         self._servo = self._make_servo(streamed)
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._end_requests = 0
-        self._looks = 0
-        self._clock_watch = ClockWatch()
-        steady_timer(self, WATCH_PERIOD, self._on_watch)
+        self._polls = 0
+        self._clock_monitor = ClockMonitor()
+        steady_timer(self, POLL_PERIOD, self._poll)
         steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
         self._diagnostics = Diagnostics(self, "execution", self._check)
@@ -125,19 +125,21 @@ class ExecutionNode(CellNode):
         """Servo, which needs a stream of this node's own."""
         if drive is None or self._stream is None:
             return None
-        return ServoServer(self, self._stream, drive, self._feedback, self._permission, self._runner, self._moving)
+        return ServoServer(
+            self, self._stream, drive, self._feedback, self._permission, self._runner, self._motion_access
+        )
 
-    def precede(self) -> None:
+    def raise_priority(self) -> None:
         """Let the calling thread, which shares the interpreter with the stream, run soon after it; the threads of the
         middleware keep their priority."""
         priority = self.parameters["realtime_priority"]
         if priority > 1:
             with suppress(NotSupportedError):  # the stream says so
-                precede_in_process(priority - 1)
+                set_realtime_priority(priority - 1)
 
     def _offer(self) -> None:
         """Offer actions and services. What existing controllers offer themselves is left to them."""
-        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._moving)
+        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._motion_access)
         self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
         self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
         if self._stream is None:
@@ -145,23 +147,23 @@ class ExecutionNode(CellNode):
         passive = (self._gripper.joint,) if self._gripper else ()
         expected = [name for name in self._joints if name not in passive]
         name = self.parameters["follow_joint_trajectory"]
-        FollowJointTrajectoryServer(self, name, self._runner, self._moving, expected)
+        FollowJointTrajectoryServer(self, name, self._runner, self._motion_access, expected)
         if self._gripper is not None:
             name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
-            GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripping, period)
+            GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripper_access, period)
 
     # What comes in.
 
-    def _on_watch(self) -> None:
+    def _poll(self) -> None:
         """Read what was measured, and let the motions look at it."""
-        self._feedback.look(time.monotonic())
-        self._permission.tell()
-        self._look_at_clock()
+        self._feedback.start_poll(time.monotonic())
+        self._permission.report_change()
+        self._check_clock()
         for message in self._joint_states.take():
             stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
             values = message.position, message.velocity, message.effort
             now = time.monotonic()
-            self._feedback.look(now)  # a pause may fall between any two messages
+            self._feedback.start_poll(now)  # a pause may fall between any two messages
             self._feedback.update(message.name, *values, stamp, now)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
@@ -173,19 +175,19 @@ class ExecutionNode(CellNode):
             self._servo.poll()
         if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
             self._stream.hold_at(self._feedback.positions())
-        self._look_for_others()
+        self._check_other_publishers()
         now = time.monotonic()
-        if now - self._told_at >= self._feedback_period:
-            self._told_at = now
-            self._runner.tell()
+        if now - self._reported_at >= self._feedback_period:
+            self._reported_at = now
+            self._runner.report_progress()
         self._end_if_requested()
 
-    def _look_at_clock(self) -> None:
+    def _check_clock(self) -> None:
         """End motions if simulated time was set while they run."""
         clock = self.get_clock()
         if not (isinstance(clock, ROSClock) and clock.ros_time_is_active):
             return
-        error = self._clock_watch.look(clock.now().nanoseconds, time.monotonic())
+        error = self._clock_monitor.check(clock.now().nanoseconds, time.monotonic())
         if error is not None:
             self._stop_all(error)
 
@@ -197,10 +199,10 @@ class ExecutionNode(CellNode):
         if self._servo is not None:
             self._servo.stop(error)
 
-    def _look_for_others(self) -> None:
+    def _check_other_publishers(self) -> None:
         """End motions if somebody else has begun to give commands."""
-        self._looks += 1
-        if self._stream is None or not self._runner.motions or self._looks % LOOKS_FOR_OTHERS:
+        self._polls += 1
+        if self._stream is None or not self._runner.motions or self._polls % POLLS_PER_PUBLISHER_CHECK:
             return
         try:
             self._stream.check_alone()
@@ -212,25 +214,25 @@ class ExecutionNode(CellNode):
         if reason is not None:
             self.get_logger().warning(str(reason))
             self._runner.abort(reason)
-            for owned in (self._moving, self._gripping):
-                if owned.interrupt is not None:
-                    owned.interrupt.set(reason)
+            for access in (self._motion_access, self._gripper_access):
+                if access.token is not None:
+                    access.token.set(reason)
         self._publish_status()
 
     # Actions and services.
 
     async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
-        owned = self._moving if self._moving.interrupt is not None else self._gripping
-        if owned.interrupt is None:
+        access = self._motion_access if self._motion_access.token is not None else self._gripper_access
+        if access.token is None:
             raise NotSupportedError("nothing is moving", stage="control motion")
-        response.owner = owned.owner
+        response.owner = access.owner
         kinds = srv.ControlMotion.Request
         if request.command == kinds.STOP:
-            owned.interrupt.set(StoppedError("stopped through execution/control_motion", stage="control motion"))
+            access.token.set(StoppedError("stopped through execution/control_motion", stage="control motion"))
         elif request.command in (kinds.PAUSE, kinds.RESUME):
             motions = [motion for motion in self._runner.motions if not motion.passive]
             if not motions:
-                raise NotSupportedError(f"the motion of {owned.owner} has not begun yet", stage="control motion")
+                raise NotSupportedError(f"the motion of {access.owner} has not begun yet", stage="control motion")
             for motion in motions:
                 (motion.pause if request.command == kinds.PAUSE else motion.resume)()
         else:
@@ -238,12 +240,12 @@ class ExecutionNode(CellNode):
         self._publish_status()
 
     async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:
-        response.previous_scale = self._runner.override
+        response.previous_scale = self._runner.global_scale
         if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
             values = (Value("scale", request.scale, 1.0),)
             text = f"the speed scale is neither 0 nor within {LOWEST_SCALE:g} to 1"
             raise InvalidRequestError(text, subjects=("scale",), values=values)
-        self._runner.set_override(request.scale)
+        self._runner.set_global_scale(request.scale)
         self._publish_status()
 
     def end(self) -> None:
@@ -257,10 +259,10 @@ class ExecutionNode(CellNode):
     def _end_if_requested(self) -> None:
         if not self._end_requests:
             return
-        for owned in (self._moving, self._gripping):
-            if owned.interrupt is not None:
-                owned.interrupt.set(StoppedError("the execution node was told to end", stage="shutdown"))
-        if self._end_requests > 1 or not (self._moving.owner or self._gripping.owner):
+        for access in (self._motion_access, self._gripper_access):
+            if access.token is not None:
+                access.token.set(StoppedError("the execution node is shutting down", stage="shutdown"))
+        if self._end_requests > 1 or not (self._motion_access.owner or self._gripper_access.owner):
             rclpy.try_shutdown()
 
     # What is told.
@@ -277,8 +279,8 @@ class ExecutionNode(CellNode):
         message = ExecutionStatus(
             header=Header(stamp=time_to_message(self.get_clock().now().nanoseconds)),
             state=ExecutionStatus.BLOCKED if blocked else state,
-            owner=self._moving.owner or self._gripping.owner,
-            speed_scale=self._runner.override if motion is None else motion.scale,
+            owner=self._motion_access.owner or self._gripper_access.owner,
+            speed_scale=self._runner.global_scale if motion is None else motion.scale,
             joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
             tracking_error=0.0 if tracking is None else float(tracking.error.max()),
             command_rate=sent.rate,
@@ -308,7 +310,7 @@ class ExecutionNode(CellNode):
             return WARN, str(reason), values
         if not math.isfinite(age):
             return WARN, "no joint was measured yet", values
-        return OK, f"moved by {self._moving.owner}" if self._moving.owner else "idle", values
+        return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
 
     def close(self) -> None:
         if self._stream is not None:
@@ -325,7 +327,7 @@ def main() -> None:
 def _node_that_stops_first() -> ExecutionNode:
     """The node, in whose process a signal to end stops the robot before it ends anything else."""
     node = ExecutionNode()
-    node.precede()
+    node.raise_priority()
     uninstall_signal_handlers()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: node.end())

@@ -16,12 +16,12 @@ from ..common.node import CellNode
 from ..conversions.basic import configuration_to_message
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.motion import Motion
+from ..motion.motion_monitor import STAGE
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
 from ..motion.reports import feedback_message
-from ..motion.runner import MotionRunner, Tell
+from ..motion.runner import MotionRunner, OnProgress
 from ..motion.trajectory_goals import checked_options, from_execute
-from ..motion.watch import STAGE
 from .parameters import tolerance_defaults
 
 
@@ -35,7 +35,7 @@ class TrajectoryActions:
         feedback: JointFeedback,
         permission: MotionPermission,
         planning: PlanningCalls,
-        ownership: ExclusiveAccess,
+        access: ExclusiveAccess,
     ) -> None:
         self._node = node
         self._parameters = node.parameters
@@ -43,7 +43,7 @@ class TrajectoryActions:
         self._feedback = feedback
         self._permission = permission
         self._planning = planning
-        self._ownership = ownership
+        self._access = access
         GoalServer(node, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, report_error)
         GoalServer(node, Move, "execution/move", self._move, report_error)
 
@@ -51,28 +51,28 @@ class TrajectoryActions:
         self,
         goal: ExecuteTrajectory.Goal,
         send: Callable[[ExecuteTrajectory.Feedback], None],
-        interrupt: CancellationToken,
+        token: CancellationToken,
         result: ExecuteTrajectory.Result,
     ) -> None:
-        def tell(motion: Motion) -> None:
+        def on_progress(motion: Motion) -> None:
             send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
 
-        with self._ownership.taken_by(goal.options.owner or "anonymous", interrupt):
-            await self._execute(goal, interrupt, tell, result)
+        with self._access.acquired_by(goal.options.owner or "anonymous", token):
+            await self._execute(goal, token, on_progress, result)
 
     async def _execute(
         self,
         goal: ExecuteTrajectory.Goal,
-        interrupt: CancellationToken,
-        tell: Tell,
+        token: CancellationToken,
+        on_progress: OnProgress,
         result: ExecuteTrajectory.Result | Move.Result,
     ) -> None:
         """Carry a trajectory out; fills `validation` and `record` of the result."""
-        joints = await self._runner.ready(interrupt)
+        joints = await self._runner.ready(token)
         asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["most_points"])
         state = goal.options.state if self._parameters["validate"] else None
         try:
-            outcome = await self._runner.run(asked, interrupt, tell, state)
+            outcome = await self._runner.run(asked, token, on_progress, state)
         except RobotCellError as error:
             if isinstance(error.partial, srv.ValidateTrajectory.Response):
                 result.validation = error.partial.report
@@ -83,9 +83,9 @@ class TrajectoryActions:
         outcome.check()
 
     async def _move(
-        self, goal: Move.Goal, send: Callable[[Move.Feedback], None], interrupt: CancellationToken, result: Move.Result
+        self, goal: Move.Goal, send: Callable[[Move.Feedback], None], token: CancellationToken, result: Move.Result
     ) -> None:
-        def tell(motion: Motion) -> None:
+        def on_progress(motion: Motion) -> None:
             send(Move.Feedback(execution=feedback_message(motion)))
 
         request, options = goal.request, checked_options(goal.options)
@@ -93,14 +93,14 @@ class TrajectoryActions:
             request.timing.method = TimingOptions.SMOOTH
         may_replan, options.replan = options.replan, False
         replans = 0
-        with self._ownership.taken_by(options.owner or "anonymous", interrupt):
+        with self._access.acquired_by(options.owner or "anonymous", token):
             while True:
                 request.start = self._runner.up_to_date(request.start)
-                plan = await self._plan(request, send, interrupt, result)
+                plan = await self._plan(request, send, token, result)
                 options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
                 planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
                 try:
-                    await self._execute(planned, interrupt, tell, result)
+                    await self._execute(planned, token, on_progress, result)
                     return
                 except StoppedError as error:
                     if error.stage != STAGE or not may_replan or replans >= self._parameters["most_replans"]:
@@ -115,13 +115,13 @@ class TrajectoryActions:
         self,
         request: MotionRequest,
         send: Callable[[Move.Feedback], None],
-        interrupt: CancellationToken,
+        token: CancellationToken,
         result: Move.Result,
     ) -> MotionPlan:
         """A plan; fills `plan` and `failure` of the result."""
         self._permission.check()
         try:
-            found = await self._planning.plan(request, lambda told: send(Move.Feedback(planning=told)), interrupt)
+            found = await self._planning.plan(request, lambda progress: send(Move.Feedback(planning=progress)), token)
         except RobotCellError as error:
             if isinstance(error.partial, PlanMotion.Result):
                 result.plan, result.failure = error.partial.plan, error.partial.failure

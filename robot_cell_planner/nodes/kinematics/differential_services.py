@@ -52,9 +52,9 @@ _DynamicsResponse = srv.InverseDynamics.Response | srv.ForwardDynamics.Response 
 class KinematicRates:
     """Registers its services with a node, which declares RATE_PARAMETERS and `most_configurations`."""
 
-    def __init__(self, node: CellNode, replica: SceneMonitor) -> None:
+    def __init__(self, node: CellNode, scene_monitor: SceneMonitor) -> None:
         self._parameters = node.parameters
-        self._replica = replica
+        self._scene_monitor = scene_monitor
         node.serve(srv.ComputeJacobian, "kinematics/compute_jacobian", self._jacobian)
         node.serve(srv.SolveVelocity, "kinematics/solve_velocity", self._velocity)
         node.serve(srv.InverseDynamics, "kinematics/inverse_dynamics", self._inverse_dynamics)
@@ -62,14 +62,14 @@ class KinematicRates:
         node.serve(srv.MassMatrix, "kinematics/mass_matrix", self._mass_matrix)
 
     @property
-    def _most(self) -> int:
+    def _max_count(self) -> int:
         return int(self._parameters["most_configurations"])
 
     async def _jacobian(self, request: srv.ComputeJacobian.Request, response: srv.ComputeJacobian.Response) -> None:
         if request.axes not in AXES:
             raise InvalidRequestError(f"axes {request.axes} are none of 0 to 2", subjects=("axes",))
-        names, rows = path_from_message(request.configurations, "configurations", self._most)
-        state = await self._replica.resolve(request.state)
+        names, rows = path_from_message(request.configurations, "configurations", self._max_count)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell = state.scene.cell
         columns = cell.group(request.group).variables
@@ -88,7 +88,7 @@ class KinematicRates:
 
     async def _velocity(self, request: srv.SolveVelocity.Request, response: srv.SolveVelocity.Response) -> None:
         twist = twist_from_message(request.twist, "twist")
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell = state.scene.cell
         columns = cell.group(request.group).variables
@@ -135,8 +135,8 @@ class KinematicRates:
         self, request: _DynamicsRequest, response: _DynamicsResponse, gravity: Vector3 | None = None
     ) -> tuple[ResolvedState, Dynamics, Rows | None]:
         """The state, its dynamics, and configurations (k, n) of all that moves; None for those of the state."""
-        names, rows = path_from_message(request.configurations, "configurations", self._most)
-        state = await self._replica.resolve(request.state)
+        names, rows = path_from_message(request.configurations, "configurations", self._max_count)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         pull = DOWN if gravity is None else position_from_message(gravity)
         dynamics = Dynamics(state.scene.cell, state.scene.state, pull if any(pull) else DOWN)
@@ -150,7 +150,7 @@ class KinematicRates:
     def _table(self, state: ResolvedState, dynamics: Dynamics, request: _DynamicsRequest, field: str) -> Rows | None:
         """Rows (k, n) of all that moves, from a block in the joint order of the request; zero for the others."""
         names = tuple(request.configurations.joint_names) or tuple(state.scene.cell.variables)
-        rows = table_from_message(getattr(request, field), names, field, self._most)
+        rows = table_from_message(getattr(request, field), names, field, self._max_count)
         if rows is None:
             return None
         return spread_over(rows, names, dynamics.variables, np.zeros(len(dynamics.variables)))

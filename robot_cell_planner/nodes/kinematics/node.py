@@ -75,11 +75,11 @@ class KinematicsNode(CellNode):
         # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
         threading.Thread(target=warm_up, name="warm up", daemon=True).start()
         models = ModelReader(resource_roots(self.parameters))
-        self._replica = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        self._scene_monitor = SceneMonitor(self, models, self.parameters["wait_timeout"])
         self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)
         self.serve(srv.InverseKinematics, "kinematics/inverse_kinematics", self._inverse)
         self.serve(srv.LookupTransforms, "kinematics/lookup_transforms", self._lookup)
-        self._rates = KinematicRates(self, self._replica)
+        self._rates = KinematicRates(self, self._scene_monitor)
         self._diagnostics = Diagnostics(self, "kinematics", self._check)
 
     async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
@@ -88,7 +88,7 @@ class KinematicsNode(CellNode):
         )
         if request.mode not in MODES:
             raise InvalidRequestError(f"mode {request.mode} is none of 0 to 3", subjects=("mode",))
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         response.frames = self._frames(request, state)
         reference = request.reference_frame or WORLD
@@ -113,15 +113,15 @@ class KinematicsNode(CellNode):
     async def _inverse(self, request: srv.InverseKinematics.Request, response: srv.InverseKinematics.Response) -> None:
         options = self._ik_options(request.options)
         covered = options_from_message(request.collision, "collision")
-        most = self.parameters["most_targets"]
+        limit = self.parameters["most_targets"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
-        check_count(len(request.targets), most, "targets", "entries")
-        seed_names, seeds = path_from_message(request.seeds, "seeds", most)
+        check_count(len(request.targets), limit, "targets", "entries")
+        seed_names, seeds = path_from_message(request.seeds, "seeds", limit)
         if len(seeds) not in (0, 1, len(request.targets)):
             text = f"{len(seeds)} seeds for {len(request.targets)} targets, expected one for each or one for all"
             raise InvalidRequestError(text, subjects=("seeds",))
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
         variables = tuple(request.joints) or cell.group(request.group).variables
@@ -135,16 +135,16 @@ class KinematicsNode(CellNode):
             collisions = None
             if request.options.avoid_collisions:
                 checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
-                collisions = _Collisions(checker, self._most_pairs(request.collision))
+                collisions = _Collisions(checker, self._max_pairs(request.collision))
             result = _solve(cell, values, target, request, options, collisions)
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error
 
-    def _most_pairs(self, options: msg.CollisionOptions) -> int:
+    def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """How many colliding pairs a failure is to name."""
-        most = int(self.parameters["most_pairs"])
-        return min(options.max_pairs or most, most) if options.full_report else 1
+        limit = int(self.parameters["most_pairs"])
+        return min(options.max_pairs or limit, limit) if options.full_report else 1
 
     def _ik_options(self, message: msg.IkOptions) -> IkOptions:
         if message.order not in ORDERS or message.solver not in SOLVERS:
@@ -173,7 +173,7 @@ class KinematicsNode(CellNode):
         check_scale(request.native_scale)
         if len(references) == 1:
             references *= len(request.frames)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         transforms = WorldTransforms(state.scene.cell, state.scene.state)
         for frame, reference in zip(request.frames, references, strict=True):
@@ -181,8 +181,8 @@ class KinematicsNode(CellNode):
             response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
-        values = self._replica.diagnostics
-        return (OK, "ready", values) if self._replica.revision else (WARN, "no cell has come yet", values)
+        values = self._scene_monitor.diagnostics
+        return (OK, "ready", values) if self._scene_monitor.revision else (WARN, "no cell has come yet", values)
 
 
 @dataclass
@@ -190,14 +190,14 @@ class _Collisions:
     """Which solutions are allowed; pairs: what collides in the one that an error tells of, at most `most`."""
 
     checker: CollisionChecker
-    most: int
+    limit: int
     pairs: tuple[CollisionPair, ...] = field(default=())
 
     def allow(self, q: NDArray[np.float64]) -> bool:
         return not self.checker.in_collision(q)
 
     def explain(self, q: NDArray[np.float64]) -> tuple[str, ...]:
-        self.pairs = self.checker.report(q, max_pairs=self.most).pairs
+        self.pairs = self.checker.report(q, max_pairs=self.limit).pairs
         return tuple(f"{pair.first} - {pair.second}" for pair in self.pairs)
 
 

@@ -21,7 +21,7 @@ from ...trajectory.trajectory import Trajectory
 from .motion import Sent
 
 CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
-SENT_KEPT = 2048  # commands that are remembered, to hold late measurements against
+MAX_HISTORY = 2048  # commands that are remembered, to hold late measurements against
 REPLACED = "replaced"  # stage of the errors of motions that another has taken the place of, or was to
 
 
@@ -61,7 +61,7 @@ class Channel:
     halted: bool = False
     playback: TrajectorySampler | None = None
     played_at: float = math.nan
-    history: deque[tuple[int, TrajectorySample]] = field(default_factory=lambda: deque(maxlen=SENT_KEPT))
+    history: deque[tuple[int, TrajectorySample]] = field(default_factory=lambda: deque(maxlen=MAX_HISTORY))
 
     def __post_init__(self) -> None:
         self._path = TrajectorySampler(self.trajectory, 0.0, 0.0, self.options)
@@ -82,7 +82,7 @@ class Channel:
         if sample is None:
             self.stopping = True
             sample = self._stopped(now, longest_gap)
-        self._keep(sample, now, stamp)
+        self._record(sample, now, stamp)
 
     def _allowed(self, now: float, longest_gap: float) -> TrajectorySample | None:
         """What is to be commanded now; None if that must not be."""
@@ -120,7 +120,7 @@ class Channel:
         """The next command of a stop along the path; None if it would break a limit."""
         return self.barrier.stop_step(self._path.point, self.last.parameter, now)
 
-    def _keep(self, sample: TrajectorySample, now: float, stamp: int) -> None:
+    def _record(self, sample: TrajectorySample, now: float, stamp: int) -> None:
         """Take note of what is commanded now, stamp [ns] in the time of messages."""
         self.last, self.played_at = sample, now
         self.barrier.passed(sample, now)

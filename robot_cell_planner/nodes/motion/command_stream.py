@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
-from ..common.realtime_priority import precede_in_process
+from ..common.realtime_priority import set_realtime_priority
 from .channels import Channel
 from .command_message import CommandMessage
 from .command_topic import check_alone, moment
@@ -272,7 +272,7 @@ class CommandStream:
     # The thread.
 
     def _run(self) -> None:
-        self._precede()
+        self._raise_priority()
         due, before = 0.0, math.nan
         while True:
             with self._lock:
@@ -310,12 +310,12 @@ class CommandStream:
         self._efforts = {}
         return halted
 
-    def _precede(self) -> None:
+    def _raise_priority(self) -> None:
         """Take precedence over other threads, if that is wanted and granted."""
         if not self._priority:
             return
         try:
-            precede_in_process(self._priority)
+            set_realtime_priority(self._priority)
         except NotSupportedError as error:
             self._node.get_logger().info(f"commands are streamed with ordinary priority: {error}")
 

@@ -20,21 +20,20 @@ def check_alone(node: Node, topic: str) -> None:
     """Raise ExecutionError if a node publishes on a topic besides another one."""
     others = other_publishers(node, topic)
     if others:
-        told = ", ".join(others)
-        text = f"{topic} has other publishers than this node, which the robot would obey, too: {told}"
+        text = f"{topic} has other publishers than this node, which the robot would obey, too: {', '.join(others)}"
         raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(topic, *others))
 
 
 def moment(clock: Callable[[], float], node: Node) -> tuple[float, Time]:
     """Now, on a clock [s] and as messages of a node have it, at the same moment as nearly as can be had: another thread
     may run between the two readings."""
-    least, best = math.inf, (math.nan, Time())
+    shortest, best = math.inf, (math.nan, Time())
     for _ in range(READINGS):
         before = clock()
         stamp = node.get_clock().now()
         after = clock()
-        if after - before < least:
-            least, best = after - before, (0.5 * (before + after), stamp)
-        if least <= READING:
+        if after - before < shortest:
+            shortest, best = after - before, (0.5 * (before + after), stamp)
+        if shortest <= READING:
             break
     return best

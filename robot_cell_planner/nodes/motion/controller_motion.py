@@ -138,10 +138,10 @@ class ControllerMotion(Motion):
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
-        if self.error is None and age > self._patience.silence:
-            self.stop(lost(age, self._patience.silence))
+        if self.error is None and age > self._timeouts.silence:
+            self.stop(lost(age, self._timeouts.silence))
 
-    def set_override(self, override: float) -> None:
+    def set_global_scale(self, global_scale: float) -> None:
         """The trajectory was handed over with its speed; the node's applies to later ones."""
 
     def pause(self) -> None:
@@ -176,10 +176,10 @@ class ControllerDrive:
         """The clock that motions run on [s]."""
         return time.monotonic()
 
-    async def ready(self, interrupt: CancellationToken) -> None:
+    async def ready(self, token: CancellationToken) -> None:
         """Wait until the controller is there."""
         within = self._node.parameters["appear_timeout"]
-        await available(self._node, self._client.server_is_ready, interrupt, within, f"action {self._action}")
+        await available(self._node, self._client.server_is_ready, token, within, f"action {self._action}")
 
     def check(self) -> None:
         """A controller says itself what forbids a motion."""

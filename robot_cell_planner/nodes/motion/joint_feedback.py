@@ -12,7 +12,7 @@ LONGEST_PAUSE = 0.05  # [s] between two looks; beyond that this process, or the 
 # Joint states that come so many times later than the ones before them, and later than that, show that their publisher
 # stood still.
 LATE = 3.0
-MOST_JUMPS = 4.0  # times the largest step between messages, at most
+MAX_JUMPS = 4.0  # times the largest step between messages, at most
 STILL = 1e-3  # [rad or m] that a joint which stands may move
 
 
@@ -29,7 +29,7 @@ class JointFeedback:
 
     def __init__(self, jump: float) -> None:
         self._jump = jump
-        self._looked = math.inf
+        self._polled_at = math.inf
         self._paused = 0.0
         self._states = JointStates(repeats=False)
         self._held_up: dict[str, int] = {}  # [ns] for how long the latest measurements may have waited to be looked at
@@ -38,17 +38,17 @@ class JointFeedback:
         self._anchors: dict[str, tuple[float, float]] = {}
         self.paused_at = -math.inf
 
-    def look(self, now: float) -> None:
+    def start_poll(self, now: float) -> None:
         """To be called before messages are looked for; now: steady clock [s]."""
-        if now - self._looked > LONGEST_PAUSE:
-            self._paused += now - self._looked
+        if now - self._polled_at > LONGEST_PAUSE:
+            self._paused += now - self._polled_at
             self.paused_at = now
-        self._looked = now
+        self._polled_at = now
 
     def listened(self, now: float) -> float:
         """The steady clock [s] less all the time in which nobody looked."""
-        unlooked = now - self._looked
-        return now - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
+        unpolled = now - self._polled_at
+        return now - self._paused - (unpolled if unpolled > LONGEST_PAUSE else 0.0)
 
     def update(
         self,
@@ -92,8 +92,8 @@ class JointFeedback:
             text = f"the clock of joint_states was set {way}, seen at {name}"
             values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
-        elif step > (most := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MOST_JUMPS)):
-            text, values = f"joint_states says that {name} jumped", (Value("step", step, most),)
+        elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
+            text, values = f"joint_states says that {name} jumped", (Value("step", step, largest_step),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
 
     def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
@@ -135,8 +135,8 @@ class JointFeedback:
         measured = [self._states.latest.get(name) for name in names]
         since = [now - found.arrival + found.paused if found else math.inf for found in measured]
         # A pause may have begun after the last look, and none have come since.
-        unlooked = now - self._looked
-        return max(since, default=math.inf) - self._paused - (unlooked if unlooked > LONGEST_PAUSE else 0.0)
+        unpolled = now - self._polled_at
+        return max(since, default=math.inf) - self._paused - (unpolled if unpolled > LONGEST_PAUSE else 0.0)
 
     def arrival(self, names: Sequence[str]) -> float:
         """When the oldest among the latest measurements of joints came, on the steady clock [s]; of measured ones."""
@@ -174,8 +174,8 @@ def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple
     for name in names:
         own = name.rpartition("/")[2]
         if name not in known and own not in known:
-            told = ", ".join(known) or "none"
-            text = f"{field} moves joint {name}, which joint_states does not tell of; it tells of {told}"
+            known_names = ", ".join(known) or "none"
+            text = f"{field} moves joint {name}, which joint_states does not tell of; it tells of {known_names}"
             raise UnknownNameError(text, subjects=(name,))
         found.append(name if name in known else own)
     if len(set(found)) != len(found):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import RobotCellError
 from ...trajectory.sampler import TrajectorySample
 from .joint_feedback import JointFeedback
-from .path_return import Patience
+from .path_return import FeedbackTimeouts
 from .trajectory_goals import MotionGoal
 
 Array = NDArray[np.float64]
@@ -91,16 +91,16 @@ class Motion(ABC):
         goal: MotionGoal,
         feedback: JointFeedback,
         *,
-        override: float,
-        patience: Patience,
+        global_scale: float,
+        timeouts: FeedbackTimeouts,
         on_done: Callable[[], None],
     ) -> None:
         self.goal = goal
         self.error: RobotCellError | None = None
         self.account = Account()
         self._feedback = feedback
-        self._override = override
-        self._patience = patience
+        self._global_scale = global_scale
+        self._timeouts = timeouts
         self._on_done = on_done
         self._paused = False
         self._done = False
@@ -125,7 +125,7 @@ class Motion(ABC):
     @property
     def scale(self) -> float:
         """The speed scale that is asked for; 0 while it is paused."""
-        return 0.0 if self._paused else self.goal.speed_scale * self._override
+        return 0.0 if self._paused else self.goal.speed_scale * self._global_scale
 
     @property
     def phase(self) -> Phase:
@@ -176,7 +176,7 @@ class Motion(ABC):
         """Look at what happened since, and go on to the next phase where it is time."""
 
     @abstractmethod
-    def set_override(self, override: float) -> None:
+    def set_global_scale(self, global_scale: float) -> None:
         """Another speed scale of the node."""
 
     @abstractmethod

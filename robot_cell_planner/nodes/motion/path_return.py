@@ -9,7 +9,7 @@ from ..common.parameters import Parameters
 
 
 @dataclass(frozen=True)
-class Patience:
+class FeedbackTimeouts:
     """silence: age at which joint states count as missing, so that a motion is held [s]. lost_after: age at which they
     count as lost, so that it ends; not below the former [s]. return_time: how long the robot may take to come back to
     its path after a pause [s]."""
@@ -19,10 +19,10 @@ class Patience:
     return_time: float
 
 
-def patience(parameters: Parameters) -> Patience:
+def feedback_timeouts(parameters: Parameters) -> FeedbackTimeouts:
     """How long is waited for joint states, and for the robot after a pause."""
     silence = parameters["joint_state_timeout"]
-    return Patience(silence, max(silence, parameters["joint_state_lost_after"]), parameters["return_time"])
+    return FeedbackTimeouts(silence, max(silence, parameters["joint_state_lost_after"]), parameters["return_time"])
 
 
 class PathReturn:

@@ -19,7 +19,7 @@ class MotionPermission:
     so that none follows a message that forbids it, however busy the node is.
 
     modes: those in which motion is allowed; without any, the mode does not matter. on_change(reason) is called by
-    `tell` whenever the permission was given (None) or taken away.
+    `report_change` whenever the permission was given (None) or taken away.
     """
 
     def __init__(self, node: CellNode, modes: Sequence[str], on_change: Callable[[StoppedError | None], None]) -> None:
@@ -28,7 +28,7 @@ class MotionPermission:
         self._lock = threading.Lock()
         self._stopped = self._stopped_before = False  # by live messages, and by latched ones
         self._mode = ""
-        self._told: str | None = None
+        self._reported: str | None = None
         # A volatile subscription matches every publisher, and gets nothing that was published before it; a transient
         # local one gets the latched messages of publishers that keep some.
         self._stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH))
@@ -41,7 +41,7 @@ class MotionPermission:
     def reason(self) -> StoppedError | None:
         """Why motion is not allowed; None if it is."""
         with self._lock:
-            self._look()
+            self._read()
             return self._reason()
 
     def check(self) -> None:
@@ -54,16 +54,16 @@ class MotionPermission:
         """How often the permission was taken away, and why no command may be sent: the reason, or the last one if that
         was more often than has been seen, as a stop that is released at once is one, too."""
         with self._lock:
-            self._look()
+            self._read()
             reason = self._reason()
             return self._revoked, reason or (self._last_reason if self._revoked != seen else None)
 
-    def tell(self) -> None:
+    def report_change(self) -> None:
         """Call `on_change` if the permission has changed since."""
         reason = self.reason
-        told = None if reason is None else str(reason)
-        if told != self._told:
-            self._told = told
+        description = None if reason is None else str(reason)
+        if description != self._reported:
+            self._reported = description
             self._on_change(reason)
 
     def _reason(self) -> StoppedError | None:
@@ -74,7 +74,7 @@ class MotionPermission:
             return StoppedError(f"{mode}; motion needs {' or '.join(self._modes)}", stage="robot mode")
         return None
 
-    def _look(self) -> None:
+    def _read(self) -> None:
         """Read what has come."""
         for stop in self._latched_stops.take():
             self._stopped_before = bool(stop.data)

@@ -23,13 +23,13 @@ from ..common.cancellation import CancellationToken, available, outcome
 from ..common.goal_requests import RepeatableActionClient
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
-from ..common.server_watch import GOAL_AGAIN, ServerWatch
+from ..common.server_monitor import GOAL_AGAIN, ServerMonitor
 from ..conversions.basic import error_from_message, time_from_message, time_to_message
 from ..conversions.trajectories import report_error
 
 VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
-FIRST_PATIENCE = 3.0  # [s]
+FIRST_TIMEOUT = 3.0  # [s]
 T = TypeVar("T")
 # The third type of an action client is that of the message that its feedback callback gets.
 PlanClient: TypeAlias = "ActionClient[PlanMotion.Goal, PlanMotion.Result, PlanMotion.Impl.FeedbackMessage]"
@@ -43,11 +43,11 @@ class PlanningCalls:
         self._parameters = node.parameters
         self._validator = node.service_client(ValidateTrajectory, VALIDATE)
         self._planner: PlanClient = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
-        self._validating = ServerWatch(node, VALIDATE, is_action=False)
-        self._planning = ServerWatch(node, PLAN, is_action=True)
+        self._validating = ServerMonitor(node, VALIDATE, is_action=False)
+        self._planning = ServerMonitor(node, PLAN, is_action=True)
 
     async def validate(
-        self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, interrupt: CancellationToken
+        self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, token: CancellationToken
     ) -> ValidateTrajectory.Response:
         """Hold a trajectory against the scene; returns the reply, with the state that was used and the report.
 
@@ -60,14 +60,14 @@ class PlanningCalls:
         def served() -> bool:
             return self._validator.service_is_ready() and self._validating.begin()
 
-        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"service {VALIDATE}")
+        await available(self._node, served, token, self._parameters["appear_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
 
         def lives() -> bool:
             return not self._validating.lost(self._validator.service_is_ready())
 
         send, drop = partial(self._validator.call_async, request), self._validator.remove_pending_request
-        reply = await self._repeated(send, drop, FIRST_PATIENCE, f"service {VALIDATE}", interrupt, lives)
+        reply = await self._repeated(send, drop, FIRST_TIMEOUT, f"service {VALIDATE}", token, lives)
         error = error_from_message(reply.error) or report_error(reply.report)
         if error is not None:
             error.partial = reply
@@ -78,9 +78,9 @@ class PlanningCalls:
         self,
         send: Callable[[], Future[T]],
         drop: Callable[[Future[T]], object],
-        patience: float,
+        timeout: float,
         what: str,
-        interrupt: CancellationToken,
+        token: CancellationToken,
         lives: Callable[[], bool],
     ) -> T:
         """The answer to what `send` sends. It can be lost while the two nodes are still finding each other, so it is
@@ -89,17 +89,17 @@ class PlanningCalls:
         while True:
             future = send()
             try:
-                return await outcome(self._node, future, interrupt, min(patience, left), what, lives)
+                return await outcome(self._node, future, token, min(timeout, left), what, lives)
             except ServiceUnavailableError:
-                left -= patience
-                patience *= 2.0
+                left -= timeout
+                timeout *= 2.0
                 if left <= 0.0 or not lives():
                     raise
             finally:
                 drop(future)
 
     async def plan(
-        self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], interrupt: CancellationToken
+        self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], token: CancellationToken
     ) -> PlanMotion.Result:
         """Plan a motion; returns the result with plan and failure. on_feedback: told how far it has come.
 
@@ -115,7 +115,7 @@ class PlanningCalls:
         def lives() -> bool:
             return not self._planning.lost(ready())
 
-        await available(self._node, served, interrupt, self._parameters["appear_timeout"], f"action {PLAN}")
+        await available(self._node, served, token, self._parameters["appear_timeout"], f"action {PLAN}")
         identity = UUID(uuid=list(os.urandom(16)))
         send = partial(
             self._planner.send_goal_async,
@@ -124,11 +124,11 @@ class PlanningCalls:
             goal_uuid=identity,
         )
         try:
-            handle = await self._repeated(send, Future.cancel, GOAL_AGAIN, f"action {PLAN}", interrupt, lives)
+            handle = await self._repeated(send, Future.cancel, GOAL_AGAIN, f"action {PLAN}", token, lives)
             if not handle.accepted:
                 raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
             result = handle.get_result_async()
-            found = await outcome(self._node, result, interrupt, math.inf, f"action {PLAN}", lives)
+            found = await outcome(self._node, result, token, math.inf, f"action {PLAN}", lives)
         except RobotCellError:
             # Also one of which nobody knows whether it was accepted.
             unknown = PlanMotion.Impl.SendGoalService.Response()

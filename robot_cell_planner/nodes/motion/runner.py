@@ -31,16 +31,16 @@ from ..conversions.trajectory_reports import limits_from_message
 from .controller_motion import ControllerDrive
 from .joint_feedback import JointFeedback
 from .motion import Array, Motion
+from .motion_monitor import MONITOR, MotionMonitor
 from .outcome import Outcome as Outcome
 from .outcome import Replacement
-from .path_return import Patience
+from .path_return import FeedbackTimeouts
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
 from .streamed_motion import STOOD, MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal, check_begin
-from .watch import WATCH, MotionWatch
 
-Tell = Callable[[Motion], None]
+OnProgress = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
 LOOK_PERIOD = 0.02  # [s] between looks at joints that are waited for
@@ -55,7 +55,7 @@ class RunnerOptions:
     that holds something)."""
 
     start_tolerance: float
-    patience: Patience
+    timeouts: FeedbackTimeouts
     joints: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
 
@@ -71,25 +71,25 @@ class MotionRunner:
         permission: MotionPermission,
         planning: PlanningCalls,
         options: RunnerOptions,
-        watch: MotionWatch,
+        motion_monitor: MotionMonitor,
         on_change: Callable[[], None],
     ) -> None:
         self._node = node
-        self._watch = watch
+        self._monitor = motion_monitor
         self._drive = drive
         self._feedback = feedback
         self._permission = permission
         self._planning = planning
         self._options = options
         self._on_change = on_change
-        self._told: dict[Motion, Tell] = {}
-        self.override = 1.0
+        self._on_progress: dict[Motion, OnProgress] = {}
+        self.global_scale = 1.0
         self.last_error: RobotCellError | None = None
 
     @property
     def motions(self) -> list[Motion]:
         """The motions that are under way."""
-        return list(self._told)
+        return list(self._on_progress)
 
     def now(self) -> float:
         """The clock that motions run on [s]."""
@@ -107,7 +107,7 @@ class MotionRunner:
         self.last_error = error
         self._on_change()
 
-    async def ready(self, interrupt: CancellationToken) -> tuple[str, ...]:
+    async def ready(self, token: CancellationToken) -> tuple[str, ...]:
         """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
 
         Raises:
@@ -120,9 +120,9 @@ class MotionRunner:
             known = self._feedback.names
             return bool(known) and set(joints) <= set(known)
 
-        told = f"joint_states of {', '.join(joints)}" if joints else "joint_states"
-        await available(self._node, is_known, interrupt, within, told)
-        await self._drive.ready(interrupt)
+        description = f"joint_states of {', '.join(joints)}" if joints else "joint_states"
+        await available(self._node, is_known, token, within, description)
+        await self._drive.ready(token)
         return joints or self._feedback.names
 
     def poll(self) -> None:
@@ -130,16 +130,16 @@ class MotionRunner:
         for motion in self.motions:
             motion.poll()
 
-    def tell(self) -> None:
-        """Tell those who asked for the motions how far they have come."""
-        for motion, tell in list(self._told.items()):
-            tell(motion)
+    def report_progress(self) -> None:
+        """Report the progress of all motions to their clients."""
+        for motion, on_progress in list(self._on_progress.items()):
+            on_progress(motion)
 
-    def set_override(self, override: float) -> None:
+    def set_global_scale(self, global_scale: float) -> None:
         """Another speed scale for all motions, those that run included."""
-        self.override = override
+        self.global_scale = global_scale
         for motion in self.motions:
-            motion.set_override(override)
+            motion.set_global_scale(global_scale)
 
     def abort(self, error: RobotCellError) -> None:
         """End all motions at once."""
@@ -155,7 +155,7 @@ class MotionRunner:
 
     def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
         """Where joints are now; raises FeedbackLostError if that is not known."""
-        return self._feedback.fresh(joints, time.monotonic(), self._options.patience.silence)
+        return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
 
     def up_to_date(self, state: StateRef) -> StateRef:
         """A state to plan from, with joints no older than those that are measured here."""
@@ -180,18 +180,18 @@ class MotionRunner:
             start[joint] = position
         return start
 
-    async def _settled(self, joints: Sequence[str], interrupt: CancellationToken) -> None:
+    async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
         """Wait, for a moment, until joints that were measured are so again, and those that are not where they were
         commanded to stand: the motion before may have ended early."""
-        until = time.monotonic() + self._options.patience.lost_after
+        until = time.monotonic() + self._options.timeouts.lost_after
         while time.monotonic() < until and not self._has_settled(joints):
-            await pause(self._node, LOOK_PERIOD, interrupt)
+            await pause(self._node, LOOK_PERIOD, token)
 
     def _has_settled(self, joints: Sequence[str]) -> bool:
         measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
         if len(measured) < len(joints):
             return True  # nothing that could be waited for
-        if self._feedback.age(joints, time.monotonic()) > self._options.patience.silence:
+        if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
             return False
         commanded = self._drive.commanded
         moved = [
@@ -203,7 +203,7 @@ class MotionRunner:
         return self._feedback.stood_for(moved) >= STOOD
 
     async def _prepare(
-        self, goal: MotionGoal, interrupt: CancellationToken, state: StateRef | None
+        self, goal: MotionGoal, token: CancellationToken, state: StateRef | None
     ) -> tuple[MotionGoal, ValidateTrajectory.Response | None]:
         """A goal that begins where the robot is, validated, and due; and the reply of the validation.
 
@@ -215,38 +215,38 @@ class MotionRunner:
         self._permission.check()
         self._drive.check()
         check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
-        await self._settled(goal.joints, interrupt)
+        await self._settled(goal.joints, token)
         asked = goal
         goal = goal.starting_at(self.start_positions(goal.joints))
         reply = None
         if state is not None:
             try:
-                reply = await self._validated(goal, state, interrupt)
+                reply = await self._validated(goal, state, token)
             except TrajectoryLimitError as error:
                 slower = goal.slowed_for_start(asked, limits_from_message(error.partial.limits, goal.joints))
                 if slower is None:
                     raise
                 goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
-                reply = await self._validated(goal, state, interrupt)
+                reply = await self._validated(goal, state, token)
                 text = f"it takes {times:.4g} times as long, for the way from where the robot is to its start"
                 reply.report.warnings = [*reply.report.warnings, text]
                 self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
             goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
         while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
-            await pause(self._node, min(left, LONGEST_WAIT), interrupt)
-        await self._settled(goal.joints, interrupt)
+            await pause(self._node, min(left, LONGEST_WAIT), token)
+        await self._settled(goal.joints, token)
         self._permission.check()
         self._check_still_there(goal)
         return goal, reply
 
     async def _validated(
-        self, goal: MotionGoal, state: StateRef, interrupt: CancellationToken
+        self, goal: MotionGoal, state: StateRef, token: CancellationToken
     ) -> ValidateTrajectory.Response:
         """The reply of the validation, if it finds nothing."""
         message = trajectory_to_message(goal.trajectory)
         message.joint_names = list(goal.names)
         reference = fresh_state(state, goal.names, self._measured(goal.joints))
-        return await self._planning.validate(reference, message, goal.tolerances.start, interrupt)
+        return await self._planning.validate(reference, message, goal.tolerances.start, token)
 
     def _check_still_there(self, goal: MotionGoal) -> None:
         """The robot must not have moved since the goal was made to begin where it was."""
@@ -265,24 +265,24 @@ class MotionRunner:
     async def run(
         self,
         goal: MotionGoal,
-        interrupt: CancellationToken,
-        tell: Tell,
+        token: CancellationToken,
+        on_progress: OnProgress,
         state: StateRef | None,
         make: MakeMotion | None = None,
     ) -> Outcome:
         """Carry a goal out, from its checks to its end; the motion's own error says whether it ended well.
 
-        tell(motion): called at the rate of feedback while it runs. state: what to validate against; None leaves the
-        validation out. make: what makes the motion, if not the drive's own kind.
+        on_progress(motion): called at the rate of feedback while it runs. state: what to validate against; None
+        leaves the validation out. make: what makes the motion, if not the drive's own kind.
 
         Raises:
             RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
         """
-        goal, reply = await self._prepare(goal, interrupt, state)
+        goal, reply = await self._prepare(goal, token, state)
         finished: Future[None] = Future()
         started = self._node.get_clock().now().nanoseconds
         motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
-        await self._follow(motion, finished, interrupt, tell, state, reply)
+        await self._follow(motion, finished, token, on_progress, state, reply)
         return Outcome(motion, started, reply)
 
     async def replacement(
@@ -290,7 +290,7 @@ class MotionRunner:
         running: StreamedMotion,
         goal: MotionGoal,
         arrived: float,
-        interrupt: CancellationToken,
+        token: CancellationToken,
         state: StateRef | None,
     ) -> Replacement | None:
         """Prepare a goal to take the place of a motion that runs: joined to where that will be, validated, and set to
@@ -308,7 +308,7 @@ class MotionRunner:
             predicted = drive.predicted(running, max(drive.now() + lead, arrived))
             if predicted is None:
                 return None
-            scale = goal.speed_scale * self.override
+            scale = goal.speed_scale * self.global_scale
             joining = goal.joining(self._present(running, predicted, goal.joints), predicted.time - arrived, scale)
             reply = None
             if state is not None:
@@ -316,7 +316,7 @@ class MotionRunner:
                 message.joint_names = list(goal.names)
                 positions = joining.trajectory.positions[0].tolist()
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
-                reply = await self._planning.validate(begins, message, goal.tolerances.start, interrupt)
+                reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
                 joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
             finished: Future[None] = Future()
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
@@ -349,19 +349,19 @@ class MotionRunner:
         ]
 
     async def follow(
-        self, replacement: Replacement, interrupt: CancellationToken, tell: Tell, state: StateRef | None
+        self, replacement: Replacement, token: CancellationToken, on_progress: OnProgress, state: StateRef | None
     ) -> Outcome:
         """Follow a motion that takes another's place, to its end. What calls it off stops the one before, if that is
         still running."""
-        interrupt.on_set(replacement.running.stop)
-        await self._follow(replacement.motion, replacement.finished, interrupt, tell, state, replacement.reply)
+        token.on_set(replacement.running.stop)
+        await self._follow(replacement.motion, replacement.finished, token, on_progress, state, replacement.reply)
         return Outcome(replacement.motion, replacement.started, replacement.reply)
 
     def _keywords(self, finished: Future[None]) -> dict[str, Any]:
         """What every motion is made with."""
         return {
-            "override": self.override,
-            "patience": self._options.patience,
+            "global_scale": self.global_scale,
+            "timeouts": self._options.timeouts,
             "on_done": lambda: finished.set_result(None),
         }
 
@@ -369,32 +369,32 @@ class MotionRunner:
         self,
         motion: Motion,
         finished: Future[None],
-        interrupt: CancellationToken,
-        tell: Tell,
+        token: CancellationToken,
+        on_progress: OnProgress,
         state: StateRef | None,
         reply: ValidateTrajectory.Response | None,
     ) -> None:
-        self._told[motion] = tell
+        self._on_progress[motion] = on_progress
         self._on_change()
-        over = self._watched(motion, state, reply)
-        interrupt.on_set(motion.stop)
+        token = self._monitored(motion, state, reply)
+        token.on_set(motion.stop)
         try:
             await finished
         finally:
-            interrupt.remove(motion.stop)
-            over.set(StoppedError("the motion has ended", stage=WATCH))
-            del self._told[motion]
+            token.remove(motion.stop)
+            token.set(StoppedError("the motion has ended", stage=MONITOR))
+            del self._on_progress[motion]
             if motion.error is not None:
                 self.last_error = motion.error
             self._on_change()
 
-    def _watched(
+    def _monitored(
         self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
     ) -> CancellationToken:
         """Have a motion watched, if it was validated in a scene; what ends the watch."""
         if state is None or reply is None or not self._node.parameters["watch"]:
             return CancellationToken()
-        return self._watch.begin(motion, state, reply.state.revision)
+        return self._monitor.begin(motion, state, reply.state.revision)
 
     def _wake(self) -> None:
         """Called from any thread: have the motions looked at in the node's own."""

@@ -22,7 +22,7 @@ from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
 from .path_return import PathReturn
 
 STOOD = 0.1  # [s] for which a robot has been measured in one place that counts as standing
-MOST_RETURN = 5.0  # times the return time that the robot may take by this computer's clock
+MAX_RETURN = 5.0  # times the return time that the robot may take by this computer's clock
 MakeMotion = Callable[..., "StreamedMotion"]
 
 
@@ -46,7 +46,7 @@ class StreamedMotion(Motion):
         )
         self._held_at = self._settling_at = math.nan
         self._stands_since: int | None = None
-        self._return = PathReturn(self._patience.return_time)
+        self._return = PathReturn(self._timeouts.return_time)
 
     @property
     def sent(self) -> Sent:
@@ -63,8 +63,8 @@ class StreamedMotion(Motion):
     def _ended(self) -> bool:
         return self.channel.ended
 
-    def set_override(self, override: float) -> None:
-        self._override = override
+    def set_global_scale(self, global_scale: float) -> None:
+        self._global_scale = global_scale
         self._stream.set_scale(self.channel, self.scale)
 
     def pause(self) -> None:
@@ -92,27 +92,29 @@ class StreamedMotion(Motion):
             return
         failure = self.channel.failure
         if failure is not None or self.channel.replaced:
-            told = failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
-            replaced = StoppedError("a newer goal has taken its place", stage=REPLACED)
-            self.error = self.error or (replaced if failure is None else told)
+            error = (
+                failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
+            )
+            replaced_error = StoppedError("a newer goal has taken its place", stage=REPLACED)
+            self.error = self.error or (replaced_error if failure is None else error)
             self._finish()
             return
         if self.error is None:
             self.error = self.channel.breach
         if self.error is None:
-            self._watch()
+            self._check_feedback()
         elif self.channel.ended and self._has_come_to_rest():
             self._finish()
 
-    def _watch(self) -> None:
+    def _check_feedback(self) -> None:
         if self.channel.waits:
             return  # what it will take the place of is watched
-        now, patience = time.monotonic(), self._patience
+        now, timeouts = time.monotonic(), self._timeouts
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
-        if age > patience.lost_after or tracking is None:
-            self.stop(lost(age, patience.silence))
-        elif not self.channel.ended and (age > patience.silence or self.channel.stands):
+        if age > timeouts.lost_after or tracking is None:
+            self.stop(lost(age, timeouts.silence))
+        elif not self.channel.ended and (age > timeouts.silence or self.channel.stands):
             self._hold()
         elif self._is_held:
             self._come_back(tracking, self._feedback.listened(now))
@@ -156,8 +158,8 @@ class StreamedMotion(Motion):
             self._stands_since = tracking.stamp
         # By the robot's own time: a simulation that is starved is late with all that it does.
         stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
-        most, held = self._patience.return_time, now - self._held_at
-        late = min(stood, held) > most or held > MOST_RETURN * most
+        max_return, held = self._timeouts.return_time, now - self._held_at
+        late = min(stood, held) > max_return or held > MAX_RETURN * max_return
         if (tracking.error > self.goal.tolerances.path).any():
             if not late:
                 self._account_for_return(tracking)
@@ -207,7 +209,7 @@ class StreamedMotion(Motion):
         if self._settled_for(now) > self.goal.tolerances.goal_time:
             return True
         age, tracking = self._feedback.age(joints, now), self.tracking()
-        if age > self._patience.silence or tracking is None:
+        if age > self._timeouts.silence or tracking is None:
             return True
         if isinstance(self.error, CancelledError | StoppedError):
             return self._is_there(tracking, self._feedback.arrival(joints))
@@ -248,7 +250,7 @@ class StreamedMotion(Motion):
             return self._left(AT_GOAL, self._distance(tracking), tolerances.goal, "position")
         if (speed > tolerances.goal_velocity).any():
             return self._left(AT_GOAL, speed, tolerances.goal_velocity, "velocity")
-        return lost(age, self._patience.silence)
+        return lost(age, self._timeouts.silence)
 
     def _left(self, stage: str, values: Array, limits: Array, quantity: str) -> TrackingError:
         """The error for the joint that is furthest beyond its tolerance."""
@@ -301,11 +303,11 @@ class StreamDrive:
         """Where the last commands have left the joints [rad or m]."""
         return self._stream.commanded
 
-    async def ready(self, interrupt: CancellationToken) -> None:
+    async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot listens."""
         within = self._node.parameters["appear_timeout"]
         heard = f"who listens to {self._stream.topic}"
-        await available(self._node, lambda: self._stream.is_heard, interrupt, within, heard)
+        await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 
     def check(self) -> None:
         """Raise what forbids to give commands."""

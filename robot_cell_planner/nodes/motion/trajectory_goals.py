@@ -27,7 +27,7 @@ from .joint_feedback import robot_names
 Array = NDArray[np.float64]
 LOWEST_SCALE = 1e-3  # of speed, other than 0: at lower ones a robot that moves cannot be told from one that stands
 LONGEST_WAIT = 600.0  # [s] for the end of a motion
-MOST_AHEAD = 3600  # [s] that a start may lie in the future
+MAX_AHEAD = 3600  # [s] that a start may lie in the future
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class MotionGoal:
 
 
 def from_execute(
-    goal: ExecuteTrajectory.Goal, known: Sequence[str], defaults: ToleranceDefaults, most_points: int
+    goal: ExecuteTrajectory.Goal, known: Sequence[str], defaults: ToleranceDefaults, max_points: int
 ) -> MotionGoal:
     """The goal of execution/execute_trajectory.
 
@@ -161,7 +161,7 @@ def from_execute(
         raise NotSupportedError(text, subjects=("options.replan",))
     names = tuple(goal.trajectory.joint_names)
     joints = robot_names(names, known, "trajectory")
-    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", most_points), joints)
+    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", max_points), joints)
     return MotionGoal(
         owner=goal.options.owner or "anonymous",
         names=names,
@@ -203,8 +203,8 @@ def _checked_wait(message: Duration, field: str) -> float:
 def check_begin(begin: int, now: int) -> None:
     """Raise InvalidRequestError for a start that lies too far ahead; begin [ns], 0 for at once, now [ns]."""
     ahead = (begin - now) * 1e-9
-    if begin and ahead > MOST_AHEAD:
-        values = (Value("starts in", ahead, MOST_AHEAD, "s"),)
+    if begin and ahead > MAX_AHEAD:
+        values = (Value("starts in", ahead, MAX_AHEAD, "s"),)
         text = "the trajectory starts too late: nobody else could move the robot until then"
         raise InvalidRequestError(text, subjects=("header.stamp",), values=values)
 
@@ -224,7 +224,7 @@ def from_follow(
     goal: FollowJointTrajectory.Goal,
     known: Sequence[str],
     defaults: ToleranceDefaults,
-    most_points: int,
+    max_points: int,
     *,
     partial: bool,
     expected: Sequence[str] = (),
@@ -247,7 +247,7 @@ def from_follow(
     if missing and not partial:
         text = f"the trajectory does not move {', '.join(missing)}, and parameter allow_partial_joints_goal is false"
         raise UnknownNameError(text, subjects=missing)
-    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", most_points), joints)
+    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", max_points), joints)
     if trajectory.velocities is not None and trajectory.velocities[-1].any():
         worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
         raise InvalidRequestError(

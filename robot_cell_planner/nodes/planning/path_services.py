@@ -53,7 +53,7 @@ class PathServices:
         self._options = options
         self._timing = timing
         self._roots = roots
-        self._most = most
+        self._max_count = most
         node.serve(srv.ProcessPath, "planning/simplify_path", self._processor(PathTool.SIMPLIFY))
         node.serve(srv.ProcessPath, "planning/tighten_path", self._processor(PathTool.TIGHTEN))
         node.serve(srv.ProcessPath, "planning/shortcut_path", self._processor(PathTool.SHORTCUT))
@@ -69,7 +69,7 @@ class PathServices:
         self, tool: PathTool
     ) -> Callable[[srv.ProcessPath.Request, srv.ProcessPath.Response], Awaitable[None]]:
         async def process(request: srv.ProcessPath.Request, response: srv.ProcessPath.Response) -> None:
-            wanted = path_request_from_message(request, tool, self._options(), self._most)
+            wanted = path_request_from_message(request, tool, self._options(), self._max_count)
             state = await self._replica.resolve(request.state)
             plan = await self._work(tasks.PROCESS_PATH, state.scene, wanted, wanted.options.time_limit)
             path_result(response, plan, state.used)
@@ -77,13 +77,13 @@ class PathServices:
         return process
 
     async def _check_path(self, request: srv.CheckPath.Request, response: srv.CheckPath.Response) -> None:
-        check = path_check_from_message(request, self._options(), self._most)
+        check = path_check_from_message(request, self._options(), self._max_count)
         state = await self._replica.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         fill_path_check(response, found, state.used)
 
     async def _measure_path(self, request: srv.MeasurePath.Request, response: srv.MeasurePath.Response) -> None:
-        check = path_measurement_from_message(request, self._options(), self._most)
+        check = path_measurement_from_message(request, self._options(), self._max_count)
         state = await self._replica.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         response.record = record_to_message(found.record, state.used)
@@ -91,7 +91,7 @@ class PathServices:
     async def _time_parameterize(
         self, request: srv.TimeParameterize.Request, response: srv.TimeParameterize.Response
     ) -> None:
-        wanted = path_timing_from_message(request, self._options(), self._timing(), self._most)
+        wanted = path_timing_from_message(request, self._options(), self._timing(), self._max_count)
         state = await self._replica.resolve(request.state)
         response.state = state.used
         found = await self._work(tasks.TIME_PATH, state.scene, wanted, wanted.options.time_limit)
@@ -119,6 +119,6 @@ class PathServices:
             text = "plan and uri are both given" if given else "neither plan nor uri is given"
             raise InvalidRequestError(text, subjects=("plan", "uri"))
         if given:
-            return plan_from_message(request.plan, "plan", self._most)
+            return plan_from_message(request.plan, "plan", self._max_count)
         path = resolve_below(request.uri, self._roots)
         return plan_from_json(read_text(path, "read plan"), str(path))

@@ -14,7 +14,7 @@ from ...scene.scene import Scene
 from ..common.node import LATCHED, CellNode
 from ..conversions.basic import point_to_message
 
-MOST_POINTS = 2000  # of a line
+MAX_POINTS = 2000  # of a line
 STEP = 0.02  # [rad or m] between the points of a line, where that makes no more than those
 LINE_WIDTH, WAYPOINT_SIZE = 0.004, 0.012  # [m]
 LINE_COLOUR = ColorRGBA(r=0.1, g=0.5, b=0.9, a=0.9)
@@ -38,8 +38,8 @@ class PlanMarkers:
 def plan_markers(scene: Scene, plan: Plan) -> list[Marker]:
     """A line and the waypoints of a plan, in the world."""
     length = max(plan.path_length, STEP)
-    line, _ = densify(plan.path, max(STEP, length / MOST_POINTS))
-    stride = -(-len(plan.path) // MOST_POINTS)
+    line, _ = densify(plan.path, max(STEP, length / MAX_POINTS))
+    stride = -(-len(plan.path) // MAX_POINTS)
     path = Marker(ns="path", type=Marker.LINE_STRIP, scale=Vector3(x=LINE_WIDTH), color=LINE_COLOUR)
     size = Vector3(x=WAYPOINT_SIZE, y=WAYPOINT_SIZE, z=WAYPOINT_SIZE)
     waypoints = Marker(ns="waypoints", type=Marker.SPHERE_LIST, scale=size, color=WAYPOINT_COLOUR)

@@ -16,7 +16,7 @@ from ...model.pose import IDENTITY, Pose
 from ...model.robot import Robot
 from ...scene.scene import Scene
 from ..conversions.basic import pose_to_message, vector_to_message
-from ..conversions.kept import CachedMessages
+from ..conversions.cached_messages import CachedMessages
 
 GREY = (0.7, 0.7, 0.72, 1.0)
 

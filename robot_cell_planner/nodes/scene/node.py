@@ -23,7 +23,7 @@ from ...scene.journal import Journal
 from ...scene.model_changes import Add, Replace
 from ...scene.scene import Scene
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
-from ..common.monitored_scene import MOST_CHANGES, MonitoredScene
+from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
 from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -55,7 +55,7 @@ PARAMETERS = (
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     Parameter("most_models", 20_000, "Maximum number of tools, bodies or frames in a message.", 1, 1_000_000),
     Parameter("most_shapes", 10_000, "Maximum number of shapes of a tool or body in a message.", 1, 1_000_000),
-    Parameter("most_changes", MOST_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
+    Parameter("most_changes", MAX_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -72,9 +72,9 @@ class SceneNode(CellNode):
         self._roots = resource_roots(self.parameters, cell_file)
         self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
         self._journal = self._open_journal()
-        self._owned = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
+        self._history = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"])
-        self._publisher = ScenePublisher(self, self._owned, self._view)
+        self._publisher = ScenePublisher(self, self._history, self._view)
         self._geometry = GeometryCheck(self)
         self._unknown: tuple[str, ...] = ()
         self._serve_all()
@@ -103,30 +103,30 @@ class SceneNode(CellNode):
     def _start(self, cell_file: str) -> None:
         restored = self._journal.restored if self._journal is not None else None
         if restored is not None:
-            self._owned.restore(restored.scene, restored.revision, restored.cell_revision)
+            self._history.restore(restored.scene, restored.revision, restored.cell_revision)
             self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} is back")
-            self._tell_whole()
+            self._publish_all()
         elif cell_file:
             cell, state = load_cell(cell_file, self._roots)
             prepare_geometry(cell)
-            self._owned.load(cell, state)
-            self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._owned.revision}")
-            self._tell_whole()
+            self._history.load(cell, state)
+            self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
+            self._publish_all()
 
     # What others are told.
 
-    def _tell(self, change: AcceptedChange) -> SceneUpdate:
+    def _publish(self, change: AcceptedChange) -> SceneUpdate:
         """Go to the revision of an accepted change, and let others know."""
         update = self._update(change)
-        self._view.take(self._owned.scene, self._owned.revision)
-        self._publisher.tell(update)
+        self._view.take(self._history.scene, self._history.revision)
+        self._publisher.publish_update(update)
         if change.difference.changes_models:
             self._note_unknown_names()
         return update
 
-    def _tell_whole(self) -> None:
-        self._view.take(self._owned.scene, self._owned.revision)
-        self._publisher.tell_whole()
+    def _publish_all(self) -> None:
+        self._view.take(self._history.scene, self._history.revision)
+        self._publisher.publish_all()
         self._note_unknown_names()
 
     def _update(self, change: AcceptedChange) -> SceneUpdate:
@@ -136,19 +136,19 @@ class SceneNode(CellNode):
 
     def _note_unknown_names(self) -> None:
         """Collision settings of what is not in the cell: they wait for it, or are misspelt."""
-        cell = self._owned.scene.cell
+        cell = self._history.scene.cell
         unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
         if unknown and unknown != self._unknown:
             self.get_logger().warning(_unknown_text(unknown))
         self._unknown = unknown
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
-        if not self._owned.revision:
+        if not self._history.revision:
             return WARN, "no cell is loaded", {}
         oldest = self._view.measured.oldest()
         age = (self.get_clock().now().nanoseconds - oldest) * 1e-9 if oldest else float("inf")
         values = {
-            "revision": self._owned.revision,
+            "revision": self._history.revision,
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values skipped": self._view.measured.skipped,
         }
@@ -156,7 +156,7 @@ class SceneNode(CellNode):
             return ERROR, self._journal.broken, values
         if self._journal is not None and self._journal.warning:
             values["journal"] = self._journal.warning
-        changed = changed_files(self._owned.scene.cell, self._roots)
+        changed = changed_files(self._history.scene.cell, self._roots)
         if changed:
             values["files that have changed"] = ", ".join(changed[:10])
             return WARN, f"{len(changed)} files have changed since they were read; load_cell reads them anew", values
@@ -167,7 +167,7 @@ class SceneNode(CellNode):
     # Services.
 
     async def _load_cell(self, request: srv.LoadCell.Request, response: srv.LoadCell.Response) -> None:
-        response.revision = self._owned.revision
+        response.revision = self._history.revision
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
             raise InvalidRequestError(f"mode {request.mode} is none of 0 and 1", subjects=("mode",))
@@ -189,24 +189,24 @@ class SceneNode(CellNode):
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
             if request.relative_to:
-                origin = world_pose(self._owned.scene.cell, self._view.current_state(), request.relative_to) @ origin
+                origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
             placed = moved(found, origin)
             changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell)]
-            change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
+            change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
             if not request.dry_run:
-                self._tell(change)
+                self._publish(change)
         elif not request.dry_run:
-            self._tell(self._owned.load(found.cell, found.state, request.expected_revision))
-            self._tell_whole()
+            self._publish(self._history.load(found.cell, found.state, request.expected_revision))
+            self._publish_all()
         else:
             found.cell.check_state(found.state)
-        response.revision = self._owned.revision
+        response.revision = self._history.revision
 
     async def _get_cell(self, request: srv.GetCell.Request, response: srv.GetCell.Response) -> None:
         response.scene = self._publisher.snapshot()
 
     async def _get_state(self, request: srv.GetState.Request, response: srv.GetState.Response) -> None:
-        change = self._owned.since(request.since_revision) if request.since_revision else None
+        change = self._history.since(request.since_revision) if request.since_revision else None
         response.is_update = change is not None
         if change is None:
             response.state = self._publisher.state_snapshot()
@@ -215,15 +215,15 @@ class SceneNode(CellNode):
             response.state = StateSnapshot(revision=change.revision, digest=change.digest)
 
     async def _apply_changes(self, request: srv.ApplyChanges.Request, response: srv.ApplyChanges.Response) -> None:
-        response.revision = self._owned.revision
+        response.revision = self._history.revision
         changes = changes_from_message(request.changes, self._models, "changes", self.parameters["most_changes"])
         await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
-        change = self._owned.apply(changes, request.expected_revision, dry_run=request.dry_run)
-        response.update = self._update(change) if request.dry_run else self._tell(change)
-        response.revision = self._owned.revision
+        change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._publish(change)
+        response.revision = self._history.revision
 
     async def _save_cell(self, request: srv.SaveCell.Request, response: srv.SaveCell.Response) -> None:
-        scene = Scene(self._owned.scene.cell, self._view.current_state())
+        scene = Scene(self._history.scene.cell, self._view.current_state())
         kinds = srv.SaveCell.Request
         if request.content == kinds.STATE:
             response.text = _saved(save_state, request, scene.state, self._roots)
@@ -232,24 +232,24 @@ class SceneNode(CellNode):
             response.text = _saved(save_cell, request, scene.cell, state, self._roots)
         else:
             raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
-        response.revision = self._owned.revision
+        response.revision = self._history.revision
 
     async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:
-        response.revision = self._owned.revision
+        response.revision = self._history.revision
         state = load_state(request.uri, self._roots, confined=True)
-        self._owned.scene.cell.check_state(state)
-        change = self._owned.load_state(state, request.expected_revision, dry_run=request.dry_run)
-        response.update = self._update(change) if request.dry_run else self._tell(change)
-        response.revision = self._owned.revision
+        self._history.scene.cell.check_state(state)
+        change = self._history.load_state(state, request.expected_revision, dry_run=request.dry_run)
+        response.update = self._update(change) if request.dry_run else self._publish(change)
+        response.revision = self._history.revision
 
     async def _undo(self, request: srv.UndoChanges.Request, response: srv.UndoChanges.Response) -> None:
-        change = self._owned.undo(request.steps or 1, request.expected_revision)
-        response.update = self._tell(change)
-        response.revision = self._owned.revision
+        change = self._history.undo(request.steps or 1, request.expected_revision)
+        response.update = self._publish(change)
+        response.revision = self._history.revision
 
     async def _wait_for_state(self, request: srv.WaitForState.Request, response: srv.WaitForState.Response) -> None:
         stamp, timeout = time_from_message(request.min_joint_stamp), timeout_from_message(request.timeout, "timeout")
-        if self._owned.revision:
+        if self._history.revision:
             self._view.measured.check(request.joint_names)
         await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
         response.state = self._publisher.state_snapshot()

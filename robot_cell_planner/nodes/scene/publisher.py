@@ -13,7 +13,7 @@ from ...scene.history import SceneHistory
 from ..common.monitored_scene import MonitoredScene
 from ..common.node import LATCHED, CellNode, reliable
 from ..common.rate_budget import Pace
-from ..common.scene_monitor import UPDATES_KEPT
+from ..common.scene_monitor import MAX_UPDATES
 from ..common.waiting import steady_timer
 from ..conversions.basic import configuration_to_message, time_to_message
 from ..conversions.models import CellWriter
@@ -30,15 +30,15 @@ class ScenePublisher:
     Late joiners start from the last snapshot and the updates since; a replica that finds a gap asks for the whole.
     """
 
-    def __init__(self, node: CellNode, owned: SceneHistory, view: MonitoredScene) -> None:
+    def __init__(self, node: CellNode, history: SceneHistory, view: MonitoredScene) -> None:
         self._node = node
-        self._owned = owned
+        self._history = history
         self._view = view
         self._cells = CellWriter()
         self._states = StateWriter()
         self._frames = FramesPublisher(node, node.parameters["frame_prefix"])
         self._markers = SceneMarkers(node.parameters["frame_prefix"])
-        self._untold: deque[SceneUpdate] = deque()
+        self._pending: deque[SceneUpdate] = deque()
         self._snapshot_revision = 0
         self._snapshot_measured = 0  # joints
         self._scene_is_new = False
@@ -46,7 +46,7 @@ class ScenePublisher:
         self._tf_is_old = False
         self._pace = Pace(VIEW_SHARE)
         self._snapshots = node.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
-        self._updates = node.create_publisher(SceneUpdate, "scene/updates", reliable(UPDATES_KEPT, latched=True))
+        self._updates = node.create_publisher(SceneUpdate, "scene/updates", reliable(MAX_UPDATES, latched=True))
         self._state_snapshots = node.create_publisher(StateSnapshot, "scene/state", LATCHED)
         self._descriptions = node.create_publisher(String, "robot_description", LATCHED)
         self._semantics = node.create_publisher(String, "robot_description_semantic", LATCHED)
@@ -55,21 +55,21 @@ class ScenePublisher:
         steady_timer(node, 1.0 / node.parameters["tf_rate"], self._follow_joints)
         steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene)
 
-    def tell(self, update: SceneUpdate) -> None:
+    def publish_update(self, update: SceneUpdate) -> None:
         """Publish what a change did, once its reply is out."""
-        self._untold.append(update)
-        if len(self._untold) == 1:
-            self._node.soon(self._tell_updates)
+        self._pending.append(update)
+        if len(self._pending) == 1:
+            self._node.soon(self._publish_pending)
         self._scene_is_new = True
 
-    def _tell_updates(self) -> None:
-        while self._untold:
-            update = self._untold.popleft()
+    def _publish_pending(self) -> None:
+        while self._pending:
+            update = self._pending.popleft()
             self._updates.publish(update)
             if update.models.robots:
                 self._publish_descriptions()
 
-    def tell_whole(self) -> None:
+    def publish_all(self) -> None:
         """Publish everything: another cell than before."""
         self._scene_is_new = True
         self._publish_snapshot()
@@ -78,10 +78,10 @@ class ScenePublisher:
 
     def snapshot(self) -> SceneSnapshot:
         """Cell and state, whole."""
-        cell = self._owned.scene.cell
+        cell = self._history.scene.cell
         return SceneSnapshot(
             header=Header(stamp=self._node.get_clock().now().to_msg()),
-            cell_revision=self._owned.cell_revision,
+            cell_revision=self._history.cell_revision,
             cell_digest=cell.digest(),
             cell=self._cells.message(cell),
             state=self.state_snapshot(),
@@ -89,9 +89,9 @@ class ScenePublisher:
 
     def state_snapshot(self) -> StateSnapshot:
         """The state with its revision, and the measured joints."""
-        state, measured = self._owned.scene.state, self._view.measured
+        state, measured = self._history.scene.state, self._view.measured
         return StateSnapshot(
-            revision=self._owned.revision,
+            revision=self._history.revision,
             digest=state.digest(),
             state=self._states.message(state),
             measured=configuration_to_message(measured.values),
@@ -99,12 +99,12 @@ class ScenePublisher:
         )
 
     def _publish_snapshot(self) -> None:
-        self._snapshot_revision = self._owned.revision
+        self._snapshot_revision = self._history.revision
         self._snapshot_measured = len(self._view.measured.values)
         self._snapshots.publish(self.snapshot())
 
     def _publish_descriptions(self) -> None:
-        robots = list(self._owned.scene.cell.robots.values())
+        robots = list(self._history.scene.cell.robots.values())
         if len(robots) == 1:
             self._descriptions.publish(String(data=robots[0].sources.urdf))
             self._semantics.publish(String(data=robots[0].sources.srdf))
@@ -121,23 +121,23 @@ class ScenePublisher:
         self._tf_is_old = False
         measured = self._view.measured
         stamp = measured.newest() or self._node.get_clock().now().nanoseconds
-        self._frames.publish_moving(self._owned.scene, measured.applied_to(self._owned.scene.state), stamp)
+        self._frames.publish_moving(self._history.scene, measured.applied_to(self._history.scene.state), stamp)
 
     def _follow_scene(self) -> None:
         if (self._scene_is_new or self._joints_are_new) and self._pace.due:
             with self._pace:
                 self._publish_views()
-        elif self._owned.revision and not self._view.measured.newest():
+        elif self._history.revision and not self._view.measured.newest():
             self._publish_moving()  # without a robot the state's own joints hold, for late subscribers too
 
     def _publish_views(self) -> None:
         """What people look at, and late joiners start from."""
         # Who joins late is to know which joints are measured, and waits for them.
         measures_more = len(self._view.measured.values) > self._snapshot_measured
-        if measures_more or self._owned.revision - self._snapshot_revision >= UPDATES_KEPT // 2:
+        if measures_more or self._history.revision - self._snapshot_revision >= MAX_UPDATES // 2:
             self._publish_snapshot()
         if self._scene_is_new:
-            scene = self._owned.scene
+            scene = self._history.scene
             self._frames.publish_static(scene)
             markers = self._markers.changed(scene)
             if markers is not None:

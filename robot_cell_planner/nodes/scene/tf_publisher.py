@@ -21,7 +21,7 @@ from ...model.value import WORLD
 from ...scene.scene import Scene
 from ..common.node import LATCHED, CellNode, reliable
 from ..conversions.basic import time_to_message, transform_to_message
-from ..conversions.kept import CachedMessages
+from ..conversions.cached_messages import CachedMessages
 
 
 class FramesPublisher:

@@ -112,10 +112,10 @@ class FrameReader:
 
 def _check_size(numbers: Array, field: str) -> None:
     """Raise InvalidRequestError for numbers beyond MAX_COMMAND."""
-    most = float(np.abs(numbers).max())
-    if not most <= MAX_COMMAND:
-        text = f"{field} has a number of size {most:g}, expected {MAX_COMMAND:g} at most"
-        raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, most, MAX_COMMAND),))
+    largest = float(np.abs(numbers).max())
+    if not largest <= MAX_COMMAND:
+        text = f"{field} has a number of size {largest:g}, expected {MAX_COMMAND:g} at most"
+        raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, largest, MAX_COMMAND),))
 
 
 def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:

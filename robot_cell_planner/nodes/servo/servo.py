@@ -31,10 +31,10 @@ from ..motion.permission import MotionPermission
 from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
 from .channel import ServoChannel
+from .collision_monitor import CLEARANCE, CollisionMonitor
 from .commands import ServoTopics
 from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
-from .watch import CLEARANCE, ServoWatch
 
 STATUS_PERIOD = 0.05  # [s]
 JOINTS_RATE = 5.0  # [Hz]; servo takes the joints from the node's own reading
@@ -51,7 +51,7 @@ class ServoServer:
         feedback: JointFeedback,
         permission: MotionPermission,
         runner: MotionRunner,
-        moving: ExclusiveAccess,
+        motion_access: ExclusiveAccess,
     ) -> None:
         self.node = node
         self.stream = stream
@@ -59,11 +59,11 @@ class ServoServer:
         self._feedback = feedback
         self.permission = permission
         self._runner = runner
-        self._moving = moving
+        self._motion_access = motion_access
         self._topics = ServoTopics(node)
         self.statuses = node.create_publisher(ServoStatus, "servo/status", reliable(10))
         self._clearances = node.service_client(srv.ComputeClearance, CLEARANCE)
-        self._replica: SceneMonitor | None = None
+        self._scene_monitor: SceneMonitor | None = None
         self._running: _Running | None = None
         node.serve(srv.SetServo, "execution/set_servo", self._set_servo)
 
@@ -73,17 +73,17 @@ class ServoServer:
         return self._running is not None
 
     @property
-    def override(self) -> float:
+    def global_scale(self) -> float:
         """The speed scale of all motions, 0 to 1."""
-        return self._runner.override
+        return self._runner.global_scale
 
     def poll(self) -> None:
         """Look at what was measured; to be called right after that was read."""
         running = self._running
-        if running is not None and running.interrupt.error is None:
+        if running is not None and running.token.error is None:
             fault = running.session.fault()
             if fault is not None:
-                running.interrupt.set(fault)
+                running.token.set(fault)
 
     def on_fault(self, error: RobotCellError) -> None:
         """The measured joints, or some of them, cannot be trusted."""
@@ -93,7 +93,7 @@ class ServoServer:
     def stop(self, error: RobotCellError) -> None:
         """End servo, if it is active, by a stop of the robot."""
         if self._running is not None:
-            self._running.interrupt.set(error)
+            self._running.token.set(error)
 
     async def _set_servo(self, request: srv.SetServo.Request, response: srv.SetServo.Response) -> None:
         options = request.options
@@ -107,27 +107,27 @@ class ServoServer:
         self._topics.check(options.source)
         if options.mode not in MODES:
             raise InvalidRequestError(f"mode {options.mode} is none of 0 to 3", stage="servo", subjects=("mode",))
-        interrupt = CancellationToken()
+        token = CancellationToken()
         with ExitStack() as stack:
-            stack.enter_context(self._moving.taken_by(owner, interrupt))
+            stack.enter_context(self._motion_access.acquired_by(owner, token))
             self.permission.check()
-            await self._runner.ready(interrupt)
+            await self._runner.ready(token)
             state = await self._scene().resolve(options.state)
             response.state = state.used
             task = self._task(options, state, settings)
             self._drive.check()
             if options.check_collision:
                 within = self.node.parameters["appear_timeout"]
-                await available(self.node, self._clearances.service_is_ready, interrupt, within, CLEARANCE)
+                await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
             self.permission.check()
-            self._begin(owner, options, task, interrupt, stack.pop_all())
+            self._begin(owner, options, task, token, stack.pop_all())
 
     def _scene(self) -> SceneMonitor:
         """The scene, followed from the first session on."""
-        if self._replica is None:
+        if self._scene_monitor is None:
             models = ModelReader(resource_roots(self.node.parameters))
-            self._replica = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE)
-        return self._replica
+            self._scene_monitor = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE)
+        return self._scene_monitor
 
     def _task(self, options: ServoOptions, state: ResolvedState, settings: ServoSettings) -> ServoTask:
         cell, values = state.scene.cell, state.scene.state
@@ -138,35 +138,37 @@ class ServoServer:
         return ServoTask(cell, values, joints, options.source, frame, limits, settings)
 
     def _begin(
-        self, owner: str, options: ServoOptions, task: ServoTask, interrupt: CancellationToken, owned: ExitStack
+        self, owner: str, options: ServoOptions, task: ServoTask, token: CancellationToken, resources: ExitStack
     ) -> None:
-        with owned:
+        with resources:
             positions = self._runner.start_positions(task.joints)
             start = np.array([positions[joint] for joint in task.joints])
             channel = ServoChannel(task.joints, owner, task.limits, start)
-            watch = None
+            collision_monitor = None
             if options.check_collision:
                 variables, gap = task.limits.variables, task.settings.slow_down_distance
-                watch = ServoWatch(self.node, self._clearances, options.state, variables, task.limits, start, gap)
+                collision_monitor = CollisionMonitor(
+                    self.node, self._clearances, options.state, variables, task.limits, start, gap
+                )
             session = ServoSession(
-                self.node, task, self._topics, self.stream, channel, self._feedback, watch, self._refuse
+                self.node, task, self._topics, self.stream, channel, self._feedback, collision_monitor, self._refuse
             )
             self._topics.forget()
             self._drive.begin(channel)
             self._runner.last_error = None
-            self._running = _Running(self, owner, session, interrupt, owned.pop_all())
-        if watch is not None:
-            self.node.soon(partial(self._watching, watch, interrupt))
+            self._running = _Running(self, owner, session, token, resources.pop_all())
+        if collision_monitor is not None:
+            self.node.soon(partial(self._run_monitor, collision_monitor, token))
 
-    async def _watching(self, watch: ServoWatch, interrupt: CancellationToken) -> None:
+    async def _run_monitor(self, collision_monitor: CollisionMonitor, token: CancellationToken) -> None:
         try:
-            await watch.run(interrupt)
+            await collision_monitor.run(token)
         except RobotCellError as error:
-            interrupt.set(error)
+            token.set(error)
         except Exception as error:
             # The last fence: a fault of ours must not leave servo unwatched; it is reported whole in the log.
             self.node.get_logger().error(traceback.format_exc())
-            interrupt.set(unexpected(error, "servo"))
+            token.set(unexpected(error, "servo"))
 
     def _refuse(self, error: RobotCellError) -> None:
         """Tell why a command is refused: in the status of the node, and, once for each reason, in its log."""
@@ -187,26 +189,26 @@ class _Running:
     """A session that is on: updated by a timer, ended by its interrupt. owned: what it gives back at its end."""
 
     def __init__(
-        self, server: ServoServer, owner: str, session: ServoSession, interrupt: CancellationToken, owned: ExitStack
+        self, server: ServoServer, owner: str, session: ServoSession, token: CancellationToken, resources: ExitStack
     ) -> None:
         self._server = server
         self.owner = owner
         self.session = session
-        self.interrupt = interrupt
-        self._owned = owned
+        self.token = token
+        self._resources = resources
         self._waiting = Waiters()
-        self._told_at = 0.0
+        self._published_at = 0.0
         node = server.node
         self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
-        interrupt.on_set(self._on_interrupt)
+        token.on_set(self._on_cancelled)
 
     async def end(self, error: RobotCellError) -> None:
         """Bring the robot to rest, and wait for that."""
         at_rest = self._waiting.future()
-        self.interrupt.set(error)
+        self.token.set(error)
         await at_rest
 
-    def _on_interrupt(self, error: RobotCellError) -> None:
+    def _on_cancelled(self, error: RobotCellError) -> None:
         """Stop within the limits; where motion is forbidden, the robot stops by other means."""
         server, channel = self._server, self.session.channel
         if server.permission.reason is None:
@@ -219,22 +221,22 @@ class _Running:
         try:
             self._update()
         except RobotCellError as error:
-            self.interrupt.set(error)
+            self.token.set(error)
         except Exception as error:
             # The last fence: a fault of ours must stop the robot, not the node; it is reported whole in the log.
             self._server.node.get_logger().error(traceback.format_exc())
-            self.interrupt.set(unexpected(error, "servo"))
+            self.token.set(unexpected(error, "servo"))
 
     def _update(self) -> None:
         session, channel = self.session, self.session.channel
         now = time.monotonic()
-        if self.interrupt.error is None:
-            session.update(self._server.override)
+        if self.token.error is None:
+            session.update(self._server.global_scale)
         elif channel.failure is not None or (channel.ended and self._has_arrived(now)):
             self._finish()
             return
-        if now - self._told_at >= STATUS_PERIOD:
-            self._told_at = now
+        if now - self._published_at >= STATUS_PERIOD:
+            self._published_at = now
             self._server.statuses.publish(session.status)
 
     def _has_arrived(self, now: float) -> bool:
@@ -247,6 +249,6 @@ class _Running:
         server.node.destroy_timer(self._timer)
         server.stream.drop(self.session.channel)
         server.statuses.publish(self.session.status)
-        server.ended(self.interrupt.error)
-        self._owned.close()
+        server.ended(self.token.error)
+        self._resources.close()
         self._waiting.wake()

@@ -25,11 +25,11 @@ from ..conversions.basic import time_to_message
 from ..motion.command_stream import CommandStream
 from ..motion.joint_feedback import JointFeedback, lost
 from ..motion.motion import ON_PATH
-from ..motion.path_return import PathReturn, patience
+from ..motion.path_return import PathReturn, feedback_timeouts
 from .channel import ServoChannel
+from .collision_monitor import CollisionMonitor
 from .commands import Command, FrameReader, ServoTopics, joint_velocities
 from .parameters import ServoSettings
-from .watch import ServoWatch
 
 Array = NDArray[np.float64]
 AT_LIMIT = 1e-3  # share of a joint's highest velocity that is left towards a limit it counts as being at
@@ -61,8 +61,8 @@ class ServoSession:
         stream: CommandStream,
         channel: ServoChannel,
         feedback: JointFeedback,
-        watch: ServoWatch | None,
-        tell: Callable[[RobotCellError], None],
+        collision_monitor: CollisionMonitor | None,
+        on_refused: Callable[[RobotCellError], None],
     ) -> None:
         self._node = node
         self._task = task
@@ -70,8 +70,8 @@ class ServoSession:
         self._stream = stream
         self.channel = channel
         self._feedback = feedback
-        self._watch = watch
-        self._tell = tell
+        self._monitor = collision_monitor
+        self._on_refused = on_refused
         variables = task.limits.variables
         self._frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
         # What is compiled or loaded at first use is so before anything moves.
@@ -79,8 +79,8 @@ class ServoSession:
         self._reader = FrameReader(task.cell, task.state, variables, task.frame)
         self._tracker = TargetTracker(task.settings.frames)
         self._approach = Approach(task.limits)
-        self._patience = patience(node.parameters)
-        self._return = PathReturn(self._patience.return_time)
+        self._timeouts = feedback_timeouts(node.parameters)
+        self._return = PathReturn(self._timeouts.return_time)
         self._is_silent = False
         self._velocities = np.zeros(len(variables))
         self._twist = np.zeros(6)
@@ -96,9 +96,9 @@ class ServoSession:
             return self.channel.breach
         joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
         age = self._feedback.age(joints, now)
-        self._is_silent = age > self._patience.silence
-        if age > self._patience.lost_after:
-            return lost(age, self._patience.silence)
+        self._is_silent = age > self._timeouts.silence
+        if age > self._timeouts.lost_after:
+            return lost(age, self._timeouts.silence)
         if self._is_silent:
             return None
         stamps = [found.stamp for joint in joints if (found := self._feedback.get(joint)) is not None]
@@ -123,7 +123,7 @@ class ServoSession:
         away = np.abs(self._measured() - self.channel.last.positions).max()
         return bool(away <= self._node.parameters["goal_tolerance"])
 
-    def update(self, override: float) -> None:
+    def update(self, global_scale: float) -> None:
         """Read what was commanded, and tell the stream what to follow. override: share of the speed, 0 to 1."""
         now = time.monotonic()
         positions = self.channel.last.positions
@@ -135,27 +135,27 @@ class ServoSession:
             # Nobody knows where the robot is: it comes to rest until it is measured again.
             self.channel.follow(np.zeros_like(positions), math.inf)
         elif left > 0.0:
-            wanted = self._wanted(positions, now, status)
-            share = override * self._share_of_the_way(wanted, status)
-            status.scale *= share
+            requested = self._requested(positions, now, status)
+            scale = global_scale * self._collision_scale(requested, status)
+            status.scale *= scale
             rate = self._node.parameters["servo_rate"]
             # A few periods: this process may be held up for that long before it counts as gone.
-            self.channel.follow(share * wanted, self._stream.now() + min(left, 10.0 / rate))
-        elif self._watch is not None:
-            self._watch.wanted, self._watch.present = np.zeros_like(positions), self.channel.follower.state
-        if self._watch is not None:
-            status.clearance = self._watch.closest
+            self.channel.follow(scale * requested, self._stream.now() + min(left, 10.0 / rate))
+        elif self._monitor is not None:
+            self._monitor.requested, self._monitor.present = np.zeros_like(positions), self.channel.follower.state
+        if self._monitor is not None:
+            status.clearance = self._monitor.closest
         self.status = status
 
-    def _share_of_the_way(self, wanted: Array, status: ServoStatus) -> float:
-        if self._watch is None:
+    def _collision_scale(self, requested: Array, status: ServoStatus) -> float:
+        if self._monitor is None:
             return 1.0
-        self._watch.wanted, self._watch.present = wanted, self.channel.follower.state
-        share = self._watch.share(wanted)
-        if wanted.any() and share < SLOWED:
-            stopped = share <= STOPPED
+        self._monitor.requested, self._monitor.present = requested, self.channel.follower.state
+        scale = self._monitor.scale(requested)
+        if requested.any() and scale < SLOWED:
+            stopped = scale <= STOPPED
             status.state = ServoStatus.STOPPED_BY_COLLISION if stopped else ServoStatus.SLOWED_BY_COLLISION
-        return share
+        return scale
 
     def _read(self, positions: Array, now: float) -> None:
         """Take over what has come; the last good command counts."""
@@ -165,7 +165,7 @@ class ServoSession:
                 self._accept(message, positions, now)
                 self._commanded_at = now
             except RobotCellError as error:
-                self._tell(error)
+                self._on_refused(error)
 
     def _accept(self, message: Command, positions: Array, now: float) -> None:
         task = self._task
@@ -176,14 +176,14 @@ class ServoSession:
         else:
             self._tracker.take(self._reader.target(message, positions), now)
 
-    def _wanted(self, positions: Array, now: float, status: ServoStatus) -> Array:
+    def _requested(self, positions: Array, now: float, status: ServoStatus) -> Array:
         """The velocities (dof,) that the command means; fills in what the status says of them."""
         task, bounds = self._task, self._approach.bounds(positions)
         if task.source == ServoOptions.JOINT_VELOCITY:
             velocities, scale = self._velocities, 1.0
             largest = float((np.abs(velocities) / task.limits.velocity).max(initial=0.0))
             scale = 1.0 / max(1.0, largest)
-            wanted = np.clip(scale * velocities, bounds.lower, bounds.upper)
+            requested = np.clip(scale * velocities, bounds.lower, bounds.upper)
             status.scale, status.state = scale, ServoStatus.FOLLOWING
         else:
             twist = self._twist
@@ -192,25 +192,25 @@ class ServoSession:
                 twist = tracking.twist
                 status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
             found = self._frames.command(positions, twist)
-            wanted = found.velocities
+            requested = found.velocities
             status.scale, status.smallest_singular_value = (
                 found.limit_fraction * found.singularity_fraction,
                 found.smallest_singular_value,
             )
             status.state = _state_of(found.singularity_fraction)
-            velocities = wanted
+            velocities = requested
         near = AT_LIMIT * task.limits.velocity
         held = ((bounds.upper <= near) & (velocities >= bounds.upper)) | (
             (bounds.lower >= -near) & (velocities <= bounds.lower)
         )
         held &= velocities != 0.0
         status.joints_at_limit = [task.joints[index] for index in np.flatnonzero(held)]
-        if held.any() and float(np.abs(wanted[~held]).max(initial=0.0)) <= float(near.min()):
+        if held.any() and float(np.abs(requested[~held]).max(initial=0.0)) <= float(near.min()):
             status.state = ServoStatus.STOPPED_BY_LIMIT
-        return wanted
+        return requested
 
 
-def _state_of(share: float) -> int:
-    if share >= SLOWED:
+def _state_of(scale: float) -> int:
+    if scale >= SLOWED:
         return int(ServoStatus.FOLLOWING)
-    return int(ServoStatus.STOPPED_BY_SINGULARITY if share <= STOPPED else ServoStatus.SLOWED_BY_SINGULARITY)
+    return int(ServoStatus.STOPPED_BY_SINGULARITY if scale <= STOPPED else ServoStatus.SLOWED_BY_SINGULARITY)

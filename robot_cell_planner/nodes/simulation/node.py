@@ -95,7 +95,7 @@ PARAMETERS = (
     *DIAGNOSTIC_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
-MOST_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
+MAX_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
 COMMANDS_DEPTH = 200  # between two looks
 SHORTEST_LOOK = 0.004  # [s] between two looks for commands; to be woken for each would cost more
 THROTTLE = 5.0  # [s] between warnings of one kind
@@ -133,7 +133,7 @@ class SteadyMoments:
     def moment(self, stamp: Time) -> float | None:
         nanoseconds = time_from_message(stamp)
         moment = (nanoseconds - self._offset()) / NANOSECONDS
-        return moment if nanoseconds and abs(time.monotonic() - moment) <= MOST_SKEW else None
+        return moment if nanoseconds and abs(time.monotonic() - moment) <= MAX_SKEW else None
 
 
 class SimulatedMoments:
@@ -149,7 +149,7 @@ class SimulatedMoments:
     def moment(self, stamp: Time) -> float | None:
         nanoseconds = time_from_message(stamp)
         moment = nanoseconds / NANOSECONDS
-        return moment if nanoseconds and abs(self._latest - moment) <= MOST_SKEW else None
+        return moment if nanoseconds and abs(self._latest - moment) <= MAX_SKEW else None
 
 
 class SimulatedRobotNode(CellNode):

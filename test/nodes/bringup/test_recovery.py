@@ -66,7 +66,7 @@ def cell(domain):
 
 @pytest.fixture
 def client(domain):
-    with CellClient("test_recovery", patience=120.0) as client:
+    with CellClient("test_recovery", discovery_timeout=120.0) as client:
         yield client
 
 
@@ -108,7 +108,7 @@ def test_the_parameters_may_name_another_journal(tmp_path, domain):
     command = ["robot_cell", "--cell", str(DEMO), "--only", "scene", "--params", str(parameters), "--namespace", "two"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        with CellClient("test_journal", namespace="two", patience=120.0) as client:
+        with CellClient("test_journal", namespace="two", discovery_timeout=120.0) as client:
             client.apply(SceneChange(operation=SceneChange.HIDE, name="workpiece"))
         assert named.stat().st_size > 0
     finally:

@@ -19,16 +19,16 @@ SESSION = """
 import json, os, sys
 from robot_cell_planner.nodes.bringup.processes import Program
 from robot_cell_planner.nodes.bringup.respawn import RespawnRule
-from robot_cell_planner.nodes.bringup.session import Patience, Session
+from robot_cell_planner.nodes.bringup.session import Session, ShutdownTimeouts
 
-programs, client, patience = json.loads(sys.argv[1])
+programs, client, timeouts = json.loads(sys.argv[1])
 names = ("steady", "failures", "refusals", "refusal_steady", "first_delay", "longest_delay")
-rule = RespawnRule(**{name: patience.pop(name) for name in names if name in patience})
+rule = RespawnRule(**{name: timeouts.pop(name) for name in names if name in timeouts})
 def program(name, code, respawn=False, owns_terminal=False):
     return Program(name, [sys.executable, "-S", "-c", code], owns_terminal, rule if respawn else None)
 session = Session([program(*entry) for entry in programs],
                   program("client", client, owns_terminal=True) if client else None,
-                  os.environ, Patience(**patience))
+                  os.environ, ShutdownTimeouts(**timeouts))
 sys.exit(session.run())
 """
 WAITING = "import signal, sys; print('ready', flush=True); signal.pause()"
@@ -45,9 +45,9 @@ STUBBORN = (
 class Run:
     """A session in a process of its own."""
 
-    def __init__(self, programs, client=None, **patience):
+    def __init__(self, programs, client=None, **timeouts):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SESSION, json.dumps([programs, client, patience])],
+            [sys.executable, "-c", SESSION, json.dumps([programs, client, timeouts])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -21,10 +21,10 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.nodes.client import waits as client_waits
 from robot_cell_planner.nodes.client.client import CellClient, goal_of
-from robot_cell_planner.nodes.common import server_watch
+from robot_cell_planner.nodes.common import server_monitor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
 from robot_cell_planner.nodes.common.presence import NameTakenError, Observed, Presence
-from robot_cell_planner.nodes.common.server_watch import is_idempotent
+from robot_cell_planner.nodes.common.server_monitor import is_idempotent
 
 PROGRAM = SUPPORT / "stubborn_server.py"
 FOR_EVER = 86_400.0
@@ -62,7 +62,7 @@ def server(domain):
 @pytest.fixture
 def client(domain):
     """A client that has seen no server that was killed before."""
-    with CellClient("test_client", patience=60.0) as client:
+    with CellClient("test_client", discovery_timeout=60.0) as client:
         yield client
 
 
@@ -89,7 +89,7 @@ class Call:
 @pytest.fixture
 def no_graph(monkeypatch):
     """What the graph tells does not count: it tells of a killed process after its lease alone."""
-    monkeypatch.setattr(server_watch, "GRAPH_PATIENCE", float("inf"))
+    monkeypatch.setattr(server_monitor, "GRAPH_TIMEOUT", float("inf"))
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def no_presence(monkeypatch):
     def find(domain, node):
         raise LookupError(node)
 
-    monkeypatch.setattr(server_watch, "Observed", find)
+    monkeypatch.setattr(server_monitor, "Observed", find)
 
 
 def plan(client, **keywords):
@@ -117,7 +117,7 @@ def test_a_goal_whose_server_is_killed_ends_with_an_error_that_names_it(server, 
 
 
 def test_a_goal_is_lost_although_another_server_has_taken_the_place(server, client, no_graph, monkeypatch):
-    monkeypatch.setattr(client_waits, "LOOK", 1.0)  # the place is taken between two looks
+    monkeypatch.setattr(client_waits, "CHECK_PERIOD", 1.0)  # the place is taken between two looks
     call = Call(plan, client, timeout=FOR_EVER)
     server.wait_for("goal")
     server.end()
@@ -141,9 +141,9 @@ def test_a_server_of_another_computer_that_is_replaced_is_lost(server, client, n
 
 def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client, monkeypatch):
     """The result is asked for again, and the one that has taken the server's place says that it knows no such goal."""
-    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.0)
+    monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.0)
     monkeypatch.setattr(client_waits, "ENDED", (0, 1, 2, 3, 4, 5, 6))
-    monkeypatch.setattr(server_watch.ServerWatch, "lost", lambda self, ready: False)
+    monkeypatch.setattr(server_monitor.ServerMonitor, "lost", lambda self, ready: False)
     call = Call(plan, client, timeout=FOR_EVER)
     server.wait_for("goal")
     server.end()
@@ -205,12 +205,12 @@ def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, 
 
 
 def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch):
-    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.3)
+    monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
     assert client.call(*CHECK, timeout=FOR_EVER).in_collision == [True]
 
 
 def test_a_change_is_sent_once(server, client, monkeypatch):
-    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.01)
+    monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.01)
     with pytest.raises(OutcomeUnknownError, match=r"no reply came within 1\.5 s"):
         client.call(*CHANGE, timeout=1.5)
     server.end(signal.SIGINT)
@@ -223,7 +223,7 @@ def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
 
 
 def test_a_client_goes_on_with_the_server_that_takes_the_place(server, client, no_graph, monkeypatch):
-    monkeypatch.setattr(client_waits, "ASK_AGAIN", 0.3)
+    monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
     client.call(*CHECK, timeout=60.0)
     for _ in range(2):
         server.end()

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from robot_cell_planner.nodes.common.clock_watch import ClockWatch
+from robot_cell_planner.nodes.common.clock_monitor import ClockMonitor
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
 SECOND = 1_000_000_000
@@ -24,7 +24,7 @@ class Joint:
     def receive(self, passed, robot_passed):
         self.now += passed
         self.stamp += round(robot_passed * SECOND)
-        self.feedback.look(self.now)
+        self.feedback.start_poll(self.now)
         self.feedback.update(["joint"], [0.0], [], [], self.stamp, self.now)
 
     @property
@@ -94,7 +94,7 @@ def test_a_slow_publisher_does_not_pause_all_the_time():
     feedback, now = JointFeedback(jump=0.5), 0.0
     for index in range(100):
         now += 0.02
-        feedback.look(now)
+        feedback.start_poll(now)
         if index % 5 == 0:
             feedback.update(["joint"], [0.0], [], [], round(now * SECOND), now)
     assert feedback.paused_at == -math.inf
@@ -104,7 +104,7 @@ def test_a_slow_publisher_does_not_pause_all_the_time():
 def test_a_joint_may_move_further_between_messages_that_are_far_apart(passed, step, faulty):
     joint = Joint()
     now, stamp = joint.now + passed, joint.stamp + round(passed * SECOND)
-    joint.feedback.look(now)
+    joint.feedback.start_poll(now)
     joint.feedback.update(["joint"], [step], [], [], stamp, now)
     assert (len(joint.faults) == 1) is faulty
 
@@ -139,7 +139,7 @@ def test_silence_is_counted_while_somebody_looked():
         return joint.feedback.age(["joint"], joint.now)
 
     def look():
-        joint.feedback.look(joint.now)
+        joint.feedback.start_poll(joint.now)
 
     assert age(0.04) == pytest.approx(0.04)
     assert age(4.0) == pytest.approx(0.0)
@@ -153,23 +153,23 @@ def test_silence_is_counted_while_somebody_looked():
 
 class TestClockOfTheNode:
     def test_time_that_goes_on_at_any_speed_and_stands(self):
-        watch = ClockWatch()
+        watch = ClockMonitor()
         stamp, now = START, 0.0
         for passed, simulated in ((0.02, 0.02), (0.02, 0.002), (0.02, 0.2), (5.0, 5.0), (8.0, 0.0), (2.0, 10.0)):
             now, stamp = now + passed, stamp + round(simulated * SECOND)
-            assert watch.look(stamp, now) is None
+            assert watch.check(stamp, now) is None
 
     def test_the_first_time_is_no_jump(self):
-        watch = ClockWatch()
-        assert watch.look(0, 0.0) is None
-        assert watch.look(START, 0.02) is None
+        watch = ClockMonitor()
+        assert watch.check(0, 0.0) is None
+        assert watch.check(START, 0.02) is None
 
     @pytest.mark.parametrize("seconds, way", [(1.5, "ahead"), (-1.5, "back")])
     def test_a_jump_is_told_once(self, seconds, way):
-        watch = ClockWatch()
-        watch.look(START, 0.0)
+        watch = ClockMonitor()
+        watch.check(START, 0.0)
         stamp = START + round((seconds + 0.02) * SECOND)
-        error = watch.look(stamp, 0.02)
+        error = watch.check(stamp, 0.02)
         assert f"set {way}" in error.message
         assert math.isclose(error.values[0].value, 1.5, abs_tol=0.03)
-        assert watch.look(stamp + SECOND // 50, 0.04) is None
+        assert watch.check(stamp + SECOND // 50, 0.04) is None

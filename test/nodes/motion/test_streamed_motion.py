@@ -8,7 +8,7 @@ import pytest
 
 from robot_cell_planner.errors import StoppedError, TrackingError
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
-from robot_cell_planner.nodes.motion.path_return import PathReturn, Patience
+from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts, PathReturn
 from robot_cell_planner.nodes.motion.streamed_motion import StreamedMotion
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal, Tolerances
 from robot_cell_planner.trajectory.sampler import SamplerOptions
@@ -61,8 +61,8 @@ class Case:
             lambda: None,
             MotionGoal("owner", ("joint",), TRAJECTORY, tolerances),
             self.feedback,
-            override=1.0,
-            patience=Patience(60.0, 60.0, return_time),
+            global_scale=1.0,
+            timeouts=FeedbackTimeouts(60.0, 60.0, return_time),
             on_done=lambda: None,
         )
         self.channel = self.motion.channel
@@ -70,7 +70,7 @@ class Case:
     def measure(self, stamp, error=0.0):
         """The robot is so far from where it was commanded to be at a time."""
         now = time.monotonic()
-        self.feedback.look(now)
+        self.feedback.start_poll(now)
         position = float(self.channel.at(stamp).positions[0]) + error
         self.feedback.update(["joint"], [position], [], [], stamp, now)
         self.motion.poll()

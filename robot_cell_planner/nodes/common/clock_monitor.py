@@ -8,14 +8,14 @@ CLOCK = "clock"  # stage of the error if it was set
 CLOCK_STEP = 1_000_000_000  # [ns] by which it must be off; a simulation may well run faster or slower than the world
 
 
-class ClockWatch:
+class ClockMonitor:
     """Holds a clock against the steady one. One that stands still, as before the first message on /clock, tells
     nothing; the time it stood counts when it goes on."""
 
     def __init__(self) -> None:
         self._last: tuple[int, float] | None = None
 
-    def look(self, stamp: int, now: float) -> StoppedError | None:
+    def check(self, stamp: int, now: float) -> StoppedError | None:
         """The error for motions that run, if the clock was set since this was last called.
 
         stamp: what the clock says [ns], 0 before it was set for the first time; now: steady clock [s].

@@ -35,7 +35,7 @@ BEYOND = 0.1  # [m] that pairs are looked for beyond the slow-down distance
 ALIKE = 0.98  # cosine between a checked command and one that its check holds for, too
 
 
-class ServoWatch:
+class CollisionMonitor:
     """Asks about one session of servo. slow_down [m]; look_ahead [s]: for which the way is asked about before the stop,
     and for which an answer counts."""
 
@@ -57,32 +57,32 @@ class ServoWatch:
         self._slow_down = slow_down
         self._look_ahead = float(node.parameters["servo_look_ahead"])
         self._checked = np.zeros(len(variables))
-        self._share, self._around, self._until = 0.0, 0.0, -math.inf
+        self._scale, self._scale_around, self._until = 0.0, 0.0, -math.inf
         self.closest = Clearance(distance=math.inf)
-        self.wanted = np.zeros(len(variables))
+        self.requested = np.zeros(len(variables))
         self.present: ServoState = self._ahead.state
 
-    def share(self, wanted: Array) -> float:
+    def scale(self, requested: Array) -> float:
         """Share of a commanded velocity (dof,) that is let through now.
 
         For a command that goes elsewhere than the one that was checked last, everything near the robot counts as ahead.
         """
         if time.monotonic() > self._until:
             return 0.0
-        return self._share if _are_alike(wanted, self._checked) else min(self._share, self._around)
+        return self._scale if _are_alike(requested, self._checked) else min(self._scale, self._scale_around)
 
-    async def run(self, over: CancellationToken) -> None:
+    async def run(self, token: CancellationToken) -> None:
         """Ask until the interrupt is set.
 
         Raises:
             ServiceUnavailableError: there is no answer any more.
             RobotCellError: the answer is an error, or why it was called off.
         """
-        patience = self._node.parameters["watch_timeout"]
+        timeout = self._node.parameters["watch_timeout"]
         while True:
-            wanted, asked = self.wanted, time.monotonic()
+            requested, sent_at = self.requested, time.monotonic()
             self._ahead.state = self.present
-            rows = self._ahead.predicted(wanted, self._look_ahead, SAMPLES)
+            rows = self._ahead.predicted(requested, self._look_ahead, SAMPLES)
             request = ComputeClearance.Request(
                 state=self._state,
                 configurations=path_to_message(self._variables, rows),
@@ -90,18 +90,18 @@ class ServoWatch:
                 pairs=PAIRS,
             )
             try:
-                reply = await reply_of(self._node, self._client, request, over, patience, CLEARANCE)
+                reply = await reply_of(self._node, self._client, request, token, timeout, CLEARANCE)
             except ServiceUnavailableError:
                 text = f"the collision node is gone: {CLEARANCE} did not answer, and nothing would stop the robot"
-                values = (Value("silence", patience, patience, "s"),)
+                values = (Value("silence", timeout, timeout, "s"),)
                 raise ServiceUnavailableError(text, stage="servo", subjects=(CLEARANCE,), values=values) from None
             error = error_from_message(reply.error)
             if error is not None:
                 raise error
-            self._take(reply.clearances, wanted, asked)
-            await pause(self._node, PERIOD, over)
+            self._take(reply.clearances, requested, sent_at)
+            await pause(self._node, PERIOD, token)
 
-    def _take(self, clearances: Iterable[Clearance], wanted: Array, asked: float) -> None:
+    def _take(self, clearances: Iterable[Clearance], requested: Array, sent_at: float) -> None:
         now: dict[tuple[str, str], float] = {}
         ahead: dict[tuple[str, str], float] = {}
         closest = Clearance(distance=math.inf)
@@ -114,9 +114,9 @@ class ServoWatch:
             else:
                 ahead[pair] = min(gap, ahead.get(pair, math.inf))
         self.closest = closest
-        self._share = collision_fraction(now, ahead, self._slow_down)
-        self._around = collision_fraction({}, now, self._slow_down)
-        self._checked, self._until = wanted, asked + self._look_ahead
+        self._scale = collision_fraction(now, ahead, self._slow_down)
+        self._scale_around = collision_fraction({}, now, self._slow_down)
+        self._checked, self._until = requested, sent_at + self._look_ahead
 
 
 def _are_alike(first: Array, second: Array) -> bool:

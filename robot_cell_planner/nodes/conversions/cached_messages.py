@@ -17,14 +17,14 @@ class CachedMessages(Generic[V, M]):
 
     def __init__(self, make: Callable[[str, V], M]) -> None:
         self._make = make
-        self._kept: dict[str, tuple[V, M]] = {}
+        self._cached: dict[str, tuple[V, M]] = {}
 
     def messages(self, values: Mapping[str, V]) -> list[M]:
         """One message a value, in their order; those of names that are gone are forgotten."""
-        before = self._kept
-        kept: dict[str, tuple[V, M]] = {}
+        before = self._cached
+        cached: dict[str, tuple[V, M]] = {}
         for name, value in values.items():
             entry = before.get(name)
-            kept[name] = entry if entry is not None and entry[0] is value else (value, self._make(name, value))
-        self._kept = kept
-        return [message for _, message in kept.values()]
+            cached[name] = entry if entry is not None and entry[0] is value else (value, self._make(name, value))
+        self._cached = cached
+        return [message for _, message in cached.values()]

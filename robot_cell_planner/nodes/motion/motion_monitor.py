@@ -29,18 +29,18 @@ from .motion import Array, Motion
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 STAGE = "look-ahead"  # of errors that the watch ends motions with because of the scene
-WATCH = "watch"  # of errors because nobody watches any more
+MONITOR = "watch"  # of errors because nobody watches any more
 PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
-MOST_POINTS = 500  # of a request; what lies further ahead follows in others
+MAX_POINTS = 500  # of a request; what lies further ahead follows in others
 NEVER = 2**63  # a revision that no scene gets to
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-Watch = Callable[["Watched", CancellationToken], Awaitable[None]]
+Monitor = Callable[["MonitoredMotion", CancellationToken], Awaitable[None]]
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class MonitoredMotion:
     """A motion, the state that it was validated against, as a reference and by its revision."""
 
     motion: Motion
@@ -53,7 +53,7 @@ class Watched:
         if begin >= whole.duration:
             return None
         first = int(np.searchsorted(whole.times, begin + 1e-9, side="right"))
-        last = min(first + MOST_POINTS - 1, len(whole))
+        last = min(first + MAX_POINTS - 1, len(whole))
         times = np.concatenate([[begin], whole.times[first:last]])
 
         def rows(order: int, given: Array) -> Array:
@@ -68,7 +68,7 @@ class Watched:
         )
 
 
-class MotionWatch:
+class MotionMonitor:
     """Stops, on their paths, motions that the scene has got in the way of, or that nobody watches any more."""
 
     def __init__(self, node: CellNode) -> None:
@@ -79,64 +79,64 @@ class MotionWatch:
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
         """Watch a motion until the interrupt that is returned is set. A state of the caller's own does not change, and
         needs no watch."""
-        over = CancellationToken()
+        token = CancellationToken()
         if not state.own_state:
-            watched = Watched(motion, state, revision)
-            for watch in (self._look_ahead, self._follow_scene):
-                self._node.soon(partial(self._watching, watch, watched, over))
-        return over
+            monitored = MonitoredMotion(motion, state, revision)
+            for monitor in (self._look_ahead, self._follow_scene):
+                self._node.soon(partial(self._run, monitor, monitored, token))
+        return token
 
-    async def _watching(self, watch: Watch, watched: Watched, over: CancellationToken) -> None:
+    async def _run(self, monitor: Monitor, monitored: MonitoredMotion, token: CancellationToken) -> None:
         """Watch to the end of the motion; whatever is found before that stops it."""
         try:
-            await watch(watched, over)
+            await monitor(monitored, token)
         except RobotCellError as error:
-            if over.error is None:
-                watched.motion.stop(error)
+            if token.error is None:
+                monitored.motion.stop(error)
         except Exception as error:
             # The last fence: a fault of ours must not leave a motion unwatched; it is reported whole in the log.
             self._node.get_logger().error(traceback.format_exc())
-            watched.motion.stop(unexpected(error, WATCH))
+            monitored.motion.stop(unexpected(error, MONITOR))
 
-    async def _ready(self, client: Client[Any, Any], over: CancellationToken) -> None:
+    async def _ready(self, client: Client[Any, Any], token: CancellationToken) -> None:
         """Wait for a node that was there when the motion was validated, but may still have to be discovered."""
         while not client.service_is_ready():
-            await pause(self._node, PERIOD, over)
+            await pause(self._node, PERIOD, token)
 
-    async def _follow_scene(self, watched: Watched, over: CancellationToken) -> None:
+    async def _follow_scene(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
         request = WaitForState.Request(min_revision=NEVER, timeout=duration_to_message(PERIOD))
-        await self._ready(self._scene, over)
+        await self._ready(self._scene, token)
         while True:
-            await self._answer(self._scene, request, over, "the scene node", SCENE)
+            await self._answer(self._scene, request, token, "the scene node", SCENE)
 
-    async def _look_ahead(self, watched: Watched, over: CancellationToken) -> None:
-        seen, motion = watched.revision, watched.motion
-        await self._ready(self._ahead, over)
-        while (rest := watched.rest(motion.reached)) is not None:
+    async def _look_ahead(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
+        seen, motion = monitored.revision, monitored.motion
+        await self._ready(self._ahead, token)
+        while (rest := monitored.rest(motion.reached)) is not None:
             try:
-                reply = await self._ask(watched, rest, seen + 1, over)
+                reply = await self._ask(monitored, rest, seen + 1, token)
             except StaleStateError:
                 continue
             seen = reply.state.revision
-            await self._check(watched, rest, reply, over)
+            await self._check(monitored, rest, reply, token)
 
     async def _check(
-        self, watched: Watched, rest: Trajectory | None, reply: LookAhead.Response, over: CancellationToken
+        self, monitored: MonitoredMotion, rest: Trajectory | None, reply: LookAhead.Response, token: CancellationToken
     ) -> None:
         """Raise the first collision ahead, given the answer about the next stretch; ask about those that follow."""
-        motion, revision = watched.motion, reply.state.revision
+        motion, revision = monitored.motion, reply.state.revision
         while rest is not None:
             end = rest.duration
             collisions = reply.report.collisions
             if collisions and duration_from_message(collisions[0].time) > motion.reached:
                 raise _blocked(collisions[0], motion.reached, revision)
             # What collides behind the robot hides what is ahead of it.
-            rest = watched.rest(motion.reached if collisions else end)
+            rest = monitored.rest(motion.reached if collisions else end)
             if rest is not None:
-                reply = await self._ask(watched, rest, revision, over)
+                reply = await self._ask(monitored, rest, revision, token)
 
     async def _ask(
-        self, watched: Watched, rest: Trajectory, revision: int, over: CancellationToken
+        self, monitored: MonitoredMotion, rest: Trajectory, revision: int, token: CancellationToken
     ) -> LookAhead.Response:
         """What the planning node finds on a stretch, in a scene that is not older than a revision.
 
@@ -146,11 +146,11 @@ class MotionWatch:
         state = StateRef(
             min_revision=revision,
             timeout=duration_to_message(PERIOD),
-            configuration=watched.state.configuration,
-            changes=watched.state.changes,
+            configuration=monitored.state.configuration,
+            changes=monitored.state.changes,
         )
         request = LookAhead.Request(state=state, trajectory=trajectory_to_message(rest))
-        reply = await self._answer(self._ahead, request, over, "the planning node", LOOK_AHEAD)
+        reply = await self._answer(self._ahead, request, token, "the planning node", LOOK_AHEAD)
         error = error_from_message(reply.error)
         if error is not None:
             raise error
@@ -160,17 +160,17 @@ class MotionWatch:
         self,
         client: Client[RequestT, ResponseT],
         request: RequestT,
-        over: CancellationToken,
+        token: CancellationToken,
         who: str,
         name: str,
     ) -> ResponseT:
-        patience = self._node.parameters["watch_timeout"]
+        timeout = self._node.parameters["watch_timeout"]
         try:
-            return await reply_of(self._node, client, request, over, PERIOD + patience, name)
+            return await reply_of(self._node, client, request, token, PERIOD + timeout, name)
         except ServiceUnavailableError:
             text = f"{who} is gone: {name} did not answer, and nobody would tell if something got in the way"
-            values = (Value("silence", PERIOD + patience, PERIOD + patience, "s"),)
-            raise ServiceUnavailableError(text, stage=WATCH, subjects=(name,), values=values) from None
+            values = (Value("silence", PERIOD + timeout, PERIOD + timeout, "s"),)
+            raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
 def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> StoppedError:

@@ -13,10 +13,10 @@ from rclpy.node import Node
 from ...errors import OutcomeUnknownError, ServerLostError
 from .presence import Observed
 
-LOOK = 0.1  # [s] between two looks whether a server lives
-ASK_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; twice as long each time
-GRAPH_LOOK = 0.5  # [s] between two looks at the graph
-GRAPH_PATIENCE = 1.0  # [s] that the graph may go without a server before that counts as lost
+CHECK_PERIOD = 0.1  # [s] between two looks whether a server lives
+REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; twice as long each time
+GRAPH_CHECK_PERIOD = 0.5  # [s] between two looks at the graph
+GRAPH_TIMEOUT = 1.0  # [s] that the graph may go without a server before that counts as lost
 DISCOVERY = 1.0  # [s] that DDS has to find a node, where it does not tell of its endpoints
 GOAL_AGAIN = 1.0  # [s] without an answer, after which a goal is sent again; twice as long each time
 
@@ -79,7 +79,7 @@ class Server:
     endpoints: frozenset[bytes] = frozenset()
 
 
-class ServerWatch:
+class ServerMonitor:
     """Looks whether the node that serves a service or an action lives.
 
     Of nodes of this computer the kernel tells at once (`presence.py`); of others the graph, which notices a killed
@@ -92,7 +92,7 @@ class ServerWatch:
         self._is_action = is_action
         self._server: Server | None = None
         self._missing_since: float | None = None
-        self._looked_at = -math.inf
+        self._checked_at = -math.inf
         self._local = False  # it was a node of this computer
         self._ended: frozenset[bytes] = frozenset()  # endpoints of those that have served, of which DDS may still tell
         self._sought_since = math.inf
@@ -164,9 +164,9 @@ class ServerWatch:
         if server is not None and server.observed is not None:
             return not server.observed.lives
         now = time.monotonic()
-        if now - self._looked_at < GRAPH_LOOK:
+        if now - self._checked_at < GRAPH_CHECK_PERIOD:
             return False
-        self._looked_at = now
+        self._checked_at = now
         if server is None:
             self._find()
             self._local = self._local or self._is_local()
@@ -178,7 +178,7 @@ class ServerWatch:
             self._missing_since = None
         elif self._missing_since is None:
             self._missing_since = now
-        return self._missing_since is not None and now - self._missing_since >= GRAPH_PATIENCE
+        return self._missing_since is not None and now - self._missing_since >= GRAPH_TIMEOUT
 
     def _in_graph(self, server: Server) -> bool:
         now = self._publishers(server.node)
