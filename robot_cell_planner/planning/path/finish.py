@@ -25,7 +25,7 @@ from .motion_samples import free_along
 from .simplification import densify
 
 CLEARANCE_STEP = 0.05  # [rad or m]
-REFINEMENT_FACTORS = (0.25, 0.0625)  # shares of that step, around the closest state
+REFINEMENT_FACTORS = (0.25, 0.0625)  # of that step, around the closest state
 REFINEMENT_OFFSETS = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
 TOOL_PATH_STEP = 0.02  # [rad or m]
 

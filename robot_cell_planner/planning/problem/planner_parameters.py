@@ -115,7 +115,7 @@ INFORMED = (
         0.05,
         0.0,
         1.0,
-        "Prune only if the cost fell by this share since the last time.",
+        "Prune only if the cost decreased by this fraction since the last pruning.",
     ),
 )
 RRT_STAR = (
@@ -138,7 +138,7 @@ BIT_STAR = (
         0.05,
         0.0,
         1.0,
-        "Prune only if the cost fell by this share since the last time.",
+        "Prune only if the cost decreased by this fraction since the last pruning.",
     ),
     _boolean("drop_samples_on_prune", "setDropSamplesOnPrune", False, "Drop all unconnected samples when pruning."),
 )

@@ -117,7 +117,7 @@ def check_combinations(space: JointSpace, combinations: Sequence[JointCombinatio
         text = f"{what} disagrees with the start: {terms} is {expected:.6g} at the start and {found:.6g} there"
         wraps = (found - expected) / (2.0 * np.pi)
         if abs(wraps - round(wraps)) < 1e-6:
-            text += "; they differ by whole turns, which the joints would have to make on the way"
+            text += "; they differ by a multiple of 2 pi, which the path would have to pass"
         values = (Value("at the start", expected), Value("difference", found - expected, combination.tolerance))
         names = tuple(combination.coefficients)
         raise ConstraintMismatchError(text, stage="goals", subjects=names, values=values)

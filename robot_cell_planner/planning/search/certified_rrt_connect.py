@@ -190,7 +190,7 @@ class _TreeArrays:
 
 def _tree_arrays(size: int) -> _TreeArrays:
     """Return the arrays of this thread. Reused, because allocating new pages takes as long as a short search."""
-    cached: dict[int, _TreeArrays] = _of_thread.__dict__.setdefault("kept", {})
+    cached: dict[int, _TreeArrays] = _of_thread.__dict__.setdefault("tree_arrays", {})
     if size not in cached:
         cached[size] = _TreeArrays(size)
     return cached[size]

@@ -137,7 +137,7 @@ def test_whole_turns_are_named_as_what_they_are():
     request = MotionRequest(
         Goals(joint_goals=({"wide": 2.0 * math.pi},)), constraints=(JointCombination({"wide": 1.0}),)
     )
-    with pytest.raises(ConstraintMismatchError, match="whole turns"):
+    with pytest.raises(ConstraintMismatchError, match="multiple of 2 pi"):
         plan_motion(cell, state, request)
 
 

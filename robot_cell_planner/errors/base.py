@@ -1,0 +1,105 @@
+"""Base class of all errors, with bounded text and values that can be passed between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+# Bounds of quoted text, because names and texts from outside can have any size.
+MAX_MESSAGE = 4_000  # [characters]
+MAX_SUBJECT = 300
+MAX_ENTRIES = 300  # of subjects and of values
+
+
+def bounded(text: str, max_length: int = MAX_MESSAGE) -> str:
+    """Return the text, with its middle omitted if it has more than `max_length` characters."""
+    if len(text) <= max_length:
+        return text
+    half = max_length // 2
+    return f"{text[:half]} ... {len(text) - 2 * half} characters left out ... {text[-half:]}"
+
+
+def _bounded_subjects(subjects: Iterable[object]) -> tuple[str, ...]:
+    names = tuple(subjects)
+    listed = tuple(bounded(str(name), MAX_SUBJECT) for name in names[:MAX_ENTRIES])
+    return listed if len(names) <= MAX_ENTRIES else (*listed, f"and {len(names) - MAX_ENTRIES} more")
+
+
+def distinct_texts(value: float, limit: float) -> tuple[str, str]:
+    """Format two numbers with six digits, or with as many as needed to distinguish them."""
+    texts = [(f"{value:.{digits}g}", f"{limit:.{digits}g}") for digits in range(6, 18)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
+
+
+@dataclass(frozen=True)
+class Value:
+    """Number related to an error: the value and the limit that it was checked against (None if there is none)."""
+
+    name: str
+    value: float
+    limit: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        if self.limit is None:
+            return f"{self.name} = {self.value:.6g}{unit}"
+        value, limit = distinct_texts(self.value, self.limit)
+        return f"{self.name} = {value}{unit} (limit {limit}{unit})"
+
+
+class RobotCellError(Exception):
+    """Base class of all errors of this package.
+
+    Quoted text is bounded (MAX_MESSAGE, MAX_SUBJECT, MAX_ENTRIES), so that very long names are neither returned nor
+    logged in full.
+
+    Attributes:
+        code: Stable number of the error type, also used in messages.
+        stage: Operation that failed ("read urdf", "inverse kinematics", "plan").
+        message: Description in one line.
+        subjects: Names of the joints, links, pairs, frames, files or fields that caused the error.
+        values: Relevant numbers and their limits.
+        partial: Partial result (a trajectory, the closest configuration), or None.
+    """
+
+    code: ClassVar[int] = 900
+    default_stage: ClassVar[str] = "internal"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: str = "",
+        subjects: tuple[str, ...] = (),
+        values: tuple[Value, ...] = (),
+        partial: Any = None,
+    ) -> None:
+        message = bounded(message)
+        super().__init__(message)
+        self.message = message
+        self.stage = bounded(stage or self.default_stage, MAX_SUBJECT)
+        self.subjects = _bounded_subjects(subjects)
+        self.values = tuple(values)[:MAX_ENTRIES]
+        self.partial = partial
+
+    @property
+    def name(self) -> str:
+        """Name of the error type."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        numbers = f" [{'; '.join(map(str, self.values))}]" if self.values else ""
+        return f"{self.stage}: {self.message}{numbers}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Preserve keyword arguments in pickling, so that errors can be passed between processes."""
+        return (_rebuild, (type(self), self.message, self.__dict__.copy()))
+
+
+def _rebuild(kind: type[RobotCellError], message: str, attributes: dict[str, Any]) -> RobotCellError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    error.__dict__.update(attributes)
+    return error
