@@ -158,11 +158,6 @@ class TargetTracker:
         self._velocity = np.zeros(6)
         self._time = 0.0
 
-    @property
-    def has_target(self) -> bool:
-        """Whether a target pose was added."""
-        return self._pose is not None
-
     def take(self, pose: Array, time: float) -> None:
         """Add a target pose (4, 4) in the world at a time [s]; a pose that jumps has zero velocity."""
         passed = time - self._time

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....kinematics._kernels import ik_kernels, wrapping_kernels
+from ....kinematics._kernels import wrapping_kernels
 from ....trajectory.limits import Array
 from ..path.samples import Samples
 from ..tracking.ik_solutions import redundancy, solutions_along, sweep_step
-from ..tracking.ik_tracker import MAX_ITERATIONS, STALL_TOLERANCE, TRACKING_FRACTION, IkTracker
+from ..tracking.ik_tracker import TRACKING_FRACTION, IkTracker
 from ..tracking.manipulability import manipulabilities
 from .graph import Ladder
 
@@ -60,11 +60,6 @@ def _max_step(tracker: IkTracker, samples: Samples) -> Array:
 
 def _tracked(tracker: IkTracker, samples: Samples, start: Array) -> Array:
     """Return configurations (k, dof) of the samples tracked one after the other, as far as possible."""
-    problem = tracker.problem
-    lower, upper = problem.joints.limits[0], problem.joints.limits[1]
-    found, errors = ik_kernels.solve_in_sequence(
-        problem.chain.table, samples.poses, problem.free_rotation, start, lower, upper, tracker.tolerance,
-        MAX_ITERATIONS, STALL_TOLERANCE,
-    )  # fmt: skip
-    failed = np.flatnonzero(~tracker.within_tolerance(errors))
+    found, converged = tracker.solve_in_sequence(start, samples.poses)
+    failed = np.flatnonzero(~converged)
     return found[: int(failed[0])] if len(failed) else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -16,6 +17,7 @@ from ....model.value import WORLD, Vector3, vector3
 from ....trajectory.limits import Array
 
 MAX_WAYPOINTS = 100_000
+TARGET_FIELDS = ("mode", "frame", "reference_frame", "tolerance_position", "tolerance_angle", "native_scale")
 
 
 @checked_fields
@@ -79,6 +81,9 @@ class _Waypoints:
         """Return a waypoint as a target of inverse kinematics."""
         raise NotImplementedError
 
+    def _target_fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in TARGET_FIELDS}
+
     def _check(self, count: int) -> None:
         object.__setattr__(self, "segments", tuple(self.segments))
         if not count:
@@ -124,15 +129,7 @@ class FrameWaypoints(_Waypoints):
         return len(self.poses)
 
     def target(self, index: int) -> FrameTarget:
-        return FrameTarget(
-            pose=self.poses[index],
-            mode=self.mode,
-            frame=self.frame,
-            reference_frame=self.reference_frame,
-            tolerance_position=self.tolerance_position,
-            tolerance_angle=self.tolerance_angle,
-            native_scale=self.native_scale,
-        )
+        return FrameTarget(pose=self.poses[index], **self._target_fields())
 
     def positions(self) -> Array:
         """Return positions (n, 3) in the reference frame, in the caller's unit."""
@@ -169,16 +166,7 @@ class PointAxisWaypoints(_Waypoints):
 
     def target(self, index: int) -> PointAxisTarget:
         point, axis = self.points_and_axes[index]
-        return PointAxisTarget(
-            point=point,
-            axis=axis,
-            mode=self.mode,
-            frame=self.frame,
-            reference_frame=self.reference_frame,
-            tolerance_position=self.tolerance_position,
-            tolerance_angle=self.tolerance_angle,
-            native_scale=self.native_scale,
-        )
+        return PointAxisTarget(point=point, axis=axis, **self._target_fields())
 
     def positions(self) -> Array:
         """Return points (n, 3) in the reference frame, in the caller's unit."""

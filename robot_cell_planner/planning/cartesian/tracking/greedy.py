@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import PlanningError
-from ....kinematics._kernels import ik_kernels
 from ....trajectory.limits import Array
 from ..path.points import Point
 from .failures import joint_jump_error, solution_at
-from .ik_tracker import MAX_ITERATIONS, STALL_TOLERANCE, TRACKING_FRACTION, IkTracker
+from .ik_tracker import TRACKING_FRACTION, IkTracker
 from .start_configurations import start_configurations
 
 POINTS_PER_BATCH = 256  # points between checks of limits
@@ -52,25 +51,14 @@ class GreedyTracker(IkTracker):
 
     def _track(self, segments: NDArray[np.intp], fractions: Array) -> PlanningError | None:
         """Track all samples as far as joints can follow; return the error of the first failure."""
-        problem, q, done = self.problem, self.start, 0
-        lower, upper = problem.joints.limits[0], problem.joints.limits[1]
+        q, done = self.start, 0
         while done < len(segments):
             self.check_limits()
             batch = slice(done, done + POINTS_PER_BATCH)
             targets = self.cartesian_path.poses(segments[batch], fractions[batch])
-            found, errors = ik_kernels.solve_in_sequence(
-                problem.chain.table,
-                targets,
-                problem.free_rotation,
-                q,
-                lower,
-                upper,
-                self.tolerance,
-                MAX_ITERATIONS,
-                STALL_TOLERANCE,
-            )
+            found, converged = self.solve_in_sequence(q, targets)
             steps = np.abs(np.diff(found, axis=0, prepend=q[None]))
-            failed = np.flatnonzero(~self.within_tolerance(errors) | (steps > self.max_jumps).any(axis=1))
+            failed = np.flatnonzero(~converged | (steps > self.max_jumps).any(axis=1))
             count = int(failed[0]) if len(failed) else len(found)
             for index in range(count):
                 self.add_point(found[index], int(segments[done + index]), float(fractions[done + index]))

@@ -115,16 +115,22 @@ class IkTracker:
         problem, found = self.problem, np.array(starts, order="C")
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
         errors = ik_kernels.solve_many(
-            problem.chain.table,
-            targets,
-            problem.free_rotation,
-            found,
-            lower,
-            upper,
-            self.tolerance,
-            MAX_ITERATIONS,
+            problem.chain.table, targets, problem.free_rotation, found, lower, upper, self.tolerance, MAX_ITERATIONS,
             STALL_TOLERANCE,
-        )
+        )  # fmt: skip
+        return found, self.within_tolerance(errors)
+
+    def solve_in_sequence(self, start: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Solve inverse kinematics for targets (k, 4, 4), each from the solution before, the first from a start (dof,).
+
+        Returns:
+            Configurations (k, dof), and whether each converged.
+        """
+        problem, limits = self.problem, self.problem.joints.limits
+        found, errors = ik_kernels.solve_in_sequence(
+            problem.chain.table, targets, problem.free_rotation, start, limits[0], limits[1], self.tolerance,
+            MAX_ITERATIONS, STALL_TOLERANCE,
+        )  # fmt: skip
         return found, self.within_tolerance(errors)
 
     def within_tolerance(self, errors: Array) -> NDArray[np.bool_]:
