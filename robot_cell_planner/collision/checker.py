@@ -355,9 +355,9 @@ def halving_order(count: int) -> Iterable[float]:
     """Yield the fractions 0, 1/count, ..., 1 once each, both ends first, then in bisection order."""
     yield 0.0
     yield 1.0
-    stride = 1 << max(0, (count - 1).bit_length())
-    while stride > 1:
-        half = stride // 2
-        for index in range(half, count, stride):
+    step = 1 << max(0, (count - 1).bit_length())
+    while step > 1:
+        half = step // 2
+        for index in range(half, count, step):
             yield index / count
-        stride = half
+        step = half

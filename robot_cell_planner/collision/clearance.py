@@ -142,29 +142,27 @@ def _within(
         i, j = int(near.first[place]), int(near.second[place])
         if geometry_model.object_indices[i] > geometry_model.object_indices[j]:
             i, j = j, i
-        witness = engine.distance(i, j)
+        result = engine.distance(i, j)
         key = (int(geometry_model.object_indices[i]), int(geometry_model.object_indices[j]))
-        if witness.distance <= limit and (key not in best or witness.distance < best[key][1].distance):
-            best[key] = (float(near.margins[place]), witness)
+        if result.distance <= limit and (key not in best or result.distance < best[key][1].distance):
+            best[key] = (float(near.margins[place]), result)
             if len(best) >= count:
                 bound = min(limit, sorted(found.distance for _, found in best.values())[count - 1])
     closest = sorted(best.items(), key=lambda item: (item[1][1].distance, item[0]))[:count]
-    return tuple(_clearance(geometry_model, key, margin, witness) for key, (margin, witness) in closest)
+    return tuple(_clearance(geometry_model, key, margin, result) for key, (margin, result) in closest)
 
 
-def _clearance(
-    geometry_model: GeometryModel, key: tuple[int, int], margin: float, witness: DistanceResult
-) -> Clearance:
+def _clearance(geometry_model: GeometryModel, key: tuple[int, int], margin: float, result: DistanceResult) -> Clearance:
     pair = geometry_model.checked_pair(key, margin)
     first, second = geometry_model.allowed_pairs.by_name[pair.first], geometry_model.allowed_pairs.by_name[pair.second]
     return Clearance(
-        witness.distance,
+        result.distance,
         margin,
         first.name,
         second.name,
         first.kind,
         second.kind,
-        witness.point_first,
-        witness.point_second,
-        witness.normal,
+        result.point_first,
+        result.point_second,
+        result.normal,
     )

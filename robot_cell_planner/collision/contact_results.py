@@ -11,24 +11,28 @@ ROUNDING = 2e-6  # [m], upper bound on the difference of two solvers for the sam
 
 
 def colliding_pairs(
-    geometry_model: GeometryModel, engine: CollisionEngine, q: Floats, most: int
+    geometry_model: GeometryModel, engine: CollisionEngine, q: Floats, max_pairs: int
 ) -> tuple[CollisionPair, ...]:
-    """Return the colliding pairs at q (nq,), by step and then by names; most: maximum number, 0 for all.
+    """Return the colliding pairs at q (nq,), by step and then by names; max_pairs: 0 for all.
 
     The result is non-empty if and only if `engine.collides(q)`. Exactly at the threshold the boolean check and the
     distance computation may differ in their last digits; then the boolean check decides.
     """
     near = geometry_model.near(engine.place(q))
-    found = pairs_among(geometry_model, engine, near, most, ROUNDING)
+    found = pairs_among(geometry_model, engine, near, max_pairs, ROUNDING)
     if not found or max(pair.distance - pair.margin for pair in found) <= -TOUCHING - ROUNDING:
         return found
     if not engine.collides(q):
         return ()
-    return pairs_among(geometry_model, engine, near, most) or found
+    return pairs_among(geometry_model, engine, near, max_pairs) or found
 
 
 def pairs_among(
-    geometry_model: GeometryModel, engine: CollisionEngine, near: list[GeometryPair], most: int, rounding: float = 0.0
+    geometry_model: GeometryModel,
+    engine: CollisionEngine,
+    near: list[GeometryPair],
+    max_pairs: int,
+    rounding: float = 0.0,
 ) -> tuple[CollisionPair, ...]:
     """Return the colliding pairs among candidate geometry pairs, at the last placements of the engine.
 
@@ -43,7 +47,7 @@ def pairs_among(
                 assert current is not None
                 found.append(_collision_pair(geometry_model, current, hits))
                 hits = []
-                if len(found) == most:
+                if len(found) == max_pairs:
                     return tuple(found)
             current = pair
         hit = engine.contact(first, second, pair.margin + rounding)

@@ -146,15 +146,15 @@ def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: F
     return best
 
 
-def _places(path: Floats, resolution: float, most: int = MAX_STATES) -> Floats:
+def _places(path: Floats, resolution: float, max_states: int = MAX_STATES) -> Floats:
     """Return the ascending path parameters to check, counted in waypoints."""
     if not (math.isfinite(resolution) and resolution >= 0.0):
         raise InvalidRequestError(f"resolution is {resolution}, expected a finite number of at least 0")
     if resolution == 0.0 or len(path) < 2:
         return np.arange(float(len(path)))
     counts = [segments(a, b, resolution) for a, b in pairwise(path)]
-    if sum(counts) >= most:
-        numbers = (Value("states", sum(counts) + 1, most),)
+    if sum(counts) >= max_states:
+        numbers = (Value("states", sum(counts) + 1, max_states),)
         raise LimitExceededError("the path has too many states at that resolution", values=numbers)
     starts = [index + np.arange(count) / count for index, count in enumerate(counts)]
     return np.concatenate([*starts, [float(len(path) - 1)]])

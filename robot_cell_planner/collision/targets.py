@@ -63,10 +63,12 @@ class TargetChecker:
         tip = cell.tip_link(group)
         self._tree = FrameTree(cell, state)
         self._tip = tip
-        self._owners = {i for i in allowed_pairs.moving if tip in self._tree.ancestors(allowed_pairs.objects[i].name)}
-        self._carried = np.isin(geometry_model.object_indices, sorted(self._owners))
+        self._attached_objects = {
+            i for i in allowed_pairs.moving if tip in self._tree.ancestors(allowed_pairs.objects[i].name)
+        }
+        self._attached = np.isin(geometry_model.object_indices, sorted(self._attached_objects))
         self._pairs = sum(
-            len(row.objects) * sum(1 for partner in row.partners if partner.moving in self._owners)
+            len(row.objects) * sum(1 for partner in row.partners if partner.moving in self._attached_objects)
             for row in allowed_pairs.static_rows
         )
         q = model.expand(model.configuration(state))
@@ -126,12 +128,12 @@ class TargetChecker:
 
     def _report(self, world_T_tip: Floats, max_pairs: int, verbose: bool) -> CollisionReport:
         geometry_model, engine, allowed_pairs = self._topology.geometry_model, self._topology.engine, self.allowed_pairs
-        moving = self._carried[: geometry_model.moving_count]
+        moving = self._attached[: geometry_model.moving_count]
         poses = self._home.copy()
         poses[moving] = world_T_tip @ self._tip_T_geometries[moving]
         engine.place_at(poses)
         near = geometry_model.candidates(poses)
-        keep = self._carried[near.first] & (near.second >= geometry_model.moving_count)
+        keep = self._attached[near.first] & (near.second >= geometry_model.moving_count)
         found = pairs_among(geometry_model, engine, geometry_model.in_order(near.chosen(keep)), max_pairs)
         total = len(allowed_pairs.objects) * (len(allowed_pairs.objects) - 1) // 2
         return CollisionReport(
@@ -147,4 +149,6 @@ class TargetChecker:
     def _concerns(self, pair: CheckedPair | SkippedPair) -> bool:
         """Return whether one object of a pair is attached to the tip link and the other is stationary."""
         first, second = (self.allowed_pairs.by_name[name] for name in (pair.first, pair.second))
-        return any(one.index in self._owners and not other.moves for one, other in ((first, second), (second, first)))
+        return any(
+            one.index in self._attached_objects and not other.moves for one, other in ((first, second), (second, first))
+        )

@@ -121,7 +121,7 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
     if mode is TargetMode.ROBOT:
         return cell.tip_link(group)
     if mode is TargetMode.WORKPIECE and frame:
-        return _carried_body(cell, state, group, frame)
+        return _attached_body(cell, state, group, frame)
     tool = cell.tool_of_group(state, group)
     name = cell.group(group).name
     if not tool:
@@ -153,7 +153,7 @@ def _parent_frame(cell: RobotCell, state: RobotCellState, body: str) -> str:
     return parent_frame or WORLD
 
 
-def _carried_body(cell: RobotCell, state: RobotCellState, group: str, body: str) -> str:
+def _attached_body(cell: RobotCell, state: RobotCellState, group: str, body: str) -> str:
     if body not in state.bodies:
         raise UnknownNameError(unknown_name(f"body {body!r}", body, state.bodies), subjects=(body,))
     parent_frame = _parent_frame(cell, state, body)

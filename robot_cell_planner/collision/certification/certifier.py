@@ -98,7 +98,7 @@ class MotionCertifier:
         self.exact = ExactCertifier(checker)
         self.states = 0
         self.undecided_fraction = 0.5  # fraction of the last motion at which the sphere test was inconclusive
-        self._facts = np.zeros(3)
+        self._counters = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = self._smallest_fixed_gap()
 
@@ -159,12 +159,12 @@ class MotionCertifier:
         scene, work = self.packed(margin)
         # Previous hits do not change the verdict, but they change the fraction that is reported as inconclusive.
         work.arrays[HITS].fill(0)
-        facts = self._facts
-        facts[0] = 0.0
+        counters = self._counters
+        counters[0] = 0.0
         start, end = np.ascontiguousarray(start, dtype=np.float64), np.ascontiguousarray(end, dtype=np.float64)
-        found = certify_straight(scene.address, work.address, start, end, COARSE, facts)
-        self.states += int(facts[0])
-        self.undecided_fraction = float(facts[1])
+        found = certify_straight(scene.address, work.address, start, end, COARSE, counters)
+        self.states += int(counters[0])
+        self.undecided_fraction = float(counters[1])
         return bool(found == FREE)
 
     def certify(
@@ -187,13 +187,13 @@ class MotionCertifier:
         check_numbers(margin, resolution)
         motion = StraightMotion(self.checker.checked(start).copy(), self.checker.checked(end).copy())
         self._check_prismatic_limits(motion.start, motion.end)
-        facts = np.zeros(3)
+        counters = np.zeros(3)
         left = np.array(((0.5, 0.5),))
         if self.sphere_test_applies(margin):
             scene, work = self.packed(margin)
-            left = undecided_intervals(scene.address, work.address, motion.start, motion.end, COARSE, facts)
+            left = undecided_intervals(scene.address, work.address, motion.start, motion.end, COARSE, counters)
         left, counts = _joined(left)
-        return self._decided(motion, left, margin, resolution, int(facts[0]), enough * counts)
+        return self._decided(motion, left, margin, resolution, int(counters[0]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
         """Certify a curve. Arguments and errors are as in `certify`; path parameters are those of the curve.
@@ -226,12 +226,12 @@ class MotionCertifier:
         """Return the intervals (n, 2) that the sphere test does not prove free, and the number of configurations
         evaluated."""
         scene, work = self.packed(margin)
-        facts = np.zeros(3)
+        counters = np.zeros(3)
         left: list[Floats] = []
         for level in range(MAX_LEVELS):
             middles = np.array([curve.at(place) for place in pending[:, 0].tolist()])
             deviations = np.array([curve.deviation_bound(*row) for row in pending.tolist()])
-            found = check_boxes(scene.address, work.address, middles, deviations, facts)
+            found = check_boxes(scene.address, work.address, middles, deviations, counters)
             narrow = deviations.max(axis=1) <= COARSE
             last = level == MAX_LEVELS - 1 or 2 * len(pending) > 8 * MAX_OPEN
             give_up = (found == 2.0) | ((found == 1.0) & (narrow | last))
@@ -242,7 +242,7 @@ class MotionCertifier:
             half = 0.5 * again[:, 1]
             pending = np.concatenate([np.column_stack((again[:, 0] + side * half, half)) for side in (-1.0, 1.0)])
         rows = np.concatenate(left)
-        return rows[np.argsort(rows[:, 0], kind="stable")], int(facts[0])
+        return rows[np.argsort(rows[:, 0], kind="stable")], int(counters[0])
 
     def _decided(
         self,
@@ -262,8 +262,8 @@ class MotionCertifier:
         span = float(curve.pieces[-1] - curve.pieces[0])
         share = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
         undecided: MotionCertificate | None = None
-        for (middle, half), most in zip(left.tolist(), enough.tolist(), strict=True):
-            found = self.exact.certify(curve, middle, half, margin, resolution, most)
+        for (middle, half), max_configurations in zip(left.tolist(), enough.tolist(), strict=True):
+            found = self.exact.certify(curve, middle, half, margin, resolution, max_configurations)
             if found.free:
                 continue
             verdict = MotionCertificate(

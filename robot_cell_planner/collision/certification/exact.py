@@ -86,10 +86,10 @@ class ExactCertifier:
         spent = self.states + enough
         in_contact = 0
         while pending:
-            middle, half, kept = pending.pop()
+            middle, half, candidates = pending.pop()
             deviation = curve.deviation_bound(middle, half)[self._joint_of] * self._gain
             self.states += 1
-            left, worst = self._left(curve.at(middle), deviation, margin, kept)
+            left, worst = self._left(curve.at(middle), deviation, margin, candidates)
             if worst is not None:
                 pair, distance = worst
                 if distance < -TOUCHING:
@@ -102,30 +102,32 @@ class ExactCertifier:
         return ContactResult(True)
 
     def _left(
-        self, q: Floats, deviation: Floats, margin: float, kept: set[tuple[int, int]] | None
+        self, q: Floats, deviation: Floats, margin: float, candidates: set[tuple[int, int]] | None
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
         """Return the pairs that remain undecided at q, and the closest of them with its distance minus margin [m]."""
-        found = self._open(q, deviation, margin, kept)
+        found = self._open(q, deviation, margin, candidates)
         worst = min(found, key=lambda entry: entry.distance, default=None)
         return {entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)
 
     def open_pairs(
-        self, q: Floats, deviation: Floats, margin: float, kept: Set[tuple[int, int]] | None
+        self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
     ) -> list[OpenPair]:
         """Return the pairs that may collide while no variable deviates from q (dof,) by more than `deviation` (dof,).
 
-        kept: pairs to evaluate; None: all. The call counts as one configuration.
+        candidates: pairs to evaluate; None: all. The call counts as one configuration.
         """
         self.states += 1
-        return self._open(q, deviation[self._joint_of] * self._gain, margin, kept)
+        return self._open(q, deviation[self._joint_of] * self._gain, margin, candidates)
 
-    def _open(self, q: Floats, deviation: Floats, margin: float, kept: Set[tuple[int, int]] | None) -> list[OpenPair]:
+    def _open(
+        self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
+    ) -> list[OpenPair]:
         # Two moving objects approach each other by at most the sum of both displacement bounds.
         displacements = self._model.speed_bounds @ deviation
         reach = margin + 2.0 * float(displacements.max(initial=0.0))
         found: list[OpenPair] = []
         for pair, first_geometry, second_geometry, pair_margin in self._checker.near_geometries(q, reach):
-            if kept is not None and pair not in kept:
+            if candidates is not None and pair not in candidates:
                 continue
             distance = self._checker.geometry_distance(first_geometry, second_geometry) - pair_margin - margin
             drift = float(self._model.pair_bound(*pair) @ deviation)

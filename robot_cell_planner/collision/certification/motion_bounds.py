@@ -73,7 +73,7 @@ class MotionModel:
         self.fixed_pairs: list[tuple[int, int, float]] = []
         self.obstacle_margins: dict[int, dict[int, float]] = {}
         self._sort_pairs()
-        self._slides = [joint for joint in self.tree.joints if not joint.revolute]
+        self._prismatic_joints = [joint for joint in self.tree.joints if not joint.revolute]
         self._pair_bounds: dict[tuple[int, int], Floats] = {}
 
     def _placement(self, frame: str) -> JointPlacement:
@@ -135,7 +135,7 @@ class MotionModel:
 
         No motion bound holds beyond the limits.
         """
-        for joint in self._slides:
+        for joint in self._prismatic_joints:
             value = joint.multiplier * float(q[joint.variable]) + joint.offset
             if not joint.low <= value <= joint.high:
                 limit = joint.low if value < joint.low else joint.high

@@ -149,12 +149,12 @@ class MotionRefiner:
         pending: list[tuple[float, float, Set[Pair] | None]]
         pending = [(middle, half, None) for middle, half in intervals.tolist()]
         while True:
-            for middle, half, kept in pending:
+            for middle, half, candidates in pending:
                 checked += 1
                 if checked % AT_ONCE == 0:
                     look()
                 q = curve.at(middle)
-                found = self._open_pairs(q, curve.deviation_bound(middle, half), kept, ignored)
+                found = self._open_pairs(q, curve.deviation_bound(middle, half), candidates, ignored)
                 deepest = min(found, key=lambda entry: entry.distance, default=None)
                 if deepest is not None and deepest.distance < -TOUCHING and self._collides(q, ignored):
                     return self._overlap(True, q, -deepest.distance, deepest.pair)
@@ -171,9 +171,9 @@ class MotionRefiner:
             pending = [(middle - half, half, pairs), (middle + half, half, pairs)]
 
     def _open_pairs(
-        self, q: Floats, deviation: Floats, kept: Set[Pair] | None, ignored: Set[frozenset[str]]
+        self, q: Floats, deviation: Floats, candidates: Set[Pair] | None, ignored: Set[frozenset[str]]
     ) -> list[OpenPair]:
-        found = self._exact.open_pairs(q, deviation, 0.0, kept)
+        found = self._exact.open_pairs(q, deviation, 0.0, candidates)
         return [entry for entry in found if self._names(entry.pair) not in ignored] if ignored else found
 
     def _narrow(self, curve: JointCurve, low: float, high: float) -> Floats:

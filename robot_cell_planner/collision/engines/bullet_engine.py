@@ -108,10 +108,10 @@ class BulletEngine:
 
     def _closest(self, first: int, second: int, margin: float) -> Any:
         """Return Bullet's deepest point of two geometries if they collide at a margin [m], else None."""
-        deepest, least = None, margin - TOUCHING
+        deepest, lowest = None, margin - TOUCHING
         for point in self._points(first, second, margin):
-            if point[8] < least:
-                deepest, least = point, point[8]
+            if point[8] < lowest:
+                deepest, lowest = point, point[8]
         return deepest
 
     def _points(self, first: int, second: int, within: float) -> Sequence[Any]:
@@ -133,7 +133,7 @@ class BulletEngine:
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
         point = self._closest(first, second, margin)
-        return None if point is None else _witness(point)
+        return None if point is None else _distance_result(point)
 
     def separation(self, first: int, second: int) -> float:
         return self.distance(first, second).distance
@@ -143,13 +143,13 @@ class BulletEngine:
         if not points:
             names = tuple(self._geometry_model.name_of(geometry) for geometry in (first, second))
             raise InternalError(f"Bullet has no distance of {' and '.join(names)}", stage="collision", subjects=names)
-        return _witness(min(points, key=_distance))
+        return _distance_result(min(points, key=_distance))
 
 
 def _distance(point: Any) -> float:
     return float(point[8])
 
 
-def _witness(point: Any) -> DistanceResult:
+def _distance_result(point: Any) -> DistanceResult:
     """Convert a point; Bullet's normal already points from the second to the first body."""
     return DistanceResult(point[8], point[5], point[6], point[7])

@@ -122,7 +122,7 @@ class CoalEngine:
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:
             return None
-        return _witness(distance, deepest)
+        return _distance_result(distance, deepest)
 
     def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
         surface = self._is_surface[first] or self._is_surface[second]
@@ -144,7 +144,7 @@ class CoalEngine:
     def distance(self, first: int, second: int) -> DistanceResult:
         distance = self._measured(first, second)
         contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
-        return _witness(distance, self._nearest) if contact is None else contact
+        return _distance_result(distance, self._nearest) if contact is None else contact
 
     def _measured(self, first: int, second: int) -> float:
         """Return coal's distance; `_nearest` has the other results."""
@@ -164,7 +164,7 @@ class CoalEngine:
         return self.contact(first, second, 2.0 * TOUCHING)
 
 
-def _witness(distance: float, found: Any) -> DistanceResult:
+def _distance_result(distance: float, found: Any) -> DistanceResult:
     """Convert a contact or distance of coal, whose normal points from the first to the second geometry."""
     x, y, z = found.normal.tolist()
     first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()

@@ -165,26 +165,26 @@ def _without_redundant(polytope: Polytope, spheres: Floats, protrusion: float) -
 
     Small spheres are removed first, until the proofs have checked a million parts.
     """
-    kept = spheres[np.argsort(-spheres[:, 3], kind="stable")]
-    pieces = _pieces(polytope, kept, protrusion)[1]
+    retained = spheres[np.argsort(-spheres[:, 3], kind="stable")]
+    pieces = _pieces(polytope, retained, protrusion)[1]
     spent = 0
-    for place in range(len(kept) - 1, -1, -1):
+    for place in range(len(retained) - 1, -1, -1):
         if spent > PRUNING:
             break
-        fewer = np.delete(kept, place, axis=0)
-        proven, looked_at = _pieces(polytope, fewer, protrusion)
-        spent += looked_at
+        fewer = np.delete(retained, place, axis=0)
+        proven, checked = _pieces(polytope, fewer, protrusion)
+        spent += checked
         if proven and len(fewer):
-            kept, pieces = fewer, looked_at
-    return kept, pieces
+            retained, pieces = fewer, checked
+    return retained, pieces
 
 
 def _pieces(polytope: Polytope, spheres: Floats, protrusion: float) -> tuple[bool, int]:
     """Return whether spheres are proven to contain a polytope, and the number of parts checked."""
-    facts = np.zeros(1)
+    counters = np.zeros(1)
     sizes = _sizes(protrusion)
-    held = kernels.completed(polytope.simplices, polytope.planes, spheres.copy(), len(spheres), sizes, facts)
-    return held == len(spheres), int(facts[0])
+    count = kernels.completed(polytope.simplices, polytope.planes, spheres.copy(), len(spheres), sizes, counters)
+    return count == len(spheres), int(counters[0])
 
 
 def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats]:
@@ -213,8 +213,8 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
 def _candidates(polytope: Polytope, protrusion: float, points: Floats) -> Floats:
     """Return candidate spheres (n, 4) around a grid of interior points, or around points of a surface."""
     if polytope.is_surface:
-        stride = max(1, len(points) // MAX_CANDIDATES)
-        return np.column_stack((points[::stride], np.full(len(points[::stride]), protrusion)))
+        step = max(1, len(points) // MAX_CANDIDATES)
+        return np.column_stack((points[::step], np.full(len(points[::step]), protrusion)))
     centres = _grid(polytope, MAX_CANDIDATES)
     radii = kernels.depths(polytope.planes, centres) + protrusion
     return np.ascontiguousarray(np.column_stack((centres, radii)))

@@ -17,11 +17,11 @@ DEEPEST = 200  # maximum depth of the bisection stack, one entry per bisection o
 @compiled
 def depth_inside(planes: Array, x: float, y: float, z: float) -> float:
     """Return the depth of a point inside planes (m, 4) [m]; negative outside."""
-    least = math.inf
+    lowest = math.inf
     for k in range(planes.shape[0]):
-        room = planes[k, 3] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2] * z
-        least = min(least, room)
-    return least
+        depth = planes[k, 3] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2] * z
+        lowest = min(lowest, depth)
+    return lowest
 
 
 @compiled
@@ -73,18 +73,18 @@ def choose(spheres: Array, slack: float, points: Array) -> Array:
         count += 1
         gains[best] = 0.0
         sphere, reach = spheres[best], max(spheres[best, 3] - slack, 0.0)
-        kept = 0
+        retained = 0
         for i in range(left):
             dx, dy, dz = rest[0, i] - sphere[0], rest[1, i] - sphere[1], rest[2, i] - sphere[2]
             if dx * dx + dy * dy + dz * dz > reach * reach:
                 for k in range(3):
-                    rest[k, kept] = rest[k, i]
-                kept += 1
-        left = kept
+                    rest[k, retained] = rest[k, i]
+                retained += 1
+        left = retained
 
 
 @compiled
-def holds(sphere: Array, simplex: Array, slack: float) -> bool:
+def contains(sphere: Array, simplex: Array, slack: float) -> bool:
     """Return whether a sphere (4,) reduced by a slack [m] contains all corners (4, 3) of a simplex."""
     reach = sphere[3] - slack
     if reach <= 0.0:
@@ -159,7 +159,7 @@ def around_middle(simplex: Array, planes: Array, protrusion: float) -> Array:
 
 @compiled
 def completed(
-    simplices: Array, planes: Array, spheres: Array, count: int, sizes: tuple[float, float, float], facts: Array
+    simplices: Array, planes: Array, spheres: Array, count: int, sizes: tuple[float, float, float], counters: Array
 ) -> int:
     """Return the number of spheres that contain all simplices (k, 4, 3), adding spheres where needed.
 
@@ -185,12 +185,12 @@ def completed(
         while waiting > 0:
             top = waiting - 1
             part = stack[top]
-            facts[0] += 1.0
-            found = last < count and holds(spheres[last], part, slack)
+            counters[0] += 1.0
+            found = last < count and contains(spheres[last], part, slack)
             for place in range(listed[top]):
                 if found:
                     break
-                if holds(spheres[lists[top, place]], part, slack):
+                if contains(spheres[lists[top, place]], part, slack):
                     found, last = True, lists[top, place]
             if found:
                 waiting -= 1
@@ -198,7 +198,7 @@ def completed(
                 if count == spheres.shape[0]:
                     return -1
                 spheres[count] = around_middle(part, planes, protrusion)
-                if not holds(spheres[count], part, slack):
+                if not contains(spheres[count], part, slack):
                     return -1
                 for other in range(waiting):
                     lists[other, listed[other]] = count
@@ -206,13 +206,13 @@ def completed(
                 last = count
                 count += 1
             else:
-                kept = 0
+                retained = 0
                 for place in range(listed[top]):
                     if may_meet(spheres[lists[top, place]], part):
-                        lists[top, kept] = lists[top, place]
-                        kept += 1
-                lists[waiting, :kept] = lists[top, :kept]
-                listed[top] = listed[waiting] = kept
+                        lists[top, retained] = lists[top, place]
+                        retained += 1
+                lists[waiting, :retained] = lists[top, :retained]
+                listed[top] = listed[waiting] = retained
                 halve(part, stack[waiting])
                 waiting += 1
     return count

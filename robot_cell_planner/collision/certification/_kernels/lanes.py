@@ -234,7 +234,7 @@ def height_above(scene: int, work: int, p: int, n: int) -> Vector:
 
 
 @vectorised
-def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
+def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: bool) -> Vector:
     """Return `obstacle_squares` of a convex mesh.
 
     A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
@@ -251,7 +251,7 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, rough: b
             set_number(work, SEPARATING, n, p)
             return broadcast(FAR)
         highest = maximum(highest, height)
-    if rough or below(highest, reach) == 0:
+    if coarse or below(highest, reach) == 0:
         highest = maximum(highest, ZERO)
         return highest * highest
     squares = surface_squares(scene, work, k, n, reach)
@@ -287,10 +287,10 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
 
 
 @inlined
-def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough: bool) -> Vector:
+def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: bool) -> Vector:
     """Return squared lower bounds of the distances between the centre of a sphere and an obstacle; 0 inside.
 
-    They are valid below the square of `reach`, elsewhere at least that square. With `rough` the bounds may be lower,
+    They are valid below the square of `reach`, elsewhere at least that square. With `coarse` the bounds may be lower,
     for candidates that are checked more precisely later.
     """
     f = SHAPE_COLUMNS * k + BOUNDING_SPHERE
@@ -302,7 +302,7 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, rough:
         if kind <= CONE:
             squares = primitive_squares(scene, work, k, n)
         elif kind == CONVEX:
-            squares = convex_squares(scene, work, k, n, reach, rough)
+            squares = convex_squares(scene, work, k, n, reach, coarse)
         else:
             squares = surface_squares(scene, work, k, n, reach)
     return squares

@@ -114,7 +114,7 @@ def middle_of(bits: int) -> int:
 
 
 @vectorised
-def certify_straight(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> int:
+def certify_straight(scene: int, work: int, start: Double, end: Double, resolution: float, counters: Double) -> int:
     """Return whether a straight motion between configurations (variables,) is FREE, BLOCKED or OPEN.
 
     The evaluation ends at the first interval that is not free.
@@ -138,14 +138,14 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
             evaluate_along(scene, work, start, end, parameters, first, True, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             size = min(LANES, parameters.shape[0] - first)
-            facts[0] += size
+            counters[0] += size
             if hits != 0:
-                facts[1], facts[2] = parameters[first + min(middle_of(hits), size - 1)], half
+                counters[1], counters[2] = parameters[first + min(middle_of(hits), size - 1)], half
                 return BLOCKED
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                facts[1], facts[2] = parameters[first + lane], half
+                counters[1], counters[2] = parameters[first + lane], half
                 if count + 2 > MAX_OPEN or half * longest <= resolution:
                     return OPEN
                 if count == 0:
@@ -160,7 +160,9 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
 
 
 @vectorised
-def undecided_intervals(scene: int, work: int, start: Double, end: Double, resolution: float, facts: Double) -> Double:
+def undecided_intervals(
+    scene: int, work: int, start: Double, end: Double, resolution: float, counters: Double
+) -> Double:
     """Return all intervals (n, 2) of a straight motion that are not proven free, as ascending middles and half lengths.
 
     An interval with a hit is not bisected further. Arguments are as in `certify_straight`.
@@ -173,7 +175,7 @@ def undecided_intervals(scene: int, work: int, start: Double, end: Double, resol
     left = np.empty((2 * MAX_OPEN + LANES, 2))
     set_number(work, BITS, LISTED, 0)
     listed_only = False
-    kept = 0
+    finished = 0
     while parameters.shape[0] > 0:
         set_displacements(scene, work, start, end, half)
         open_parameters = np.empty(2 * parameters.shape[0])
@@ -181,30 +183,30 @@ def undecided_intervals(scene: int, work: int, start: Double, end: Double, resol
         final = half * longest <= resolution or 2 * parameters.shape[0] > MAX_OPEN
         for first in range(0, parameters.shape[0], LANES):
             size = min(LANES, parameters.shape[0] - first)
-            facts[0] += size
+            counters[0] += size
             evaluate_along(scene, work, start, end, parameters, first, False, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                if hits >> lane & 1 != 0 or final or kept + count >= MAX_OPEN:
-                    if kept >= left.shape[0]:
+                if hits >> lane & 1 != 0 or final or finished + count >= MAX_OPEN:
+                    if finished >= left.shape[0]:
                         # Too many intervals: report the whole motion as undecided.
                         return np.array(((0.5, 0.5),))
-                    left[kept, 0], left[kept, 1] = parameters[first + lane], half
-                    kept += 1
+                    left[finished, 0], left[finished, 1] = parameters[first + lane], half
+                    finished += 1
                 else:
                     open_parameters[count] = parameters[first + lane] - 0.5 * half
                     open_parameters[count + 1] = parameters[first + lane] + 0.5 * half
                     count += 2
         parameters, half = open_parameters[:count].copy(), 0.5 * half
         listed_only = next_level(work, listed_only)
-    found = left[:kept]
+    found = left[:finished]
     return found[np.argsort(found[:, 0])]
 
 
 @vectorised
-def check_boxes(scene: int, work: int, middles: Double, deviations: Double, facts: Double) -> Double:
+def check_boxes(scene: int, work: int, middles: Double, deviations: Double, counters: Double) -> Double:
     """Return verdicts (n,) of boxes in joint space: 0 free, 1 undecided, 2 hit.
 
     middles: (n, variables). spreads: (n, variables) maximum deviation of the configurations of a box from its middle;
@@ -214,7 +216,7 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, fact
     found = np.zeros(count)
     for first in range(0, count, LANES):
         size = min(LANES, count - first)
-        facts[0] += size
+        counters[0] += size
         for j in range(rows(scene, JOINTS)):
             variable, widest = variable_of(scene, j), 0.0
             for lane in range(size):
