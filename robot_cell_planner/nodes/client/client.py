@@ -85,9 +85,9 @@ Progress = Callable[[FeedbackT], None]
 class CellClient:
     """Calls to the nodes of a cell, blocking, from any thread but the node's own.
 
-    patience [s]: how long a node may take to appear. Every call raises the RobotCellError that the node reported,
-    ServiceUnavailableError if there is no node that answers, or ServerLostError as soon as the one that was to answer
-    has ended.
+    discovery_timeout [s]: how long a node may take to appear. Every call raises the RobotCellError that the node
+    reported, ServiceUnavailableError if no node answers, or ServerLostError as soon as the node that was to answer has
+    ended.
     """
 
     def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
@@ -232,7 +232,7 @@ class CellClient:
         return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
 
     def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
-        """Wait until somebody serves; returns the watch over who does."""
+        """Wait until somebody serves; returns the monitor of that node."""
         if name not in self._monitors:
             self._monitors[name] = ServerMonitor(self.node, name, is_action)
         what = f"{'action' if is_action else 'service'} {name}"
@@ -251,7 +251,7 @@ class CellClient:
     def scene(self) -> tuple[Scene, int]:
         """The cell and its state as changes have made it, and their revision."""
         snapshot = self.ask(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
-        cell: RobotCell = ModelReader(NO_ROOTS).trusting().cell(snapshot.cell, "cell")
+        cell: RobotCell = ModelReader(NO_ROOTS).trusted().cell(snapshot.cell, "cell")
         return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
 
     def apply(self, *changes: SceneChange, dry_run: bool = False) -> int:

@@ -43,10 +43,10 @@ def check_timeout(timeout: float) -> None:
 
 
 def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMonitor, timeout: float) -> None:
-    """Wait until somebody serves, who is the one to be watched from then on.
+    """Wait until somebody serves, who is monitored from then on.
 
     Raises:
-        ServiceUnavailableError: nobody does within `patience` [s].
+        ServiceUnavailableError: nobody does within `timeout` [s].
     """
     until = time.monotonic() + timeout
     while not (is_ready() and monitor.begin()):
@@ -57,7 +57,7 @@ def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMo
 
 
 def first_offered(node: Node, actions: Sequence[str], timeout: float) -> str:
-    """The first of some actions that anybody offers; the first of all if nobody does within `patience` [s]."""
+    """The first of some actions that anybody offers; the first of all if nobody does within `timeout` [s]."""
     until, space = time.monotonic() + timeout, node.get_namespace().rstrip("/") + "/"
     while time.monotonic() < until:
         offered = {name.removeprefix(space) for name, _ in get_action_names_and_types(node)}

@@ -1,4 +1,4 @@
-"""The collision node: who collides with whom, how far things are apart, and what collides along a motion."""
+"""The collision node: who collides with whom, distances between objects, and what collides along a motion."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PARAMETERS = (
 
 
 class CollisionNode(CellNode):
-    """Answers for the scene's state or one that the request brings; shows the present state to those who look."""
+    """Answers for the scene's state or one that the request brings; publishes contacts of the present state."""
 
     declared = PARAMETERS
 
@@ -89,7 +89,7 @@ class CollisionNode(CellNode):
         return CollisionChecker(cell, values, names or None, engine=self.parameters["engine"], options=options)
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
-        """The most pairs that a report is to list."""
+        """Maximum number of pairs in a report."""
         limit = int(self.parameters["most_pairs"])
         return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
 
@@ -221,7 +221,7 @@ class CollisionNode(CellNode):
                 response.clearances.append(message)
 
     def _check_present_state(self) -> None:
-        """The present state, for people who look; checked again only when something has moved or changed."""
+        """Check the present state, for markers and diagnostics; only if something has moved or changed."""
         if not self._scene_monitor.revision:
             return
         state = self._scene_monitor.current_state()

@@ -20,7 +20,7 @@ from ...errors import RobotCellError, bounded
 ENDING = 1.0  # [s] that a context may take to end
 QUIET = 5.0  # [s] between reports of the same fault
 MAX_REPORT = 10_000  # [characters] of a report with its traceback
-MAX_FAULTS = 1_000  # faults that are told apart
+MAX_FAULTS = 1_000  # kinds of faults that are distinguished
 
 
 class NodeEndsError(Exception):
@@ -32,7 +32,7 @@ class NodeEndsError(Exception):
 
 
 def context_ends(timeout: float = ENDING) -> bool:
-    """Whether the context has ended, or does so within `patience` [s].
+    """Whether the context has ended, or does so within `timeout` [s].
 
     A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy cannot
     convert that, another RuntimeError; that is no fault. What the context is made of ends before itself.
@@ -53,7 +53,7 @@ class Faults:
         self.latest = ""
 
     def report(self, where: str, error: Exception) -> None:
-        """Tell of what `where` has raised: named errors in a line, others with their traceback."""
+        """Log what `where` has raised: named errors in a line, others with their traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         key = (where, type(error), frames[-1].lineno if frames else 0)
         now, (last_report, suppressed) = time.monotonic(), self._last.get(key, (-QUIET, 0))

@@ -1,4 +1,4 @@
-"""Waiting in coroutines for something that may also be called off."""
+"""Waiting in coroutines for results, with cancellation."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .waiting import Deadline
 T = TypeVar("T")
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-POLL_PERIOD = 0.1  # [s] between looks whether something has appeared
-LOOK_PERIOD = 1.0  # [s] between looks whether it is still there
+POLL_PERIOD = 0.1  # [s] between checks whether something has appeared
+LOOK_PERIOD = 1.0  # [s] between checks whether it is still there
 
 
 class CancellationToken:
-    """Calls off what is done for a request. The first reason counts; listeners are called once, with it."""
+    """Cancels the work for a request. The first reason counts; listeners are called once, with it."""
 
     def __init__(self) -> None:
         self.error: RobotCellError | None = None
         self._listeners: list[Callable[[RobotCellError], None]] = []
 
     def set(self, error: RobotCellError) -> None:
-        """Call it off."""
+        """Cancel, for a reason."""
         if self.error is not None:
             return
         self.error = error
@@ -37,7 +37,7 @@ class CancellationToken:
             listener(error)
 
     def on_set(self, listener: Callable[[RobotCellError], None]) -> None:
-        """Call `listener(error)` when it is called off; at once, if it was."""
+        """Call `listener(error)` on cancellation; at once if it is cancelled already."""
         if self.error is not None:
             listener(self.error)
         else:
@@ -49,7 +49,7 @@ class CancellationToken:
             self._listeners.remove(listener)
 
     def check(self) -> None:
-        """Raise the reason, if it was called off."""
+        """Raise the reason if it is cancelled."""
         if self.error is not None:
             raise self.error
 
@@ -67,7 +67,7 @@ class _Wake:
             self._future.set_result(None)
 
     async def wait(self) -> None:
-        """Wait for whichever comes first; raises the reason if that was the interrupt."""
+        """Wait for whichever comes first; raises the reason if that was a cancellation."""
         self._deadline.wakes(self._future)
         self._token.on_set(self)
         try:
@@ -82,7 +82,7 @@ async def pause(node: Node, seconds: float, token: CancellationToken) -> None:
     """Let a time pass.
 
     Raises:
-        RobotCellError: the reason why it was called off meanwhile.
+        RobotCellError: the reason of a cancellation meanwhile.
     """
     await _Wake(node, token, seconds).wait()
 
@@ -95,11 +95,11 @@ async def outcome(
     what: str,
     is_there: Callable[[], bool] | None = None,
 ) -> T:
-    """The result of a future. is_there: whether who answers still exists; looked at once a second.
+    """The result of a future. is_there: whether who answers still exists; checked once a second.
 
     Raises:
         ServiceUnavailableError: `what` did not answer within `seconds`, or is gone.
-        RobotCellError: the reason why it was called off meanwhile.
+        RobotCellError: the reason of a cancellation meanwhile.
     """
     waited = 0.0
     while not future.done():
@@ -128,7 +128,7 @@ async def reply_of(
 
     Raises:
         ServiceUnavailableError: it did not answer within `seconds`.
-        RobotCellError: the reason why it was called off meanwhile.
+        RobotCellError: the reason of a cancellation meanwhile.
     """
     future = client.call_async(request)
     try:

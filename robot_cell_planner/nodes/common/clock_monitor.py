@@ -9,8 +9,8 @@ CLOCK_STEP = 1_000_000_000  # [ns] by which it must be off; a simulation may wel
 
 
 class ClockMonitor:
-    """Holds a clock against the steady one. One that stands still, as before the first message on /clock, tells
-    nothing; the time it stood counts when it goes on."""
+    """Compares a clock with the steady one. A clock that stands still, as before the first message on /clock, is no
+    error; the time that it stood counts when it continues."""
 
     def __init__(self) -> None:
         self._last: tuple[int, float] | None = None

@@ -1,4 +1,4 @@
-"""Who has something that only one client can have at a time."""
+"""Exclusive access of one client at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .waiting import Waiters
 
 
 class ExclusiveAccess:
-    """Who has something that only one client can have at a time, and what calls off what is done for it.
+    """The client that has exclusive access, and the token that cancels its work.
 
-    on_change is called when it is taken, when it is handed over, and when it is given back.
+    on_change is called when access is acquired, handed over and released.
     """
 
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
@@ -27,10 +27,10 @@ class ExclusiveAccess:
 
     @contextmanager
     def acquired_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have it while the context lasts.
+        """Have access while the context lasts.
 
         Raises:
-            MotionBusyError: somebody else has it; names them.
+            MotionBusyError: another client has access; names it.
         """
         if self.token is not None:
             raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
@@ -39,7 +39,7 @@ class ExclusiveAccess:
 
     @contextmanager
     def handed_over_to(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have it from now on while the context lasts, in place of whoever has it."""
+        """Have access while the context lasts, in place of the present owner."""
         with self._held_by(owner, token):
             yield
 
@@ -56,6 +56,6 @@ class ExclusiveAccess:
                 self._waiting.wake()
 
     async def released(self, node: CellNode, token: CancellationToken) -> None:
-        """Wait until nobody has it."""
+        """Wait until access is released."""
         while self.token is not None:
             await outcome(node, self._waiting.future(), token, math.inf, self._what)

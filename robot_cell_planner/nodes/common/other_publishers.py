@@ -12,7 +12,7 @@ from .presence import of_one_computer
 def other_publishers(node: Node, topic: str) -> list[str]:
     """Full names of the nodes that publish a topic, besides this one.
 
-    DDS goes on telling of a killed process for some time. One that bore the name of this node on this computer is left
+    DDS lists a killed process for some time. One that bore the name of this node on this computer is left
     out: as this process shows the name, no other can.
     """
     publishers = node.get_publishers_info_by_topic(topic)

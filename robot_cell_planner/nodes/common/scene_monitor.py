@@ -1,4 +1,4 @@
-"""A copy of the scene in another node than its owner."""
+"""A copy of the scene in another node than the scene node."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..conversions.states import state_from_message
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
 
-MAX_UPDATES = 1000  # late joiners get these; the owner sends a whole snapshot at least every half as many
+MAX_UPDATES = 1000  # late joiners get these; the scene node sends a whole snapshot at least every half as many
 
 
 class SceneMonitor(MonitoredScene):
     """Follows the scene node's snapshots and updates.
 
-    A gap in the revisions, or an update that cannot be applied, makes it ask for the whole scene; until that has come
-    it stays at the last revision it is sure of. An owner that starts over at lower revisions is told by the time of its
-    snapshot.
+    A gap in the revisions, or an update that cannot be applied, makes it request the whole scene; until that has
+    come it stays at the last valid revision. A scene node that starts over at lower revisions is recognised by the time
+    of its snapshot.
     """
 
     def __init__(
         self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
     ) -> None:
         super().__init__(node, models, default_timeout, joints_rate)
-        self._trusted_models = models.trusting()
+        self._trusted_models = models.trusted()
         self._fetching = False
         self._snapshot_stamp = 0
         self._early: deque[SceneUpdate] = deque(maxlen=MAX_UPDATES)
@@ -83,7 +83,7 @@ class SceneMonitor(MonitoredScene):
         try:
             scene = apply_difference(self._scene, update_from_message(message, self._trusted_models))
             if scene.state.digest() != message.digest:
-                raise RobotCellError("the state has another digest than the owner's", stage="replica")
+                raise RobotCellError("the state has another digest than the scene node's", stage="scene monitor")
         except RobotCellError as error:
             self._fetch(f"update {message.revision} cannot be applied: {error}")
             return

@@ -80,10 +80,10 @@ class Server:
 
 
 class ServerMonitor:
-    """Looks whether the node that serves a service or an action lives.
+    """Checks whether the node that serves a service or an action is alive.
 
-    Of nodes of this computer the kernel tells at once (`presence.py`); of others the graph, which notices a killed
-    process when its lease in DDS has run out.
+    The kernel reports the end of a node of this computer at once (`presence.py`); that of others appears in the
+    graph when their lease in DDS has expired.
     """
 
     def __init__(self, node: Node, name: str, is_action: bool) -> None:

@@ -43,7 +43,7 @@ def table_from_message(values: Sequence[float], columns: Sequence[str], field: s
 
     Raises:
         InvalidRequestError: the block is no multiple of n, or a number is not finite.
-        LimitExceededError: there are more than `most` rows.
+        LimitExceededError: there are more than `limit` rows.
     """
     block = np.asarray(values, dtype=np.float64)
     if not block.size:

@@ -174,7 +174,7 @@ def path_from_message(message: JointPath, field: str, limit: int) -> tuple[tuple
 
     Raises:
         InvalidRequestError: a block of the wrong size, names twice, numbers that are not finite.
-        LimitExceededError: more configurations than `most`.
+        LimitExceededError: more configurations than `limit`.
     """
     names = tuple(message.joint_names)
     values = np.asarray(message.positions, dtype=np.float64)

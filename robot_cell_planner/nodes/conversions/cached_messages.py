@@ -1,4 +1,4 @@
-"""Messages that are kept as long as the immutable values they were made of stay the same objects."""
+"""Messages that are cached as long as the immutable values that they were made of stay the same objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ M = TypeVar("M")
 
 
 class CachedMessages(Generic[V, M]):
-    """Messages of values by name. They may be part of several messages at once, so nobody is to change them.
+    """Messages of values by name. They may be part of several messages at once and must not be changed.
 
     make: the message of a name and its value.
     """
@@ -20,7 +20,7 @@ class CachedMessages(Generic[V, M]):
         self._cached: dict[str, tuple[V, M]] = {}
 
     def messages(self, values: Mapping[str, V]) -> list[M]:
-        """One message a value, in their order; those of names that are gone are forgotten."""
+        """One message per value, in their order; messages of names that are no longer there are dropped."""
         before = self._cached
         cached: dict[str, tuple[V, M]] = {}
         for name, value in values.items():

@@ -127,7 +127,7 @@ def _options(message: msg.CartesianOptions, default: PlanningOptions) -> Cartesi
 def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used: msg.StateUsed) -> None:
     """What a plan_cartesian action returns of a plan, or of the part that was reached.
 
-    The start is told for itself, and is not repeated as the first point of the path.
+    The start is a field of its own and is not repeated as the first point of the path.
     """
     result.plan = plan_to_message(plan, used)
     result.plan.path = path_to_message(plan.variables, plan.path[1:])

@@ -28,7 +28,8 @@ from .basic import (
     position_from_message,
     quaternion_from_message,
 )
-from .models import ModelReader, cell_to_message, settings_to_message
+from .model_messages import cell_to_message, settings_to_message
+from .models import ModelReader
 from .states import state_from_message, state_to_message
 from .units import change_in_metres
 
@@ -58,7 +59,7 @@ def changes_from_message(
     """The operations, in order.
 
     Raises:
-        LimitExceededError: more than `most` of them.
+        LimitExceededError: more than `limit` of them.
         RobotCellError: a malformed one; its message begins with the field and the place in the list.
     """
     check_count(len(messages), limit, field, "changes")

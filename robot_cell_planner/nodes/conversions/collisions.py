@@ -62,7 +62,7 @@ def report_to_message(
 ) -> ReportMessage:
     """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
 
-    most: of the pairs to list. allowed_pairs: the rules that the report was made by.
+    max_pairs: maximum number of pairs to list. allowed_pairs: those of the check.
     """
     found = {(pair.first, pair.second): pair_to_message(pair, contacts=contacts) for pair in report.pairs}
     others: list[CheckedPair | SkippedPair] = [*report.checked, *report.skipped]

@@ -1,4 +1,4 @@
-"""Conversions of the models of a cell."""
+"""Models of a cell from messages."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
-from diagnostic_msgs.msg import KeyValue
 from frozendict import frozendict
-from geometry_msgs.msg import Point, Vector3
-from shape_msgs.msg import Mesh as TrianglesMessage
-from shape_msgs.msg import MeshTriangle
-from std_msgs.msg import ColorRGBA
 
-from robot_cell_planner.msg import BodyModel, IgnoreGroup, ModelFile, NamedFrame, RobotModel, SafetyMargin, ToolModel
+from robot_cell_planner.msg import BodyModel, ModelFile, RobotModel, ToolModel
 from robot_cell_planner.msg import CollisionSettings as SettingsMessage
 from robot_cell_planner.msg import Geometry as GeometryMessage
-from robot_cell_planner.msg import Inertial as InertialMessage
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import Shape as ShapeMessage
 
@@ -26,13 +20,12 @@ from ...io.common.resources import ResourceRoots, resolve_below
 from ...io.mesh.inertia import uniform_inertial
 from ...io.mesh.loading import check_collision_geometry, mesh_reference
 from ...io.robot_description.loading import (
-    mesh_use_of,
     read_sources,
     robot_from_sources,
     sources_roots,
     tool_from_sources,
 )
-from ...model import bodies as things
+from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool, rigid_tool
 from ...model.cell import RobotCell
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
 from ...model.mechanism import Inertial
@@ -44,41 +37,11 @@ from .basic import (
     check_count,
     names_from_message,
     pose_from_message,
-    pose_to_message,
     position_from_message,
-    vector_to_message,
 )
-from .cached_messages import CachedMessages
 
-PRIMITIVES = {Box: 0, Sphere: 1, Cylinder: 2, Capsule: 3, Cone: 4}
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
 _USES = {number: use for use, number in MESH_USES.items()}
-RIGID_LINK = "body"
-
-
-def cell_to_message(cell: RobotCell) -> CellMessage:
-    return CellWriter().message(cell)
-
-
-class CellWriter:
-    """Turns cells that follow each other into messages, and makes anew what has changed alone."""
-
-    def __init__(self) -> None:
-        self._robots: CachedMessages[Robot, RobotModel] = CachedMessages(lambda _, robot: _robot_to_message(robot))
-        self._tools: CachedMessages[things.Tool, ToolModel] = CachedMessages(lambda _, tool: _tool_to_message(tool))
-        self._bodies: CachedMessages[things.RigidBody, BodyModel] = CachedMessages(
-            lambda _, body: _body_to_message(body)
-        )
-
-    def message(self, cell: RobotCell) -> CellMessage:
-        return CellMessage(
-            name=cell.name,
-            robots=self._robots.messages(cell.robots),
-            tools=self._tools.messages(cell.tools),
-            bodies=self._bodies.messages(cell.bodies),
-            frames=[_frame_to_message(frame) for frame in cell.frames.values()],
-            collision=settings_to_message(cell.collision),
-        )
 
 
 class _Named(Protocol):
@@ -91,20 +54,20 @@ N = TypeVar("N", bound=_Named)
 class ModelReader:
     """Reads models from messages, with the folders it may read files from and the sizes it accepts.
 
-    owner: the messages come from the scene node, which has checked every file and names it by path and digest.
+    trusted: the messages come from the scene node, which has checked every file and names it by path and digest.
     """
 
     def __init__(
-        self, roots: ResourceRoots, max_models: int = 20_000, max_shapes: int = 10_000, *, owner: bool = False
+        self, roots: ResourceRoots, max_models: int = 20_000, max_shapes: int = 10_000, *, trusted: bool = False
     ) -> None:
         self._roots = roots
-        self._trusting = owner
+        self._trusted = trusted
         self._max_models = max_models
         self._max_shapes = max_shapes
 
-    def trusting(self) -> ModelReader:
+    def trusted(self) -> ModelReader:
         """The same reader for messages of the scene node."""
-        return ModelReader(self._roots, self._max_models, self._max_shapes, owner=True)
+        return ModelReader(self._roots, self._max_models, self._max_shapes, trusted=True)
 
     def cell(self, message: CellMessage, field: str) -> RobotCell:
         """The cell; frames that are written relative to another frame are refused here (see `split_frames`).
@@ -119,7 +82,7 @@ class ModelReader:
         tools = [self._tool(entry, f"{field}.tools") for entry in self._once(message.tools, f"{field}.tools")]
         bodies = [self._body(entry, f"{field}.bodies") for entry in self._once(message.bodies, f"{field}.bodies")]
         frames = [
-            things.NamedFrame(entry.name, entry.attached_to or WORLD, pose_from_message(entry.pose, f"{field}.frames"))
+            NamedFrame(entry.name, entry.attached_to or WORLD, pose_from_message(entry.pose, f"{field}.frames"))
             for entry in self._once(message.frames, f"{field}.frames")
         ]
         try:
@@ -160,26 +123,26 @@ class ModelReader:
         use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
         return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, roots, use))
 
-    def _tool(self, message: ToolModel, field: str) -> things.Tool:
+    def _tool(self, message: ToolModel, field: str) -> Tool:
         place = f"{field}[{message.name}]"
         tcp = pose_from_message(message.tcp, f"{place}.tcp")
         if not (message.urdf.text or message.urdf.uri):
             collisions = self._shapes(message.collision, f"{place}.collision")
             visuals = self._shapes(message.visual, f"{place}.visual")
             inertial = self._inertial(message, f"{place}.inertial", collisions)
-            return _placed(place, lambda: things.rigid_tool(message.name, collisions, visuals, inertial, tcp))
+            return _placed(place, lambda: rigid_tool(message.name, collisions, visuals, inertial, tcp))
         if message.visual or message.collision or message.inertial:
             raise InvalidRequestError(f"{place} has a URDF, so it takes no shapes and no inertial", subjects=(place,))
         sources = self._sources(message.urdf, ModelFile(), message.limits, place)
         use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
         return _placed(place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, roots, use))
 
-    def _body(self, message: BodyModel, field: str) -> things.RigidBody:
+    def _body(self, message: BodyModel, field: str) -> RigidBody:
         place = f"{field}[{message.name}]"
         collisions = self._shapes(message.collision, f"{place}.collision")
         visuals = self._shapes(message.visual, f"{place}.visual")
         inertial = self._inertial(message, f"{place}.inertial", collisions)
-        return _placed(place, lambda: things.RigidBody(message.name, collisions, visuals, inertial))
+        return _placed(place, lambda: RigidBody(message.name, collisions, visuals, inertial))
 
     def _sources(self, urdf: ModelFile, srdf: ModelFile, limits: ModelFile, place: str) -> ModelSources:
         """Texts that are given, and those that must be read."""
@@ -203,12 +166,12 @@ class ModelReader:
         )
 
     def _roots_of(self, sources: ModelSources) -> ResourceRoots:
-        return sources_roots(sources, self._roots) if self._trusting and sources.folder else self._roots
+        return sources_roots(sources, self._roots) if self._trusted and sources.folder else self._roots
 
     def _shapes(self, messages: list[ShapeMessage], field: str) -> tuple[Shape, ...]:
         check_count(len(messages), self._max_shapes, field, "entries")
         shapes = tuple(self._shape(message, f"{field}[{index}]") for index, message in enumerate(messages))
-        if field.endswith(".collision") and not self._trusting:
+        if field.endswith(".collision") and not self._trusted:
             for index, shape in enumerate(shapes):
                 _placed(f"{field}[{index}]", partial(check_collision_geometry, shape.geometry))
         return shapes
@@ -245,7 +208,7 @@ class ModelReader:
             return Triangles(vertices, faces, use)  # type: ignore[arg-type]
         scale = position_from_message(message.mesh_scale)
         scale = scale if any(scale) else (1.0, 1.0, 1.0)
-        if self._trusting:
+        if self._trusted:
             return Mesh(message.mesh_uri, message.mesh_path, message.mesh_digest, scale, use)
         path = message.mesh_path or str(resolve_below(message.mesh_uri, self._roots))
         mesh = mesh_reference(path, "", self._roots, scale, use)
@@ -270,11 +233,11 @@ class ModelReader:
             return None
         return _placed(field, lambda: uniform_inertial(shapes, density=message.density))
 
-    def _settings(self, message: SettingsMessage, field: str) -> things.CollisionSettings:
+    def _settings(self, message: SettingsMessage, field: str) -> CollisionSettings:
         groups = {g.name: names_from_message(g.members, f"{field}.ignore_groups") for g in message.ignore_groups}
         single = {entry.name or "*": entry.margin for entry in message.margins if not entry.other}
-        pairs = tuple(things.PairMargin(e.name, e.other, e.margin) for e in message.margins if e.other)
-        return _placed(field, lambda: things.CollisionSettings(frozendict(groups), frozendict(single), pairs))
+        pairs = tuple(PairMargin(e.name, e.other, e.margin) for e in message.margins if e.other)
+        return _placed(field, lambda: CollisionSettings(frozendict(groups), frozendict(single), pairs))
 
 
 T = TypeVar("T")
@@ -301,104 +264,3 @@ def _mesh_use(number: int, place: str = "") -> MeshUse:
         text = f"mesh_use {number} is none of 0 to {len(_USES) - 1}"
         raise InvalidRequestError(f"{place}: {text}" if place else text)
     return _USES[number]
-
-
-def _shape_to_message(shape: Shape) -> ShapeMessage:
-    r, g, b, a = shape.rgba or (0.0, 0.0, 0.0, 0.0)
-    return ShapeMessage(
-        name=shape.name,
-        geometry=geometry_to_message(shape.geometry),
-        pose=pose_to_message(shape.pose),
-        rgba=ColorRGBA(r=r, g=g, b=b, a=a),
-        material=shape.material,
-        texture=shape.texture,
-    )
-
-
-def geometry_to_message(geometry: Geometry) -> GeometryMessage:
-    if isinstance(geometry, Mesh):
-        return GeometryMessage(
-            type=GeometryMessage.MESH,
-            mesh_uri=geometry.uri,
-            mesh_path=geometry.path,
-            mesh_digest=geometry.digest,
-            mesh_scale=vector_to_message(geometry.scale),
-            mesh_use=MESH_USES[geometry.use],
-        )
-    if isinstance(geometry, Triangles):
-        vertices = [Point(x=x, y=y, z=z) for x, y, z in geometry.vertices]
-        triangles = [MeshTriangle(vertex_indices=list(face)) for face in geometry.faces]
-        mesh = TrianglesMessage(vertices=vertices, triangles=triangles)
-        return GeometryMessage(
-            type=GeometryMessage.MESH, mesh=mesh, mesh_scale=Vector3(), mesh_use=MESH_USES[geometry.use]
-        )
-    if isinstance(geometry, Box):
-        size = list(geometry.size)
-    elif isinstance(geometry, Sphere):
-        size = [geometry.radius]
-    else:
-        size = [geometry.radius, geometry.length]
-    return GeometryMessage(type=PRIMITIVES[type(geometry)], dimensions=size)
-
-
-def _inertial_to_message(inertial: Inertial | None) -> list[InertialMessage]:
-    if inertial is None:
-        return []
-    return [InertialMessage(mass=inertial.mass, pose=pose_to_message(inertial.pose), inertia=list(inertial.inertia))]
-
-
-def _file_to_message(text: str, uri: str = "", folder: str = "", arguments: dict[str, str] | None = None) -> ModelFile:
-    pairs = [KeyValue(key=key, value=value) for key, value in (arguments or {}).items()]
-    return ModelFile(text=text, uri=uri, folder=folder, xacro_arguments=pairs)
-
-
-def _urdf_to_message(sources: ModelSources) -> ModelFile:
-    return _file_to_message(sources.urdf, sources.urdf_uri, sources.folder, dict(sources.xacro_arguments))
-
-
-def _robot_to_message(robot: Robot) -> RobotModel:
-    return RobotModel(
-        name=robot.name,
-        prefix=robot.prefix,
-        urdf=_urdf_to_message(robot.sources),
-        srdf=_file_to_message(robot.sources.srdf, robot.sources.srdf_uri),
-        limits=_file_to_message(robot.sources.limits, robot.sources.limits_uri),
-        mesh_use=MESH_USES[mesh_use_of(robot.mechanism)],
-    )
-
-
-def _tool_to_message(tool: things.Tool) -> ToolModel:
-    message = ToolModel(name=tool.name, tcp_link=tool.tcp_link, tcp=pose_to_message(tool.tcp))
-    if tool.sources.urdf:
-        message.urdf = _urdf_to_message(tool.sources)
-        message.limits = _file_to_message(tool.sources.limits, tool.sources.limits_uri)
-        message.mesh_use = MESH_USES[mesh_use_of(tool.mechanism)]
-        return message
-    link = tool.mechanism.links[RIGID_LINK]
-    message.visual = [_shape_to_message(shape) for shape in link.visuals]
-    message.collision = [_shape_to_message(shape) for shape in link.collisions]
-    message.inertial = _inertial_to_message(link.inertial)
-    return message
-
-
-def _body_to_message(body: things.RigidBody) -> BodyModel:
-    return BodyModel(
-        name=body.name,
-        visual=[_shape_to_message(shape) for shape in body.visuals],
-        collision=[_shape_to_message(shape) for shape in body.collisions],
-        inertial=_inertial_to_message(body.inertial),
-    )
-
-
-def _frame_to_message(frame: things.NamedFrame) -> NamedFrame:
-    attached_to = "" if frame.attached_to == WORLD else frame.attached_to
-    return NamedFrame(name=frame.name, attached_to=attached_to, pose=pose_to_message(frame.pose))
-
-
-def settings_to_message(settings: things.CollisionSettings) -> SettingsMessage:
-    margins = [
-        SafetyMargin(name="" if name == "*" else name, margin=margin) for name, margin in settings.margins.items()
-    ]
-    margins += [SafetyMargin(name=p.first, other=p.second, margin=p.margin) for p in settings.pair_margins]
-    groups = [IgnoreGroup(name=n, members=list(members)) for n, members in settings.ignore_groups.items()]
-    return SettingsMessage(ignore_groups=groups, margins=margins)

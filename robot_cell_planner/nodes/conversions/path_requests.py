@@ -49,7 +49,8 @@ def _path(message: msg.JointPath, field: str, limit: int) -> tuple[tuple[str, ..
 def path_request_from_message(
     message: srv.ProcessPath.Request, tool: PathTool, default: PlanningOptions, limit: int
 ) -> PathRequest:
-    """The request of a ProcessPath service. default: for options that are left out; most: waypoints of all paths.
+    """The request of a ProcessPath service. default: for options that are left out; limit: waypoints of
+    all paths at most.
 
     Raises:
         InvalidRequestError: no path, paths of different joints, malformed numbers.

@@ -170,7 +170,7 @@ def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
 
 
 def proven_from_message(certificate: msg.MotionCertificate) -> float:
-    """The `proven` of a plan that a certificate tells; NaN where there was nothing to prove it with."""
+    """The certified fraction (`proven`) of a certificate; NaN where nothing could be proven."""
     return math.nan if certificate.verdict == msg.MotionCertificate.NONE else float(certificate.proven)
 
 

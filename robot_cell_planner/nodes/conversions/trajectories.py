@@ -33,7 +33,7 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     Raises:
         InvalidRequestError: no points, lists of a wrong length, velocities or accelerations at some points only,
             numbers that are not finite, times that do not increase; the message names the point and the joint.
-        LimitExceededError: more points than `most`.
+        LimitExceededError: more points than `limit`.
     """
     points = message.points
     if not points:

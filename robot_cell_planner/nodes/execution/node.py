@@ -1,4 +1,4 @@
-"""The execution node: carries trajectories out, watches them, and moves the gripper."""
+"""The execution node: executes and monitors trajectories, and moves the gripper."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class ExecutionNode(CellNode):
             name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
             GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripper_access, period)
 
-    # What comes in.
+    # Inputs.
 
     def _poll(self) -> None:
         """Read what was measured, and let the motions look at it."""
@@ -265,7 +265,7 @@ class ExecutionNode(CellNode):
         if self._end_requests > 1 or not (self._motion_access.owner or self._gripper_access.owner):
             rclpy.try_shutdown()
 
-    # What is told.
+    # Status.
 
     def _publish_status(self) -> None:
         motions = self._runner.motions

@@ -26,7 +26,7 @@ from .parameters import tolerance_defaults
 
 
 class TrajectoryActions:
-    """Offers `execution/execute_trajectory` and `execution/move`; whoever sends a goal has the motion to its end."""
+    """Offers `execution/execute_trajectory` and `execution/move`; the client of a goal has the motion to its end."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class TrajectoryActions:
                 except StoppedError as error:
                     if error.stage != STAGE or not may_replan or replans >= self._parameters["most_replans"]:
                         raise
-                    self._node.get_logger().info(f"a way around is planned: {error}")
+                    self._node.get_logger().info(f"planning around an obstacle: {error}")
                     request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
                 finally:
                     result.record.replans = replans
@@ -130,7 +130,7 @@ class TrajectoryActions:
         return found.plan
 
     def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
-        """The state to plan from after the watch has stopped a motion: where the commands ended, in the scene that it
+        """The state to plan from after the monitor has stopped a motion: where the commands ended, in the scene that it
         was stopped for."""
         positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))
         revision = max(int(value.value) for value in error.values if value.name == "revision")

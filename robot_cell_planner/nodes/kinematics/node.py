@@ -187,7 +187,7 @@ class KinematicsNode(CellNode):
 
 @dataclass
 class _Collisions:
-    """Which solutions are allowed; pairs: what collides in the one that an error tells of, at most `most`."""
+    """Which solutions are allowed; pairs: what collides in the one that an error reports, at most `max_pairs`."""
 
     checker: CollisionChecker
     limit: int

@@ -21,7 +21,7 @@ from ...trajectory.trajectory import Trajectory
 from .motion import Sent
 
 CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
-MAX_HISTORY = 2048  # commands that are remembered, to hold late measurements against
+MAX_HISTORY = 2048  # commands that are remembered, to compare late measurements with
 REPLACED = "replaced"  # stage of the errors of motions that another has taken the place of, or was to
 
 
@@ -37,7 +37,7 @@ class Channel:
     been commanded, or another channel has taken its place; the last command is repeated until the channel is dropped.
     ended_at: when that was, on the steady clock [s]. failure: why it ended without that. successor: the channel that
     takes its place when that begins, and the law by which it is to get there. stands: it stands where it was when a gap
-    of the stream began, and waits to be told to go on. breach: why a command was refused; it then stops along its path,
+    of the stream began, and waits to be resumed. breach: why a command was refused; it then stops along its path,
     or where it is if that cannot be. halted: that stop is over.
     """
 
@@ -75,7 +75,7 @@ class Channel:
     def play(self, now: float, stamp: int, longest_gap: float) -> None:
         """Go on to what is to be commanded now, stamp [ns] in the time of messages.
 
-        After a longer gap the robot stands; it waits there to be told to go on, from rest. A command that would break a
+        After a longer gap the robot stands; it waits there to be resumed, from rest. A command that would break a
         limit is not made: it stops instead.
         """
         sample = self._allowed(now, longest_gap) if self.breach is None else None

@@ -1,7 +1,7 @@
 """The stream of joint commands: one thread that samples what is being played back, and publishes it on time.
 
 It shares its process with no planning, checking or physics: what holds the interpreter for long would tear gaps into
-the stream. Gaps are counted and told.
+the stream. Gaps are counted and reported.
 """
 
 from __future__ import annotations

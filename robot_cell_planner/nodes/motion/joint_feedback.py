@@ -1,4 +1,4 @@
-"""What `joint_states` says of the robot, and how far it can be trusted."""
+"""Measurements of the robot from `joint_states`, and the detection of faults in them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class JointFeedback:
         """
         missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
-            text = f"joint_states never told where {', '.join(missing[:6])} are"
+            text = f"joint_states never had positions of {', '.join(missing[:6])}"
             raise FeedbackLostError(text, subjects=missing)
         age = self.age(names, now)
         if age > timeout:
@@ -175,7 +175,7 @@ def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple
         own = name.rpartition("/")[2]
         if name not in known and own not in known:
             known_names = ", ".join(known) or "none"
-            text = f"{field} moves joint {name}, which joint_states does not tell of; it tells of {known_names}"
+            text = f"{field} moves joint {name}, which joint_states does not contain; it contains {known_names}"
             raise UnknownNameError(text, subjects=(name,))
         found.append(name if name in known else own)
     if len(set(found)) != len(found):

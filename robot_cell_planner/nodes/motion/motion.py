@@ -80,7 +80,7 @@ class Motion(ABC):
     """A goal that is being carried out. `on_done` is called once, when it has ended and no command will follow.
 
     `poll` must be called when measurements come, and at least some times within the feedback timeout; all of it in one
-    thread. override: the node's speed scale, besides the goal's own. patience: with joint states that are missing.
+    thread. global_scale: the node's speed scale, besides the goal's own. timeouts: for missing joint states.
     passive: it is no motion along a path that could be held.
     """
 

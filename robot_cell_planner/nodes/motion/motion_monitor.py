@@ -1,4 +1,4 @@
-"""The watch over motions that run: whether what is left of them is still free, and whether anybody would know.
+"""The monitor of running motions: whether the rest of them is still free of collisions.
 
 It is the planning node that looks ahead, in another process than the one that streams. This only asks: a request waits
 there until the scene has changed, so that the answer comes as soon as there is something to tell, and in any case after
@@ -28,8 +28,8 @@ from ..conversions.trajectories import trajectory_to_message
 from .motion import Array, Motion
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
-STAGE = "look-ahead"  # of errors that the watch ends motions with because of the scene
-MONITOR = "watch"  # of errors because nobody watches any more
+STAGE = "look-ahead"  # of errors that end motions because of the scene
+MONITOR = "watch"  # of errors because a node does not reply; the name of the parameter
 PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
 MAX_POINTS = 500  # of a request; what lies further ahead follows in others
 NEVER = 2**63  # a revision that no scene gets to
@@ -69,7 +69,7 @@ class MonitoredMotion:
 
 
 class MotionMonitor:
-    """Stops, on their paths, motions that the scene has got in the way of, or that nobody watches any more."""
+    """Stops motions on their paths if the scene obstructs them, or if the scene or planning node does not reply."""
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
@@ -77,8 +77,8 @@ class MotionMonitor:
         self._scene = node.service_client(WaitForState, SCENE)
 
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
-        """Watch a motion until the interrupt that is returned is set. A state of the caller's own does not change, and
-        needs no watch."""
+        """Monitor a motion until the returned token is set. A state of the caller's own does not change, and
+        needs no monitor."""
         token = CancellationToken()
         if not state.own_state:
             monitored = MonitoredMotion(motion, state, revision)
@@ -87,7 +87,7 @@ class MotionMonitor:
         return token
 
     async def _run(self, monitor: Monitor, monitored: MonitoredMotion, token: CancellationToken) -> None:
-        """Watch to the end of the motion; whatever is found before that stops it."""
+        """Monitor a motion to its end; an error before that stops it."""
         try:
             await monitor(monitored, token)
         except RobotCellError as error:
@@ -168,7 +168,7 @@ class MotionMonitor:
         try:
             return await reply_of(self._node, client, request, token, PERIOD + timeout, name)
         except ServiceUnavailableError:
-            text = f"{who} is gone: {name} did not answer, and nobody would tell if something got in the way"
+            text = f"{who} is gone: {name} did not answer, so that obstacles would not be detected"
             values = (Value("silence", PERIOD + timeout, PERIOD + timeout, "s"),)
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 

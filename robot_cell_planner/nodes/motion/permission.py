@@ -15,8 +15,8 @@ DEPTH = 10  # messages kept between two looks
 
 
 class MotionPermission:
-    """Follows `emergency_stop` and `robot_mode`. Whoever gives commands looks before each of them, in its own thread,
-    so that none follows a message that forbids it, however busy the node is.
+    """Follows `emergency_stop` and `robot_mode`. The command stream checks it before each command, in its own
+    thread, so that no command follows a message that forbids motion, however busy the node is.
 
     modes: those in which motion is allowed; without any, the mode does not matter. on_change(reason) is called by
     `report_change` whenever the permission was given (None) or taken away.

@@ -50,7 +50,7 @@ LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start 
 @dataclass(frozen=True)
 class RunnerOptions:
     """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
-    patience: with joint states that are missing. joints: those that every command has, if that is
+    timeouts: for missing joint states. joints: those that every command has, if that is
     fixed. passive: joints whose measured position says nothing about where they are commanded to (those of a gripper
     that holds something)."""
 
@@ -103,7 +103,7 @@ class MotionRunner:
         return None
 
     def report(self, error: RobotCellError) -> None:
-        """Have the status tell why a goal was refused, or has ended early."""
+        """Publish in the status why a goal was refused or has ended early."""
         self.last_error = error
         self._on_change()
 
@@ -228,7 +228,7 @@ class MotionRunner:
                     raise
                 goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
                 reply = await self._validated(goal, state, token)
-                text = f"it takes {times:.4g} times as long, for the way from where the robot is to its start"
+                text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
                 reply.report.warnings = [*reply.report.warnings, text]
                 self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
             goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
@@ -326,7 +326,7 @@ class MotionRunner:
             lead = min(2.0 * lead, LEADS[1])
 
     def _present(self, running: StreamedMotion, predicted: Predicted, joints: Sequence[str]) -> list[Array]:
-        """Positions, velocities and accelerations of joints (dof,), where a motion is foreseen to be; joints that it
+        """Positions, velocities and accelerations of joints (dof,), where a motion is predicted to be; joints that it
         does not move stand."""
         moved = running.goal.joints
         missing = tuple(joint for joint in moved if joint not in joints)
@@ -391,7 +391,7 @@ class MotionRunner:
     def _monitored(
         self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
     ) -> CancellationToken:
-        """Have a motion watched, if it was validated in a scene; what ends the watch."""
+        """Monitor a motion if it was validated in a scene; returns the token that ends the monitor."""
         if state is None or reply is None or not self._node.parameters["watch"]:
             return CancellationToken()
         return self._monitor.begin(motion, state, reply.state.revision)

@@ -1,4 +1,4 @@
-"""A motion that this node streams: watched against what is measured, slowed, paused, stopped, and accounted for."""
+"""A motion that this node streams: monitored by measurements, slowed, paused, stopped, and recorded."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ class StreamDrive:
         return self._stream.now()
 
     def replace(self, running: StreamedMotion, predicted: Predicted, motion: StreamedMotion) -> bool:
-        """Let a motion take another's place where that was foreseen to be; False if it will not be there."""
+        """Let a motion take another's place where that was predicted to be; False if it will not be there."""
         motion.channel.begins = predicted.time
         return self._stream.replace(running.channel, motion.channel, predicted.time_scaling)
 

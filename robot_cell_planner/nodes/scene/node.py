@@ -1,4 +1,4 @@
-"""The scene node: the one owner of the cell and its state."""
+"""The scene node: which owns the cell and its state."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ class SceneNode(CellNode):
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
             self._publish_all()
 
-    # What others are told.
+    # Publishing.
 
     def _publish(self, change: AcceptedChange) -> SceneUpdate:
-        """Go to the revision of an accepted change, and let others know."""
+        """Go to the revision of an accepted change, and publish it."""
         update = self._update(change)
         self._view.take(self._history.scene, self._history.revision)
         self._publisher.publish_update(update)

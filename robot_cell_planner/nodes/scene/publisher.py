@@ -1,4 +1,4 @@
-"""What the scene node tells others: each change right after its reply, and views at a bounded rate and cost."""
+"""What the scene node publishes: each change right after its reply, and views at a bounded rate and cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..common.rate_budget import Pace
 from ..common.scene_monitor import MAX_UPDATES
 from ..common.waiting import steady_timer
 from ..conversions.basic import configuration_to_message, time_to_message
-from ..conversions.models import CellWriter
+from ..conversions.model_messages import CellWriter
 from ..conversions.states import StateWriter
 from .markers import SceneMarkers
 from .tf_publisher import FramesPublisher
@@ -27,7 +27,8 @@ VIEW_SHARE = 0.1  # of the node's time; in a large cell, views come later so tha
 class ScenePublisher:
     """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's.
 
-    Late joiners start from the last snapshot and the updates since; a replica that finds a gap asks for the whole.
+    Late joiners start from the last snapshot and the updates since; a scene monitor that finds a gap requests the whole
+    scene.
     """
 
     def __init__(self, node: CellNode, history: SceneHistory, view: MonitoredScene) -> None:

@@ -1,8 +1,8 @@
-"""The watch over servo: what is ahead of the robot, asked of the collision node while it moves.
+"""The collision monitor of servo: clearances ahead of the robot, requested from the collision node while it moves.
 
-The collision node is another process than the one that streams. It is asked how far things are apart along the way on
-which the robot would go on as it is commanded, and then stop; what it answers says how much of the commanded speed is
-let through, for as long as the way reaches. Without an answer in time nothing is let through.
+The collision node is another process than the one that streams. It computes clearances along the path
+on which the robot would continue as commanded and then stop; the reply determines which fraction of the commanded speed
+is allowed, for as long as that path lasts. Without a reply in time the robot stops.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ALIKE = 0.98  # cosine between a checked command and one that its check holds fo
 
 
 class CollisionMonitor:
-    """Asks about one session of servo. slow_down [m]; look_ahead [s]: for which the way is asked about before the stop,
-    and for which an answer counts."""
+    """Monitors one session of servo. slow_down [m]; look_ahead [s]: duration of the path before the stop, and for which
+    a reply is valid."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class CollisionMonitor:
         self.present: ServoState = self._ahead.state
 
     def scale(self, requested: Array) -> float:
-        """Share of a commanded velocity (dof,) that is let through now.
+        """Fraction of a commanded velocity (dof,) that is allowed now.
 
         For a command that goes elsewhere than the one that was checked last, everything near the robot counts as ahead.
         """
@@ -72,11 +72,11 @@ class CollisionMonitor:
         return self._scale if _are_alike(requested, self._checked) else min(self._scale, self._scale_around)
 
     async def run(self, token: CancellationToken) -> None:
-        """Ask until the interrupt is set.
+        """Request clearances until the token is set.
 
         Raises:
-            ServiceUnavailableError: there is no answer any more.
-            RobotCellError: the answer is an error, or why it was called off.
+            ServiceUnavailableError: the collision node does not reply.
+            RobotCellError: the error of the reply, or the reason of the cancellation.
         """
         timeout = self._node.parameters["watch_timeout"]
         while True:

@@ -33,7 +33,7 @@ from .parameters import ServoSettings
 
 Array = NDArray[np.float64]
 AT_LIMIT = 1e-3  # share of a joint's highest velocity that is left towards a limit it counts as being at
-SLOWED = 0.999  # shares of speed below this are told as slowed
+SLOWED = 0.999  # fractions of speed below this are reported as slowed
 STOPPED = 1e-3
 
 
@@ -51,7 +51,7 @@ class ServoTask:
 
 
 class ServoSession:
-    """Commands in, velocities out; `update` is to be called at a steady rate. tell(error): of commands refused."""
+    """Commands in, velocities out; `update` is to be called at a steady rate. on_refused(error): called for refused commands."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class ServoSession:
         return bool(away <= self._node.parameters["goal_tolerance"])
 
     def update(self, global_scale: float) -> None:
-        """Read what was commanded, and tell the stream what to follow. override: share of the speed, 0 to 1."""
+        """Read what was commanded, and set what the stream follows. global_scale: speed scale of the node, 0 to 1."""
         now = time.monotonic()
         positions = self.channel.last.positions
         self._read(positions, now)

@@ -22,14 +22,15 @@ from robot_cell_planner.msg import JointPath, MotionCertificate, MotionPlan, Pla
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.nodes.conversions import basic
 from robot_cell_planner.nodes.conversions.changes import changes_from_message, update_from_message, update_to_message
-from robot_cell_planner.nodes.conversions.models import ModelReader, cell_to_message
+from robot_cell_planner.nodes.conversions.model_messages import cell_to_message
+from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.conversions.path_requests import plan_from_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
 
 ROOT = Path(__file__).parents[3]
-OWNER = ModelReader(NO_ROOTS).trusting()
+OWNER = ModelReader(NO_ROOTS).trusted()
 PANDA = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
 laws = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
