@@ -69,7 +69,7 @@ class CollisionNode(CellNode):
         super().__init__("collision_node")
         models = ModelReader(resource_roots(self.parameters))
         self._scene_monitor = SceneMonitor(self, models, self.parameters["wait_timeout"])
-        self._covers = SpherePreparation(self, self._scene_monitor)
+        self._spheres = SpherePreparation(self, self._scene_monitor)
         self._present: CollisionReport | None = None
         self._checked_state: tuple[object, ...] = ()
         self._has_contacts = False
@@ -169,8 +169,8 @@ class CollisionNode(CellNode):
             names = trajectory.variables
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        while not await self._covers.wait():
-            self.get_logger().debug("a certificate waits for the balls around new geometry")
+        while not await self._spheres.wait():
+            self.get_logger().debug("a certificate waits for the sphere models of new geometry")
         checker = CollisionChecker(state.scene.cell, state.scene.state, names)
         certifier = certifier_of(checker)
         if trajectory is None:

@@ -1,4 +1,4 @@
-"""Balls around geometry that enters the cell, made before a request needs them, in a thread of their own."""
+"""Sphere models of new geometry, computed before a request needs them, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from .node import CellNode
 from .scene_monitor import SceneMonitor
 from .waiting import Deadline, Waiters
 
-# [s] that a request waits for sphere models, before it does without proofs. Those of known meshes are read in less than
-# a second; on a busy computer, too, a plan is to depend on its seed alone.
-PATIENCE = 10.0
-REMARK = "nothing is proven: the balls around new geometry were still being made"
+# [s] that a request waits for sphere models, before it is served without certificates. Those of known meshes are read
+# in less than a second; on a busy computer, too, a plan is to depend on its seed alone.
+WAIT_TIMEOUT = 10.0
+UNCERTIFIED = "nothing is proven: the sphere models of new geometry were still being computed"
 NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class SpherePreparation:
-    """Covers the links, tools and bodies of a replica that move or may be gripped, whenever those change. Covers are
-    kept on disk, where workers find them. on_covered(scene): called when there is nothing more to make for a while."""
+    """Computes sphere models of the links, tools and bodies that move or may be gripped, whenever those change. The
+    models are cached on disk, where workers find them. on_prepared(scene): called when all of them are computed."""
 
     def __init__(
-        self, node: CellNode, replica: SceneMonitor, on_covered: Callable[[Scene], None] = lambda scene: None
+        self, node: CellNode, scene_monitor: SceneMonitor, on_prepared: Callable[[Scene], None] = lambda scene: None
     ) -> None:
         self._node = node
-        self._on_covered = on_covered
-        self._replica = replica
-        self._covered = self._making = NOTHING
+        self._on_prepared = on_prepared
+        self._scene_monitor = scene_monitor
+        self._prepared = self._making = NOTHING
         self._waiting = Waiters()
-        replica.on_change(self._follow)
+        scene_monitor.on_change(self._prepare_spheres)
 
     @property
     def ready(self) -> bool:
-        """Whether all geometry of the latest scene that may move is covered, or cannot be."""
-        return self._covered == self._wanted()
+        """Whether all geometry of the latest scene that may move has sphere models, or cannot have any."""
+        return self._prepared == self._required()
 
-    def _wanted(self) -> tuple[str, tuple[str, ...]]:
-        scene = self._replica.scene
+    def _required(self) -> tuple[str, tuple[str, ...]]:
+        scene = self._scene_monitor.scene
         return scene.cell.digest(), graspable(scene.cell, scene.state)
 
     async def wait(self) -> bool:
-        """Whether all of it is covered, at once or within ten seconds."""
-        deadline = Deadline(self._node, PATIENCE)
+        """Whether all of it has sphere models, at once or within WAIT_TIMEOUT."""
+        deadline = Deadline(self._node, WAIT_TIMEOUT)
         try:
             while not self.ready and not deadline.passed:
                 await self._waiting.wait(deadline)
@@ -53,32 +53,32 @@ class SpherePreparation:
             deadline.end()
         return self.ready
 
-    def _follow(self) -> None:
-        wanted = self._wanted()
-        if self._making != NOTHING or wanted == self._covered:
+    def _prepare_spheres(self) -> None:
+        required = self._required()
+        if self._making != NOTHING or required == self._prepared:
             return
-        self._making = wanted
-        arguments = (self._replica.scene.cell, wanted[1])
+        self._making = required
+        arguments = (self._scene_monitor.scene.cell, required[1])
         # The process must be able to end in the middle of it.
-        threading.Thread(target=self._make, args=arguments, name="covers", daemon=True).start()
+        threading.Thread(target=self._make, args=arguments, name="sphere models", daemon=True).start()
 
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()
         try:
             report = prepare_sphere_models(cell, bodies=bodies)
             warnings = report.warnings
-            text = f"{report.spheres} balls cover what can move, found or made in {report.seconds:.1f} s"
-        except Exception as error:  # whoever waits for covers must not wait for ever
+            text = f"{report.spheres} spheres model what can move, loaded or computed in {report.seconds:.1f} s"
+        except Exception as error:  # requests that wait must not wait for ever
             kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
-            text = f"not all geometry can be covered by balls, so that nothing is proven of motions: {kind}{error}"
+            text = f"not all geometry has a sphere model, so that no motion can be certified: {kind}{error}"
         self._node.soon(lambda: self._made(text, warnings))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:
         self._node.get_logger().info(text)
         for warning in warnings:
             self._node.get_logger().warning(warning)
-        self._covered, self._making = self._making, NOTHING
+        self._prepared, self._making = self._making, NOTHING
         self._waiting.wake()
-        self._follow()
+        self._prepare_spheres()
         if self._making == NOTHING:
-            self._on_covered(self._replica.scene)
+            self._on_prepared(self._scene_monitor.scene)

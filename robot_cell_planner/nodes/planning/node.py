@@ -33,7 +33,7 @@ from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
-from ..common.sphere_preparation import REMARK, SpherePreparation
+from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
 from ..conversions import plans
 from ..conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from ..conversions.models import ModelReader
@@ -101,7 +101,7 @@ PARAMETERS = (
 
 
 class PlanningNode(CellNode):
-    """Holds a replica of the scene and hands each request, with the state it means, to a worker process."""
+    """Monitors the scene and passes each request, with the state it refers to, to a worker process."""
 
     declared = PARAMETERS
 
@@ -109,16 +109,16 @@ class PlanningNode(CellNode):
         super().__init__("planning_node")
         roots = resource_roots(self.parameters)
         self._models = ModelReader(roots)
-        self._replica = SceneMonitor(self, self._models, self.parameters["wait_timeout"])
+        self._scene_monitor = SceneMonitor(self, self._models, self.parameters["wait_timeout"])
         self._pool = WorkerPool(
             self.parameters["workers"],
             preload=PRELOAD,
             niceness=self.parameters["worker_niceness"],
             preparation=PREPARE,
         )
-        # Who is about to move, or moves, waits for no planning.
+        # Validation of motions does not wait for planning.
         self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
-        self._covers = SpherePreparation(self, self._replica, self._prepare)
+        self._spheres = SpherePreparation(self, self._scene_monitor, self._prepare)
         self._markers = PlanMarkers(self)
         self._running: set[Job] = set()  # of goals
         self._served = 0
@@ -128,13 +128,13 @@ class PlanningNode(CellNode):
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
-        most = self.parameters["most_configurations"]
+        limit = self.parameters["most_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
-        self._paths = PathServices(self, self._replica, self._work, *defaults, roots, most)
+        self._paths = PathServices(self, self._scene_monitor, self._work, *defaults, roots, limit)
         self._diagnostics = Diagnostics(self, "planning", self._check)
 
     def _prepare(self, scene: Scene) -> None:
-        """Let the workers get to know a scene before it is asked about."""
+        """Prepare the workers for a scene before requests refer to it."""
         for pool in (self._checks, self._pool):
             pool.prepare(scene)
 
@@ -210,9 +210,9 @@ class PlanningNode(CellNode):
         request = plans.motion_request_from_message(
             message, self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
         )
-        state = await self._replica.resolve(message.start, "start")
-        hurried = request.options.certify and not await self._covers.wait()
-        if hurried:
+        state = await self._scene_monitor.resolve(message.start, "start")
+        uncertified = request.options.certify and not await self._spheres.wait()
+        if uncertified:
             request = replace(request, options=replace(request.options, certify=False))
         try:
             plan = await self._work(
@@ -227,8 +227,8 @@ class PlanningNode(CellNode):
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
             raise
-        if hurried:
-            plan = replace(plan, warnings=(*plan.warnings, REMARK))
+        if uncertified:
+            plan = replace(plan, warnings=(*plan.warnings, UNCERTIFIED))
         result.plan = plans.plan_to_message(plan, state.used)
         self._markers.show(state.scene, plan)
 
@@ -239,13 +239,13 @@ class PlanningNode(CellNode):
         token: CancellationToken,
         result: action.PlanMultistep.Result,
     ) -> None:
-        most = self.parameters["most_configurations"]
+        limit = self.parameters["most_configurations"]
         result.failed_step = -1
         request = multistep_request_from_message(
-            goal, self._models, self._planning_defaults(), self._timing_defaults(), most
+            goal, self._models, self._planning_defaults(), self._timing_defaults(), limit
         )
-        state = await self._replica.resolve(goal.start, "start")
-        await self._covers.wait()
+        state = await self._scene_monitor.resolve(goal.start, "start")
+        await self._spheres.wait()
         try:
             plans = await self._work(
                 tasks.PLAN_MULTISTEP,
@@ -268,8 +268,8 @@ class PlanningNode(CellNode):
         result: action.PlanCartesian.Result,
     ) -> None:
         request = cartesian_request_from_message(goal, self._planning_defaults(), self._timing_defaults())
-        state = await self._replica.resolve(goal.start, "start")
-        await self._covers.wait()
+        state = await self._scene_monitor.resolve(goal.start, "start")
+        await self._spheres.wait()
         try:
             plan = await self._work(
                 tasks.PLAN_CARTESIAN,
@@ -317,7 +317,7 @@ class PlanningNode(CellNode):
     ) -> tuple[Trajectory, Scene]:
         """The trajectory of a request and the scene that it means, whose state the response names."""
         trajectory = trajectory_from_message(request.trajectory, "trajectory")
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         return trajectory, state.scene
 
@@ -327,11 +327,11 @@ class PlanningNode(CellNode):
 
     def _check(self) -> tuple[bytes, str, dict[str, object]]:
         values = {
-            **self._replica.diagnostics,
+            **self._scene_monitor.diagnostics,
             "requests running": len(self._running),
             "requests served": self._served,
         }
-        if not self._replica.revision:
+        if not self._scene_monitor.revision:
             return WARN, "no cell has come from the scene node yet", values
         return OK, "ready", values
 

@@ -41,19 +41,19 @@ class PathServices:
     def __init__(
         self,
         node: CellNode,
-        replica: SceneMonitor,
+        scene_monitor: SceneMonitor,
         work: Work,
         options: Callable[[], PlanningOptions],
         timing: Callable[[], TimingOptions],
         roots: ResourceRoots,
-        most: int,
+        limit: int,
     ) -> None:
-        self._replica = replica
+        self._scene_monitor = scene_monitor
         self._work = work
         self._options = options
         self._timing = timing
         self._roots = roots
-        self._max_count = most
+        self._max_count = limit
         node.serve(srv.ProcessPath, "planning/simplify_path", self._processor(PathTool.SIMPLIFY))
         node.serve(srv.ProcessPath, "planning/tighten_path", self._processor(PathTool.TIGHTEN))
         node.serve(srv.ProcessPath, "planning/shortcut_path", self._processor(PathTool.SHORTCUT))
@@ -69,37 +69,37 @@ class PathServices:
         self, tool: PathTool
     ) -> Callable[[srv.ProcessPath.Request, srv.ProcessPath.Response], Awaitable[None]]:
         async def process(request: srv.ProcessPath.Request, response: srv.ProcessPath.Response) -> None:
-            wanted = path_request_from_message(request, tool, self._options(), self._max_count)
-            state = await self._replica.resolve(request.state)
-            plan = await self._work(tasks.PROCESS_PATH, state.scene, wanted, wanted.options.time_limit)
+            required = path_request_from_message(request, tool, self._options(), self._max_count)
+            state = await self._scene_monitor.resolve(request.state)
+            plan = await self._work(tasks.PROCESS_PATH, state.scene, required, required.options.time_limit)
             path_result(response, plan, state.used)
 
         return process
 
     async def _check_path(self, request: srv.CheckPath.Request, response: srv.CheckPath.Response) -> None:
         check = path_check_from_message(request, self._options(), self._max_count)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         fill_path_check(response, found, state.used)
 
     async def _measure_path(self, request: srv.MeasurePath.Request, response: srv.MeasurePath.Response) -> None:
         check = path_measurement_from_message(request, self._options(), self._max_count)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         response.record = record_to_message(found.record, state.used)
 
     async def _time_parameterize(
         self, request: srv.TimeParameterize.Request, response: srv.TimeParameterize.Response
     ) -> None:
-        wanted = path_timing_from_message(request, self._options(), self._timing(), self._max_count)
-        state = await self._replica.resolve(request.state)
+        required = path_timing_from_message(request, self._options(), self._timing(), self._max_count)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        found = await self._work(tasks.TIME_PATH, state.scene, wanted, wanted.options.time_limit)
+        found = await self._work(tasks.TIME_PATH, state.scene, required, required.options.time_limit)
         fill_timed_path(response, found)
 
     async def _verify_plan(self, request: srv.VerifyPlan.Request, response: srv.VerifyPlan.Response) -> None:
         plan = self._plan_of(request)
-        state = await self._replica.resolve(request.state)
+        state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         options = self._options()
         verdict = await self._work(tasks.VERIFY_PLAN, state.scene, tasks.PlanCheck(plan, options), options.time_limit)

@@ -51,7 +51,8 @@ class ServoTask:
 
 
 class ServoSession:
-    """Commands in, velocities out; `update` is to be called at a steady rate. on_refused(error): called for refused commands."""
+    """Commands in, velocities out; `update` is to be called at a steady rate. on_refused(error): called for commands
+    that are refused."""
 
     def __init__(
         self,

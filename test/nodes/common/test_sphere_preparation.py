@@ -10,30 +10,30 @@ from running import DEMO
 
 from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.nodes.common import sphere_preparation as cover_maker
+from robot_cell_planner.nodes.common import sphere_preparation
 
 
 class Surroundings:
-    """A node that keeps what is to be done soon, the replica of a scene, and covers that take until they are let."""
+    """A node, its scene monitor, and a computation of sphere models that lasts until `finish`."""
 
     def __init__(self, error=None):
         cell, state = load_cell(DEMO)
         self.scene = SimpleNamespace(cell=cell, state=state)
-        self.work, self.covered, self.let = queue.Queue(), [], threading.Event()
+        self.work, self.prepared, self.let = queue.Queue(), [], threading.Event()
         self.error, self.warnings = error, ()
 
     def soon(self, work):
         self.work.put(work)
 
     def get_logger(self):
-        return logging.getLogger("covers")
+        return logging.getLogger("spheres")
 
     def on_change(self, follow):
         self.follow = follow
 
-    def cover(self, cell, bodies):
+    def prepare(self, cell, bodies):
         assert self.let.wait(30.0)
-        self.covered.append(bodies)
+        self.prepared.append(bodies)
         if self.error is not None:
             raise self.error
         return SimpleNamespace(spheres=3, seconds=0.1, warnings=self.warnings)
@@ -52,48 +52,48 @@ def answer(coroutine):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(cover_maker, "PATIENCE", 0.0)
+    monkeypatch.setattr(sphere_preparation, "WAIT_TIMEOUT", 0.0)
 
 
-@pytest.mark.parametrize("error", [None, GeometryError("a shape cannot be covered", stage="cover")])
-def test_a_request_does_without_proofs_until_there_are_covers(monkeypatch, impatient, error):
-    around, told = Surroundings(error), []
-    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
-    maker = cover_maker.SpherePreparation(around, around, told.append)
+@pytest.mark.parametrize("error", [None, GeometryError("a shape has no sphere model", stage="sphere model")])
+def test_a_request_is_served_without_certificates_until_there_are_sphere_models(monkeypatch, impatient, error):
+    around, reported = Surroundings(error), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, reported.append)
     around.follow()
     assert not maker.ready
     assert answer(maker.wait()) is False
     around.finish()
     assert maker.ready
     assert answer(maker.wait()) is True
-    assert told == [around.scene]
-    assert len(around.covered) == 1
+    assert reported == [around.scene]
+    assert len(around.prepared) == 1
 
 
-def test_geometry_that_enters_meanwhile_is_covered_next(monkeypatch, impatient):
-    around, told = Surroundings(), []
-    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
-    maker = cover_maker.SpherePreparation(around, around, told.append)
+def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatient):
+    around, reported = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, reported.append)
     around.follow()
     cell, state = around.scene.cell, around.scene.state
     bodies = {name: body for name, body in cell.bodies.items() if name != min(cell.bodies)}
     smaller = SimpleNamespace(digest=lambda: "another", bodies=bodies)
-    monkeypatch.setattr(cover_maker, "graspable", lambda cell, state: tuple(sorted(cell.bodies)))
+    monkeypatch.setattr(sphere_preparation, "graspable", lambda cell, state: tuple(sorted(cell.bodies)))
     around.scene = SimpleNamespace(cell=smaller, state=state)
     around.follow()
     around.finish()
     assert answer(maker.wait()) is False
     around.finish()
     assert answer(maker.wait()) is True
-    assert len(around.covered) == 2
-    assert told == [around.scene]
+    assert len(around.prepared) == 2
+    assert reported == [around.scene]
 
 
 def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
     around = Surroundings()
     around.warnings = ("spheres of panel protrude by up to 52 mm",)
-    monkeypatch.setattr(cover_maker, "prepare_sphere_models", around.cover)
-    cover_maker.SpherePreparation(around, around)
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    sphere_preparation.SpherePreparation(around, around)
     around.follow()
     around.finish()
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == list(around.warnings)
