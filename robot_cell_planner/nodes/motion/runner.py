@@ -376,13 +376,13 @@ class MotionRunner:
     ) -> None:
         self._on_progress[motion] = on_progress
         self._on_change()
-        token = self._monitored(motion, state, reply)
+        monitoring = self._monitored(motion, state, reply)
         token.on_set(motion.stop)
         try:
             await finished
         finally:
             token.remove(motion.stop)
-            token.set(StoppedError("the motion has ended", stage=MONITOR))
+            monitoring.set(StoppedError("the motion has ended", stage=MONITOR))
             del self._on_progress[motion]
             if motion.error is not None:
                 self.last_error = motion.error
