@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import rclpy
+from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
-from control_msgs.action import GripperCommand
+from control_msgs.action import GripperCommand, ParallelGripperCommand
 from control_msgs.msg import GripperCommand as GripperCommandMessage
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -27,6 +28,7 @@ from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException
 from rclpy.task import Future
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from unique_identifier_msgs.msg import UUID
 
@@ -46,7 +48,7 @@ from robot_cell_planner.msg import (
     TimingOptions,
 )
 
-from ...errors import CancelledError, ServiceUnavailableError
+from ...errors import CancelledError, ExecutionError, ServiceUnavailableError
 from ...io.common.resources import NO_ROOTS
 from ...model.cell import RobotCell
 from ...model.pose import Pose
@@ -58,7 +60,6 @@ from ..common.node import SERVICES, CellNode, reliable
 from ..common.server_monitor import ServerMonitor
 from ..common.shared_memory import remove_unfinished_ports
 from ..conversions.basic import (
-    configuration_to_message,
     error_from_message,
     pose_to_message,
     time_from_message,
@@ -66,6 +67,7 @@ from ..conversions.basic import (
 )
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
+from .messages import end_of, from_configuration, goal_of, pose_target
 from .waits import accepted_goal, check_timeout, first_offered, reply_to, result_of_goal, wait_until_served
 
 if TYPE_CHECKING:
@@ -79,6 +81,11 @@ FeedbackT = TypeVar("FeedbackT")
 T = TypeVar("T")
 CommandT = TypeVar("CommandT", TwistStamped, JointJog, PoseStamped)
 GRIPPER_ACTION, MOVE_GRIPPER = "gripper_controller/gripper_cmd", "execution/move_gripper"
+GRIPPER_ACTIONS = (
+    (MOVE_GRIPPER, action.MoveGripper),
+    (GRIPPER_ACTION, ParallelGripperCommand),
+    (GRIPPER_ACTION, GripperCommand),
+)
 Progress = Callable[[FeedbackT], None]
 
 
@@ -187,6 +194,7 @@ class CellClient:
             ServiceUnavailableError: the action does not appear, or there is no result in time.
             ServerLostError: its node has ended, and the goal is lost; another node in its place does not know of it.
             OutcomeUnknownError: nobody has said whether the goal was accepted.
+            ExecutionError: the goal did not succeed, and its result has no report of an error.
         """
         check_timeout(timeout)
         if name not in self._clients:
@@ -204,13 +212,19 @@ class CellClient:
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             asks = partial(self._made, handle.get_result_async)
-            result: ResultT = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
+            found = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
         except BaseException:
             # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
             response = cast("Any", kind).Impl.SendGoalService.Response()
             ClientGoalHandle(client, goal_id, response).cancel_goal_async()
             raise
+        result: ResultT = found.result
         _raise_error(result)
+        if found.status != GoalStatus.STATUS_SUCCEEDED:
+            ending = "was cancelled" if found.status == GoalStatus.STATUS_CANCELED else "was aborted"
+            error = ExecutionError(f"the goal of action {name} {ending}; its server says why", subjects=(name,))
+            error.partial = result
+            raise error
         return result
 
     def _made(self, make: Callable[[], T]) -> T:
@@ -333,13 +347,19 @@ class CellClient:
         goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
         return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
-    def move_gripper(self, position: float, effort: float = 0.0) -> action.MoveGripper.Result | GripperCommand.Result:
-        """Move the gripper; position [m], effort [N]. Where a controller of ros2_control moves it, through its action,
-        whose result tells no reason."""
+    def move_gripper(
+        self, position: float, effort: float = 0.0
+    ) -> action.MoveGripper.Result | GripperCommand.Result | ParallelGripperCommand.Result:
+        """Move the gripper; position [m], effort [N]. A gripper controller of ros2_control is asked by its action, of
+        either type, whose result contains no reason of a failure."""
         position, effort = float(position), float(effort)
-        if first_offered(self.node, (MOVE_GRIPPER, GRIPPER_ACTION), self._discovery_timeout) == MOVE_GRIPPER:
+        kind = first_offered(self.node, GRIPPER_ACTIONS, self._discovery_timeout)
+        if kind is action.MoveGripper:
             own = action.MoveGripper.Goal(position=position, max_effort=effort)
             return self.act(action.MoveGripper, MOVE_GRIPPER, own)
+        if kind is ParallelGripperCommand:
+            state = JointState(position=[position], effort=[effort] if effort else [])
+            return self.act(ParallelGripperCommand, GRIPPER_ACTION, ParallelGripperCommand.Goal(command=state))
         command = GripperCommandMessage(position=position, max_effort=effort)
         return self.act(GripperCommand, GRIPPER_ACTION, GripperCommand.Goal(command=command))
 
@@ -398,26 +418,6 @@ class CellClient:
         return found[0]
 
 
-def pose_target(
-    frame: str = "", pose: Pose | None = None, mode: int = Target.TOOL, native_scale: float = 1.0
-) -> Target:
-    """A target pose, seen from a frame of the cell ("": the world)."""
-    return Target(mode=mode, reference_frame=frame, pose=pose_to_message(pose or Pose()), native_scale=native_scale)
-
-
-def from_configuration(values: dict[str, float], min_revision: int = 0) -> StateRef:
-    """The scene's state with some joints elsewhere, not older than a revision."""
-    return StateRef(configuration=configuration_to_message(values), min_revision=min_revision)
-
-
-def end_of(plan: MotionPlan) -> dict[str, float]:
-    """Joint values at the end of a plan."""
-    if plan.trajectory.points:
-        return dict(zip(plan.trajectory.joint_names, plan.trajectory.points[-1].positions, strict=True))
-    names = plan.path.joint_names
-    return dict(zip(names, plan.path.positions[-len(names) :], strict=True))
-
-
 def _seconds(stamp: Time) -> float:
     return 1e-9 * time_from_message(stamp)
 
@@ -428,12 +428,6 @@ def _raise_error(reply: object) -> None:
     if error is not None:
         error.partial = reply
         raise error
-
-
-def goal_of(**parts: Any) -> GoalSpec:
-    """A goal: named_states=[...], targets=[...], or joint_goals=[{joint: value}, ...]."""
-    joints = [configuration_to_message(values) for values in parts.pop("joint_goals", ())]
-    return GoalSpec(joint_goals=joints, **parts)
 
 
 __all__ = ["CellClient", "end_of", "from_configuration", "goal_of", "pose_target"]

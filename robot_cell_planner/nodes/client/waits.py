@@ -56,16 +56,25 @@ def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMo
         time.sleep(APPEAR_LOOK)
 
 
-def first_offered(node: Node, actions: Sequence[str], timeout: float) -> str:
-    """The first of some actions that anybody offers; the first of all if nobody does within `timeout` [s]."""
+def first_offered(node: Node, actions: Sequence[tuple[str, type[Any]]], timeout: float) -> type[Any]:
+    """The type of the first of some actions, given by name and type, that anybody offers; that of the first of all if
+    nobody offers any within `timeout` [s]."""
     until, space = time.monotonic() + timeout, node.get_namespace().rstrip("/") + "/"
     while time.monotonic() < until:
-        offered = {name.removeprefix(space) for name, _ in get_action_names_and_types(node)}
-        for action in actions:
-            if action in offered:
-                return action
+        offered = {
+            (name.removeprefix(space), kind) for name, kinds in get_action_names_and_types(node) for kind in kinds
+        }
+        for name, kind in actions:
+            if (name, interface_name(kind)) in offered:
+                return kind
         time.sleep(APPEAR_LOOK)
-    return actions[0]
+    return actions[0][1]
+
+
+def interface_name(kind: type[Any]) -> str:
+    """The name of a ROS type as the graph has it, such as "control_msgs/action/GripperCommand"."""
+    package, folder, *_ = kind.__module__.split(".")
+    return f"{package}/{folder}/{kind.__name__}"
 
 
 class Futures:
@@ -173,7 +182,8 @@ def result_of_goal(
     is_ready: Callable[[], bool],
     until: float,
 ) -> Any:
-    """The result of an accepted goal. It is asked for again when the goal has ended by its status and none has come.
+    """The result of an accepted goal, with its status. It is asked for again when the goal has ended by its status and
+    none has come.
 
     ask: asks for the result; returns the future. status: of the goal, as far as it is known.
 
@@ -198,4 +208,4 @@ def result_of_goal(
     found = futures.first()
     if found.status == GoalStatus.STATUS_UNKNOWN:
         raise server_lost(f"action {name}", monitor.node, "goal", replaced=True)
-    return found.result
+    return found

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from control_msgs.action import GripperCommand
+from control_msgs.action import GripperCommand, ParallelGripperCommand
 from control_msgs.msg import GripperCommand as GripperCommandMessage
+from sensor_msgs.msg import JointState
 
 from robot_cell_planner.action import MoveGripper
 
@@ -48,7 +49,7 @@ class GripperOptions:
     lower, upper: bounds of its position [rad or m]. velocity, acceleration, jerk: of its commands. goal_tolerance: how
     near is there [rad or m]. stall_velocity, stall_timeout: it has stalled once it was slower than this [per s] on
     average for this long [s], after all of the motion was commanded. goal_time: how long it may take to be there, or to
-    stall [s]. allow_stalling: whether stalling is success.
+    stall [s]. allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand.
     """
 
     joint: str
@@ -62,12 +63,29 @@ class GripperOptions:
     stall_timeout: float
     goal_time: float
     allow_stalling: bool
+    parallel: bool = False
 
     @property
     def longest_motion(self) -> float:
         """Time from one end of its range to the other at most [s]."""
         way = (self.upper - self.lower) / self.velocity
         return way + self.velocity / self.acceleration + self.acceleration / self.jerk
+
+    def command_of(self, state: JointState) -> GripperCommandMessage:
+        """The command for the gripper's joint of a ParallelGripperCommand, which may leave out its name.
+
+        Raises:
+            InvalidRequestError: it has not one position, names another joint, or limits the speed.
+        """
+        names, positions, efforts = list(state.name) or [self.joint], list(state.position), list(state.effort) or [0.0]
+        if names != [self.joint] or len(positions) != 1 or len(efforts) != 1:
+            counts = f"{len(names)} names, {len(positions)} positions and {len(efforts)} efforts"
+            text = f"the command has {counts}; expected one position, and {self.joint} as the name if any"
+            raise InvalidRequestError(text, stage="gripper", subjects=("command",))
+        if len(state.velocity):
+            text = "the command limits the velocity; the parameter gripper_velocity of the execution node does that"
+            raise InvalidRequestError(text, stage="gripper", subjects=("command.velocity",))
+        return GripperCommandMessage(position=positions[0], max_effort=efforts[0])
 
     def motion(self, start: float, position: float, max_effort: float, period: float) -> MotionGoal:
         """The goal of a GripperCommand.
@@ -147,8 +165,9 @@ class GripperMotion(StreamedMotion):
 
 
 class GripperServer:
-    """The GripperCommand action, as ros2_control's gripper controllers offer it, and `execution/move_gripper`, whose
-    result says why a goal was refused or has failed; of the other's, the status of the node says it.
+    """The action of ros2_control's gripper controllers, GripperCommand or ParallelGripperCommand, and
+    `execution/move_gripper`, whose result says why a goal was refused or has failed; of the other's, the status of the
+    node says it.
 
     A new goal takes the place of the one that runs: that one is stopped and aborted first. The fingers are not held
     against the cell: to touch something is what they are for.
@@ -171,7 +190,10 @@ class GripperServer:
         self._access = access
         self._period = period
         self._waiting: CancellationToken | None = None
-        GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
+        if options.parallel:
+            GoalServer(node, ParallelGripperCommand, name, self._carry_out_parallel, self._fail)
+        else:
+            GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
         GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, report_error)
 
     async def _carry_out_command(
@@ -185,6 +207,22 @@ class GripperServer:
             send(self._with_status(GripperCommand.Feedback(), motion))
 
         await self._move(goal.command, on_progress, token, result)
+
+    async def _carry_out_parallel(
+        self,
+        goal: ParallelGripperCommand.Goal,
+        send: Callable[[ParallelGripperCommand.Feedback], None],
+        token: CancellationToken,
+        result: ParallelGripperCommand.Result,
+    ) -> None:
+        def on_progress(motion: Motion) -> None:
+            send(ParallelGripperCommand.Feedback(state=self._state()))
+
+        found = MoveGripper.Result()
+        try:
+            await self._move(self._options.command_of(goal.command), on_progress, token, found)
+        finally:
+            result.state, result.stalled, result.reached_goal = self._state(), found.stalled, found.reached_goal
 
     async def _carry_out(
         self,
@@ -244,11 +282,19 @@ class GripperServer:
             message.stalled, message.reached_goal = motion.stalled, motion.reached_goal
         return message
 
+    def _state(self) -> JointState:
+        """What is measured of the gripper's joint; without a name if nothing is."""
+        measured = self._feedback.get(self._options.joint)
+        if measured is None:
+            return JointState()
+        effort = 0.0 if math.isnan(measured.effort) else measured.effort
+        return JointState(name=[self._options.joint], position=[measured.position], effort=[effort])
+
     def _missed(self, motion: Motion, stalled: bool) -> TrackingError:
         value = Value("distance", motion.account.goal_error, self._options.goal_tolerance)
         text = "the gripper has stalled" if stalled else "the gripper did not come to its goal in time"
         return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
 
-    def _fail(self, _: GripperCommand.Result, error: RobotCellError) -> None:
+    def _fail(self, _: GripperCommand.Result | ParallelGripperCommand.Result, error: RobotCellError) -> None:
         """The result has no field for a reason; the node's status tells it."""
         self._runner.report(error)

@@ -13,6 +13,7 @@ from ..servo.parameters import SERVO_PARAMETERS
 from .gripper import GripperOptions
 
 STREAM, CONTROLLER = "stream", "controller"
+GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND = "GripperCommand", "ParallelGripperCommand"
 FOLLOW_ACTION = "joint_trajectory_controller/follow_joint_trajectory"
 ENDLESS = 1e9
 LONGEST_GRIPPER_MOTION = 600.0  # [s]
@@ -143,8 +144,12 @@ PARAMETERS = (
         True,
         "Whether a FollowJointTrajectory goal may leave out some of `joints`, which then hold their positions.",
     ),
+    Parameter("gripper_action", "gripper_controller/gripper_cmd", "Name of the gripper action that this node offers."),
     Parameter(
-        "gripper_action", "gripper_controller/gripper_cmd", "Name of the GripperCommand action that this node offers."
+        "gripper_action_type",
+        GRIPPER_COMMAND,
+        "Type of the gripper action in control_msgs: that of the gripper controllers up to Jazzy, or from Kilted on.",
+        choices=(GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND),
     ),
     Parameter("gripper_joint", "", "Name of the gripper's joint in joint_states; empty: no gripper action is offered."),
     Parameter(
@@ -256,6 +261,7 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
         stall_timeout=parameters["stall_timeout"],
         goal_time=parameters["gripper_goal_time"],
         allow_stalling=parameters["allow_stalling"],
+        parallel=parameters["gripper_action_type"] == PARALLEL_GRIPPER_COMMAND,
     )
     if not options.longest_motion <= LONGEST_GRIPPER_MOTION:
         values = (Value("time", options.longest_motion, LONGEST_GRIPPER_MOTION, "s"),)
