@@ -161,6 +161,31 @@ class JournalError(RobotCellError):
     default_stage = "journal"
 
 
+class TransformError(RobotCellError):
+    """A transform could not be obtained from TF; base class of the errors below."""
+
+    code = 211
+    default_stage = "transform"
+
+
+class TransformLookupError(TransformError, UnknownNameError):
+    """Neither the cell nor TF has a frame of this name (tf2's LookupException)."""
+
+    code = 212
+
+
+class TransformExtrapolationError(TransformError):
+    """TF has no data about a frame at the requested time, only before or after it (tf2's ExtrapolationException)."""
+
+    code = 213
+
+
+class TransformConnectivityError(TransformError):
+    """TF does not connect two frames: they are in separate trees (tf2's ConnectivityException)."""
+
+    code = 214
+
+
 class TargetModeMismatchError(RobotCellError):
     """The state does not support the target mode: no tool or no workpiece is attached to the group."""
 

@@ -23,6 +23,7 @@ from robot_cell_planner.errors import (
     ResourceError,
     RevisionConflictError,
     StateError,
+    TransformLookupError,
     UnknownNameError,
 )
 from robot_cell_planner.msg import (
@@ -177,6 +178,12 @@ def tool(**fields):
     return adding(tools=[ToolModel(name="new_tool", **fields)])
 
 
+def following(name, frame="nil", x=0.0):
+    request = srv.FollowFrame.Request(name=name, frame=frame)
+    request.pose.position.x = x
+    return request
+
+
 LINK = '<robot name="r"><link name="other_base"/></robot>'
 Invalid, Unknown, Twice = InvalidRequestError, UnknownNameError, DuplicateNameError
 # What is wrong with one change, in the demo's cell.
@@ -191,7 +198,7 @@ CHANGES = {
     "move unknown": (C(operation=C.MOVE, name="nobody", pose=pose()), Unknown),
     "move a link": (C(operation=C.MOVE, name="tool0", pose=pose()), Unknown),
     "move to infinity": (C(operation=C.MOVE, name="bin", pose=pose(x=INF)), Invalid),
-    "move unknown reference": (C(operation=C.MOVE, name="bin", pose=pose(), relative_to="bni"), Unknown),
+    "move unknown reference": (C(operation=C.MOVE, name="bin", pose=pose(), relative_to="bni"), TransformLookupError),
     "move relative to itself": (C(operation=C.MOVE, name="bin", pose=pose(), relative_to="bin"), Invalid),
     "move relative to what it carries": (C(operation=C.MOVE, name="bin", pose=pose(), relative_to="place"), Invalid),
     "move without rotation": (C(operation=C.MOVE, name="bin", pose=pose(quaternion=(0.0,) * 4)), Invalid),
@@ -426,6 +433,11 @@ REQUESTS = {
     ),
     "saving over a file": (srv.SaveCell, "scene/save_cell", srv.SaveCell.Request(uri="cells/cell.yaml"), FileError),
     "saving as text": (srv.SaveCell, "scene/save_cell", srv.SaveCell.Request(uri="cells/cell.txt"), FileError),
+    "following by nothing": (srv.FollowFrame, "scene/follow_frame", following("bni"), Unknown),
+    "following an unknown frame": (srv.FollowFrame, "scene/follow_frame", following("bin"), TransformLookupError),
+    "following the world": (srv.FollowFrame, "scene/follow_frame", following("bin", frame="world"), Invalid),
+    "following a frame of the cell": (srv.FollowFrame, "scene/follow_frame", following("bin", frame="table"), Invalid),
+    "following at no pose": (srv.FollowFrame, "scene/follow_frame", following("bin", x=math.nan), Invalid),
     "undoing too much": (srv.UndoChanges, "scene/undo", srv.UndoChanges.Request(steps=2**32 - 1), Invalid),
     "undoing at another revision": (
         srv.UndoChanges,

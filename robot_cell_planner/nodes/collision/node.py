@@ -21,6 +21,7 @@ from ...collision.targets import TargetChecker
 from ...errors import InvalidRequestError
 from ...model.value import WORLD
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import ResolvedState
 from ..common.node import LATCHED, CellNode, end, run
 from ..common.parameters import Parameter
@@ -43,6 +44,7 @@ from ..conversions.collisions import (
     path_collision_to_message,
     report_to_message,
 )
+from ..conversions.frame_references import references_of_targets
 from ..conversions.models import ModelReader
 from ..conversions.targets import target_from_message
 from ..conversions.trajectories import rows_from_points, trajectory_from_message
@@ -55,6 +57,7 @@ PARAMETERS = (
         "contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0
     ),
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -68,7 +71,8 @@ class CollisionNode(CellNode):
     def __init__(self) -> None:
         super().__init__("collision_node")
         models = ModelReader(resource_roots(self.parameters))
-        self._scene_monitor = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        timeout = self.parameters["wait_timeout"]
+        self._scene_monitor = SceneMonitor(self, models, timeout, frames=ExternalFrames(self))
         self._spheres = SpherePreparation(self, self._scene_monitor)
         self._present: CollisionReport | None = None
         self._checked_state: tuple[object, ...] = ()
@@ -188,10 +192,11 @@ class CollisionNode(CellNode):
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
-        targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
+        await self._scene_monitor.rewrite(references_of_targets(request.targets, "targets"), cell)
+        targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
         checker = TargetChecker(cell, values, request.group, engine=self.parameters["engine"], options=covered)
         max_pairs = self._max_pairs(options)
         for target in targets:

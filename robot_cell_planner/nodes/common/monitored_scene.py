@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from sensor_msgs.msg import JointState
 
-from robot_cell_planner.msg import StateRef, StateUsed
+from robot_cell_planner.msg import SceneChange, StateRef, StateUsed
 
-from ...errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, Value
+from ...errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, TransformError, Value
 from ...kinematics.transforms import world_pose
+from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.changes import Change, apply_changes
 from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
 from ..conversions.basic import configuration_from_message, time_from_message, time_to_message, timeout_from_message
 from ..conversions.changes import changes_from_message
+from ..conversions.frame_references import FrameReference, frames_added, references_of_changes
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
+from .cancellation import CancellationToken
+from .external_frames import ExternalFrames
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode, sensor
 from .polled_subscription import PolledSubscription
@@ -61,16 +65,24 @@ class ResolvedState:
 class MonitoredScene:
     """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`.
 
+    frames: those that requests may name besides the cell's.
+
     Messages of `joint_states` wake nobody: they are read when somebody wants to know, and at joints_rate [Hz], more
     often while somebody waits for newer ones.
     """
 
     def __init__(
-        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+        self,
+        node: CellNode,
+        models: ModelReader,
+        default_timeout: float = 5.0,
+        joints_rate: float = JOINTS_RATE,
+        frames: ExternalFrames | None = None,
     ) -> None:
         self._node = node
         self._models = models
         self._default_timeout = default_timeout
+        self._frames = frames
         self._scene: Scene | None = None
         self._measured: JointStateMonitor | None = None
         self._heard_since = math.inf  # the first scene came [s]
@@ -257,6 +269,7 @@ class MonitoredScene:
         await self.wait_for(reference.min_revision, stamp, (), timeout)
         if not reference.own_state and not stamp:
             await self._wait_for_joints(values, timeout)
+        tried = await self.changes(reference.changes, f"{field}.changes", MAX_CHANGES, self.scene.cell)
         scene, joint_stamp, revision = self.scene, self.measured.oldest(), self.revision
         if len(reference.own_state) > 1:
             raise InvalidRequestError(f"{field}.own_state has {len(reference.own_state)} states, expected 0 or 1")
@@ -266,11 +279,35 @@ class MonitoredScene:
             joint_stamp = 0
         else:
             state = self.measured.applied_to(scene.state)
-        changes: list[Change] = []
-        if values:
-            changes.append(SetJoints(values))
-        changes += changes_from_message(reference.changes, self._models, f"{field}.changes", MAX_CHANGES)
+        changes: list[Change] = [SetJoints(values), *tried] if values else tried
         scene = Scene(scene.cell, state)
         if changes:
             scene = apply_changes(scene, changes, world_pose)
         return ResolvedState(scene, revision, joint_stamp)
+
+    async def changes(self, messages: Sequence[SceneChange], field: str, limit: int, cell: RobotCell) -> list[Change]:
+        """The changes of a cell that messages mean.
+
+        Raises:
+            RobotCellError: one is malformed, there are more than `limit`, or TF does not have a frame.
+        """
+        changes = changes_from_message(messages, self._models, field, limit)
+        if await self.rewrite(references_of_changes(messages, field), cell, frames_added(changes)):
+            changes = changes_from_message(messages, self._models, field, limit)
+        return list(changes)
+
+    async def rewrite(
+        self,
+        references: Iterable[FrameReference],
+        cell: RobotCell,
+        added: Collection[str] = (),
+        token: CancellationToken | None = None,
+    ) -> bool:
+        """As `ExternalFrames.rewrite`; without such frames nothing."""
+        return self._frames is not None and await self._frames.rewrite(references, cell, added, token)
+
+    async def rewrite_each(
+        self, references: Iterable[FrameReference], cell: RobotCell
+    ) -> dict[int, TransformError | None]:
+        """As `ExternalFrames.rewrite_each`; without such frames nothing."""
+        return {} if self._frames is None else await self._frames.rewrite_each(references, cell)

@@ -31,13 +31,21 @@ class PolledSubscription(Generic[M]):
     An executor of rclpy takes as long to wake up for a message as it takes to read ten of them.
     """
 
-    def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile) -> None:
+    def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile, *, raw: bool = False) -> None:
+        """raw: for `take_raw` instead of `take`."""
         self._subscription = node.create_subscription(
-            kind, topic, lambda _: None, quality, callback_group=_NeverExecuted()
+            kind, topic, lambda _: None, quality, callback_group=_NeverExecuted(), raw=raw
         )
 
     def take(self) -> Iterator[M]:
         """All messages that have come since, oldest first."""
+        yield from self._taken()
+
+    def take_raw(self) -> Iterator[bytes]:
+        """All messages that have come since, as they were serialized, oldest first."""
+        yield from self._taken()
+
+    def _taken(self) -> Iterator[Any]:
         subscription = self._subscription
         with subscription.handle:
             while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:

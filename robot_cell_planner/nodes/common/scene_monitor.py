@@ -16,6 +16,7 @@ from ..conversions.basic import time_from_message
 from ..conversions.changes import update_from_message
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
+from .external_frames import ExternalFrames
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
 
@@ -31,9 +32,14 @@ class SceneMonitor(MonitoredScene):
     """
 
     def __init__(
-        self, node: CellNode, models: ModelReader, default_timeout: float = 5.0, joints_rate: float = JOINTS_RATE
+        self,
+        node: CellNode,
+        models: ModelReader,
+        default_timeout: float = 5.0,
+        joints_rate: float = JOINTS_RATE,
+        frames: ExternalFrames | None = None,
     ) -> None:
-        super().__init__(node, models, default_timeout, joints_rate)
+        super().__init__(node, models, default_timeout, joints_rate, frames)
         self._trusted_models = models.trusted()
         self._fetching = False
         self._snapshot_stamp = 0

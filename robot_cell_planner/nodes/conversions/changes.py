@@ -27,6 +27,7 @@ from .basic import (
     pose_from_message,
     position_from_message,
     quaternion_from_message,
+    time_from_message,
 )
 from .model_messages import cell_to_message, settings_to_message
 from .models import ModelReader
@@ -38,15 +39,15 @@ FIELDS_OF = {
     O.ADD: ("models", "states"),
     O.REPLACE: ("models",),
     O.REMOVE: ("name",),
-    O.MOVE: ("name", "pose", "relative_to"),
-    O.ATTACH: ("name", "attach_to", "pose", "relative_to", "touch_links", "touch_bodies"),
+    O.MOVE: ("name", "pose", "relative_to", "stamp"),
+    O.ATTACH: ("name", "attach_to", "pose", "relative_to", "stamp", "touch_links", "touch_bodies"),
     O.ATTACH_IN_PLACE: ("name", "attach_to", "touch_links", "touch_bodies"),
     O.DETACH: ("name", "touch_links", "touch_bodies"),
     O.HIDE: ("name",),
     O.SHOW: ("name",),
     O.SET_TOUCH: ("name", "touch_links", "touch_bodies"),
     O.SET_JOINTS: ("configuration",),
-    O.SET_BASE_POSE: ("name", "pose", "relative_to"),
+    O.SET_BASE_POSE: ("name", "pose", "relative_to", "stamp"),
     O.SET_COLLISION: ("models",),
     O.SET_STATE: ("states",),
 }
@@ -87,6 +88,7 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
         "name": bool(message.name),
         "attach_to": bool(message.attach_to),
         "relative_to": bool(message.relative_to),
+        "stamp": time_from_message(message.stamp) != 0,
         "touch_links": bool(message.touch_links),
         "touch_bodies": bool(message.touch_bodies),
         "configuration": bool(message.configuration.joint_names),

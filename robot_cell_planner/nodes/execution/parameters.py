@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...errors import InvalidRequestError, Value
 from ...trajectory.sampler import SamplerOptions
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS
+from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..motion.command_message import FIELDS
@@ -199,6 +200,7 @@ PARAMETERS = (
         "allow_stalling", True, "Whether a goal succeeds when the gripper stalls, as it does when it holds an object."
     ),
     *SERVO_PARAMETERS,
+    *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )

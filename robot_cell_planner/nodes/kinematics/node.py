@@ -23,6 +23,7 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
@@ -31,6 +32,7 @@ from ..common.scene_monitor import SceneMonitor
 from ..conversions.arrays import check_scale, poses_to_messages
 from ..conversions.basic import check_count, path_from_message, pose_to_message, timeout_from_message
 from ..conversions.collisions import options_from_message
+from ..conversions.frame_references import references_of_targets
 from ..conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
 from ..conversions.models import ModelReader
 from ..conversions.targets import MODES, target_from_message
@@ -60,6 +62,7 @@ PARAMETERS = (
     Parameter("most_targets", 10_000, "Maximum number of targets in a request.", 1, 1_000_000),
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *RATE_PARAMETERS,
+    *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -75,7 +78,8 @@ class KinematicsNode(CellNode):
         # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
         threading.Thread(target=warm_up, name="warm up", daemon=True).start()
         models = ModelReader(resource_roots(self.parameters))
-        self._scene_monitor = SceneMonitor(self, models, self.parameters["wait_timeout"])
+        timeout = self.parameters["wait_timeout"]
+        self._scene_monitor = SceneMonitor(self, models, timeout, frames=ExternalFrames(self))
         self.serve(srv.ForwardKinematics, "kinematics/forward_kinematics", self._forward)
         self.serve(srv.InverseKinematics, "kinematics/inverse_kinematics", self._inverse)
         self.serve(srv.LookupTransforms, "kinematics/lookup_transforms", self._lookup)
@@ -124,6 +128,7 @@ class KinematicsNode(CellNode):
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
+        missing = await self._scene_monitor.rewrite_each(references_of_targets(request.targets, "targets"), cell)
         variables = tuple(request.joints) or cell.group(request.group).variables
         response.joint_names = list(variables)
         for index, message in enumerate(request.targets):
@@ -136,7 +141,11 @@ class KinematicsNode(CellNode):
             if request.options.avoid_collisions:
                 checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
                 collisions = _Collisions(checker, self._max_pairs(request.collision))
-            result = _solve(cell, values, target, request, options, collisions)
+            error = missing.get(index)
+            if error is None:
+                result = _solve(cell, values, target, request, options, collisions)
+            else:
+                result = failed_to_message(error)
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error

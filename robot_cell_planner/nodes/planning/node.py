@@ -29,6 +29,7 @@ from ...trajectory.trajectory import Trajectory
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -36,6 +37,12 @@ from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
 from ..conversions import plans
 from ..conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
+from ..conversions.frame_references import (
+    frames_added,
+    references_of_motion,
+    references_of_steps,
+    references_of_waypoints,
+)
 from ..conversions.models import ModelReader
 from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from ..conversions.trajectories import trajectory_from_message
@@ -95,6 +102,7 @@ PARAMETERS = (
     ),
     Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -109,7 +117,8 @@ class PlanningNode(CellNode):
         super().__init__("planning_node")
         roots = resource_roots(self.parameters)
         self._models = ModelReader(roots)
-        self._scene_monitor = SceneMonitor(self, self._models, self.parameters["wait_timeout"])
+        timeout = self.parameters["wait_timeout"]
+        self._scene_monitor = SceneMonitor(self, self._models, timeout, frames=ExternalFrames(self))
         self._pool = WorkerPool(
             self.parameters["workers"],
             preload=PRELOAD,
@@ -207,10 +216,11 @@ class PlanningNode(CellNode):
         result: action.PlanMotion.Result,
     ) -> None:
         message = goal.request
-        request = plans.motion_request_from_message(
-            message, self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
-        )
+        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        request = plans.motion_request_from_message(message, *defaults)
         state = await self._scene_monitor.resolve(message.start, "start")
+        if await self._scene_monitor.rewrite(references_of_motion(message), state.scene.cell, token=token):
+            request = plans.motion_request_from_message(message, *defaults)
         uncertified = request.options.certify and not await self._spheres.wait()
         if uncertified:
             request = replace(request, options=replace(request.options, certify=False))
@@ -239,12 +249,13 @@ class PlanningNode(CellNode):
         token: CancellationToken,
         result: action.PlanMultistep.Result,
     ) -> None:
-        limit = self.parameters["most_configurations"]
         result.failed_step = -1
-        request = multistep_request_from_message(
-            goal, self._models, self._planning_defaults(), self._timing_defaults(), limit
-        )
+        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        request = multistep_request_from_message(goal, self._models, *defaults)
         state = await self._scene_monitor.resolve(goal.start, "start")
+        added = frames_added(change for step in request.steps for change in step.changes)
+        if await self._scene_monitor.rewrite(references_of_steps(goal), state.scene.cell, added, token):
+            request = multistep_request_from_message(goal, self._models, *defaults)
         await self._spheres.wait()
         try:
             plans = await self._work(
@@ -267,8 +278,11 @@ class PlanningNode(CellNode):
         token: CancellationToken,
         result: action.PlanCartesian.Result,
     ) -> None:
-        request = cartesian_request_from_message(goal, self._planning_defaults(), self._timing_defaults())
+        defaults = self._planning_defaults(), self._timing_defaults()
+        request = cartesian_request_from_message(goal, *defaults)
         state = await self._scene_monitor.resolve(goal.start, "start")
+        if await self._scene_monitor.rewrite(references_of_waypoints(goal.waypoints), state.scene.cell, token=token):
+            request = cartesian_request_from_message(goal, *defaults)
         await self._spheres.wait()
         try:
             plan = await self._work(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from robot_cell_planner import srv
@@ -19,6 +19,7 @@ from ...trajectory.timing import TimingOptions
 from ..common.node import CellNode
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.basic import error_to_message
+from ..conversions.frame_references import FrameReference, references_of_constraints
 from ..conversions.path_requests import (
     fill_path_check,
     path_check_from_message,
@@ -71,6 +72,8 @@ class PathServices:
         async def process(request: srv.ProcessPath.Request, response: srv.ProcessPath.Response) -> None:
             required = path_request_from_message(request, tool, self._options(), self._max_count)
             state = await self._scene_monitor.resolve(request.state)
+            if await self._scene_monitor.rewrite(_frames_of(request), state.scene.cell):
+                required = path_request_from_message(request, tool, self._options(), self._max_count)
             plan = await self._work(tasks.PROCESS_PATH, state.scene, required, required.options.time_limit)
             path_result(response, plan, state.used)
 
@@ -79,6 +82,8 @@ class PathServices:
     async def _check_path(self, request: srv.CheckPath.Request, response: srv.CheckPath.Response) -> None:
         check = path_check_from_message(request, self._options(), self._max_count)
         state = await self._scene_monitor.resolve(request.state)
+        if await self._scene_monitor.rewrite(_frames_of(request), state.scene.cell):
+            check = path_check_from_message(request, self._options(), self._max_count)
         found = await self._work(tasks.CHECK_PATH, state.scene, check, check.options.time_limit)
         fill_path_check(response, found, state.used)
 
@@ -122,3 +127,7 @@ class PathServices:
             return plan_from_message(request.plan, "plan", self._max_count)
         path = resolve_below(request.uri, self._roots)
         return plan_from_json(read_text(path, "read plan"), str(path))
+
+
+def _frames_of(request: srv.ProcessPath.Request | srv.CheckPath.Request) -> Iterator[FrameReference]:
+    return references_of_constraints(request.constraints, "constraints")

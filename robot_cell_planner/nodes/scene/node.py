@@ -18,18 +18,21 @@ from ...kinematics.transforms import world_pose
 from ...model.bodies import CollisionSettings
 from ...model.cell import RobotCell
 from ...model.start_limits import states_beyond_limits
+from ...scene.changes import Change
 from ...scene.history import AcceptedChange, SceneHistory
 from ...scene.journal import Journal
 from ...scene.model_changes import Add, Replace
 from ...scene.scene import Scene
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
 from ..common.node import CellNode, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
-from ..conversions.changes import changes_from_message, collision_changes, update_to_message
+from ..conversions.changes import collision_changes, update_to_message
 from ..conversions.models import ModelReader
+from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
 from .publisher import ScenePublisher
 
@@ -56,6 +59,8 @@ PARAMETERS = (
     Parameter("most_models", 20_000, "Maximum number of tools, bodies or frames in a message.", 1, 1_000_000),
     Parameter("most_shapes", 10_000, "Maximum number of shapes of a tool or body in a message.", 1, 1_000_000),
     Parameter("most_changes", MAX_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
+    *FOLLOW_PARAMETERS,
+    *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *DIAGNOSTIC_PARAMETERS,
 )
@@ -73,8 +78,10 @@ class SceneNode(CellNode):
         self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
         self._journal = self._open_journal()
         self._history = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
-        self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"])
+        self._frames = ExternalFrames(self)
+        self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], frames=self._frames)
         self._publisher = ScenePublisher(self, self._history, self._view)
+        self._follower = FrameFollower(self, self._frames, self._history, self._apply)
         self._geometry = GeometryCheck(self)
         self._unknown: tuple[str, ...] = ()
         self._serve_all()
@@ -90,6 +97,7 @@ class SceneNode(CellNode):
         self.serve(srv.LoadState, "scene/load_state", self._load_state)
         self.serve(srv.UndoChanges, "scene/undo", self._undo)
         self.serve(srv.WaitForState, "scene/wait_for_state", self._wait_for_state)
+        self.serve(srv.FollowFrame, "scene/follow_frame", self._follow_frame)
 
     def _open_journal(self) -> Journal | None:
         given = self.parameters
@@ -124,6 +132,10 @@ class SceneNode(CellNode):
             self._note_unknown_names()
         return update
 
+    def _apply(self, changes: list[Change]) -> None:
+        """Make changes of the node's own."""
+        self._publish(self._history.apply(changes))
+
     def _publish_all(self) -> None:
         self._view.take(self._history.scene, self._history.revision)
         self._publisher.publish_all()
@@ -151,6 +163,7 @@ class SceneNode(CellNode):
             "revision": self._history.revision,
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values skipped": self._view.measured.skipped,
+            **self._follower.diagnostics,
         }
         if self._journal is not None and self._journal.broken:
             return ERROR, self._journal.broken, values
@@ -160,6 +173,8 @@ class SceneNode(CellNode):
         if changed:
             values["files that have changed"] = ", ".join(changed[:10])
             return WARN, f"{len(changed)} files have changed since they were read; load_cell reads them anew", values
+        if self._follower.problem:
+            return WARN, self._follower.problem, values
         if self._unknown:
             return WARN, _unknown_text(self._unknown), values
         return OK, "no joint was measured yet" if not oldest else "follows joint_states", values
@@ -216,7 +231,8 @@ class SceneNode(CellNode):
 
     async def _apply_changes(self, request: srv.ApplyChanges.Request, response: srv.ApplyChanges.Response) -> None:
         response.revision = self._history.revision
-        changes = changes_from_message(request.changes, self._models, "changes", self.parameters["most_changes"])
+        limit, cell = self.parameters["most_changes"], self._history.scene.cell
+        changes = await self._view.changes(request.changes, "changes", limit, cell)
         await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
         change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
         response.update = self._update(change) if request.dry_run else self._publish(change)
@@ -253,6 +269,14 @@ class SceneNode(CellNode):
             self._view.measured.check(request.joint_names)
         await self._view.wait_for(request.min_revision, stamp, tuple(request.joint_names), timeout)
         response.state = self._publisher.state_snapshot()
+
+    async def _follow_frame(self, request: srv.FollowFrame.Request, response: srv.FollowFrame.Response) -> None:
+        pose = pose_from_message(request.pose, "pose")
+        if request.frame:
+            await self._follower.follow(request.name, request.frame, pose)
+        else:
+            self._follower.release(request.name)
+        response.revision = self._history.revision
 
     def close(self) -> None:
         if self._journal is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from numpy.typing import NDArray
+from std_msgs.msg import Header
 
 from robot_cell_planner.msg import ServoOptions
 
@@ -17,6 +18,7 @@ from ...kinematics.forward import chain_to
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...model.value import WORLD
+from ..common.external_frames import ExternalFrames, has_frame
 from ..common.node import CellNode, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.arrays import twist_from_message
@@ -68,19 +70,33 @@ class ServoTopics:
 
 
 class FrameReader:
-    """Reads commands that name a frame, for variables that move while all else stays as in a state."""
+    """Reads commands that name a frame, for variables that move while all else stays as in a state.
 
-    def __init__(self, cell: RobotCell, state: RobotCellState, variables: tuple[str, ...], frame: str) -> None:
+    frames: of TF, for those that the cell does not have. These are where they were at the stamp of the command; at a
+    stamp up to `timeout` [s] after the latest transform, where they were then, since nothing waits for a newer one.
+    """
+
+    def __init__(
+        self,
+        cell: RobotCell,
+        state: RobotCellState,
+        variables: tuple[str, ...],
+        frames: ExternalFrames,
+        timeout: float,
+    ) -> None:
         self._cell, self._state = cell, state
         self._variables = variables
-        self._frame = frame
+        self._frames, self._timeout = frames, timeout
         self._chains: dict[str, Chain] = {}
 
-    def _matrix(self, name: str, positions: Array) -> Array:
+    def _matrix(self, header: Header, positions: Array) -> Array:
+        name = header.frame_id
         if name in ("", WORLD):
             return np.eye(4)
+        if not has_frame(self._cell, name):
+            found: Array = self._frames.near(name, time_from_message(header.stamp), self._timeout).pose.matrix
+            return found
         if name not in self._chains:
-            # An UnknownNameError leaves no trace; frames are as many as the cell has.
             self._chains[name] = chain_to(self._cell, self._state, name, self._variables)
         matrix: Array = self._chains[name].forward(positions)
         return matrix
@@ -90,11 +106,11 @@ class FrameReader:
 
         Raises:
             InvalidRequestError: a number is not finite, or beyond MAX_COMMAND.
-            UnknownNameError: there is no such frame.
+            TransformError: neither the cell nor TF has the frame, or TF not at the stamp.
         """
         twist = twist_from_message(message.twist, "servo/twist")
         _check_size(twist, "servo/twist")
-        rotation = self._matrix(message.header.frame_id, positions)[:3, :3]
+        rotation = self._matrix(message.header, positions)[:3, :3]
         return np.concatenate((rotation @ twist[:3], rotation @ twist[3:]))
 
     def target(self, message: PoseStamped, positions: Array) -> Array:
@@ -102,11 +118,11 @@ class FrameReader:
 
         Raises:
             InvalidRequestError: it is no pose, or further away than MAX_COMMAND.
-            UnknownNameError: there is no such frame.
+            TransformError: neither the cell nor TF has the frame, or TF not at the stamp.
         """
         pose = pose_from_message(message.pose, "servo/target").matrix
         _check_size(pose[:3, 3], "servo/target")
-        target: Array = self._matrix(message.header.frame_id, positions) @ pose
+        target: Array = self._matrix(message.header, positions) @ pose
         return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ...kinematics.targets import target_frame
 from ...trajectory.limits import MotionLimits
 from ..common.cancellation import CancellationToken, available
 from ..common.exclusive_access import ExclusiveAccess
+from ..common.external_frames import ExternalFrames
 from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, reliable
 from ..common.resource_roots import resource_roots
@@ -32,7 +33,7 @@ from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
 from .channel import ServoChannel
 from .collision_monitor import CLEARANCE, CollisionMonitor
-from .commands import ServoTopics
+from .commands import FrameReader, ServoTopics
 from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
 
@@ -122,11 +123,15 @@ class ServoServer:
             self.permission.check()
             self._begin(owner, options, task, token, stack.pop_all())
 
+    @cached_property
+    def _frames(self) -> ExternalFrames:
+        return ExternalFrames(self.node)
+
     def _scene(self) -> SceneMonitor:
-        """The scene, followed from the first session on."""
+        """The scene, followed from the first session on, as TF is."""
         if self._scene_monitor is None:
             models = ModelReader(resource_roots(self.node.parameters))
-            self._scene_monitor = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE)
+            self._scene_monitor = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE, frames=self._frames)
         return self._scene_monitor
 
     def _task(self, options: ServoOptions, state: ResolvedState, settings: ServoSettings) -> ServoTask:
@@ -150,8 +155,18 @@ class ServoServer:
                 collision_monitor = CollisionMonitor(
                     self.node, self._clearances, options.state, variables, task.limits, start, gap
                 )
+            timeout = task.settings.timeout
+            reader = FrameReader(task.cell, task.state, task.limits.variables, self._frames, timeout)
             session = ServoSession(
-                self.node, task, self._topics, self.stream, channel, self._feedback, collision_monitor, self._refuse
+                self.node,
+                task,
+                self._topics,
+                self.stream,
+                channel,
+                reader,
+                self._feedback,
+                collision_monitor,
+                self._refuse,
             )
             self._topics.forget()
             self._drive.begin(channel)

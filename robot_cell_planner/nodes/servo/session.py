@@ -61,6 +61,7 @@ class ServoSession:
         topics: ServoTopics,
         stream: CommandStream,
         channel: ServoChannel,
+        reader: FrameReader,
         feedback: JointFeedback,
         collision_monitor: CollisionMonitor | None,
         on_refused: Callable[[RobotCellError], None],
@@ -73,17 +74,16 @@ class ServoSession:
         self._feedback = feedback
         self._monitor = collision_monitor
         self._on_refused = on_refused
-        variables = task.limits.variables
         self._frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
         # What is compiled or loaded at first use is so before anything moves.
         self._frames.command(channel.last.positions, np.zeros(6))
-        self._reader = FrameReader(task.cell, task.state, variables, task.frame)
+        self._reader = reader
         self._tracker = TargetTracker(task.settings.frames)
         self._approach = Approach(task.limits)
         self._timeouts = feedback_timeouts(node.parameters)
         self._return = PathReturn(self._timeouts.return_time)
         self._is_silent = False
-        self._velocities = np.zeros(len(variables))
+        self._velocities = np.zeros(len(task.limits.variables))
         self._twist = np.zeros(6)
         self._commanded_at = -math.inf
         self.status = ServoStatus(state=ServoStatus.NO_COMMAND)

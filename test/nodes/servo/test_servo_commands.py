@@ -21,7 +21,7 @@ WITHIN = (1e6, -1.0, 0.0, 1e-308, 5e-324)
 
 @pytest.fixture(scope="module")
 def reader():
-    return FrameReader(CELL, STATE, JOINTS, "")
+    return FrameReader(CELL, STATE, JOINTS, None, 0.2)
 
 
 def twist(value):
