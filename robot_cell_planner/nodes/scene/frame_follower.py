@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, TransformError, UnknownNameError, Value
 from ...model.name_suggestions import unknown_name
-from ...model.pose import Pose
+from ...model.pose import IDENTITY, Pose
 from ...model.value import WORLD
 from ...scene.changes import Change
 from ...scene.history import SceneHistory
@@ -22,6 +22,12 @@ from ..common.waiting import steady_timer
 MAX_FOLLOWERS = 1_000
 REPORT_PERIOD = 10.0  # [s] between warnings about the same object
 FOLLOW_PARAMETERS = (
+    Parameter(
+        "follow_frames",
+        [""],
+        "Tools and bodies that follow TF frames from the start, with their origins at those of the frames.",
+        constraint='each as "object=frame"',
+    ),
     Parameter("follow_rate", 5.0, "Maximum rate of scene changes of objects that follow TF frames [Hz].", 0.1, 50.0),
     Parameter(
         "follow_distance",
@@ -64,6 +70,9 @@ class FrameFollower:
     """Moves tools and bodies with frames of TF; for a node with FOLLOW_PARAMETERS.
 
     apply(changes): makes a revision of the scene.
+
+    Raises:
+        InvalidRequestError: An entry of the parameter follow_frames is not "object=frame".
     """
 
     def __init__(
@@ -77,7 +86,7 @@ class FrameFollower:
         self._frames = frames
         self._history = history
         self._apply = apply
-        self._followers: dict[str, _Follower] = {}
+        self._followers = _from_start(node.parameters["follow_frames"])
         steady_timer(node, 1.0 / node.parameters["follow_rate"], self._update)
 
     @property
@@ -128,7 +137,7 @@ class FrameFollower:
             raise LimitExceededError("too many objects follow TF frames", subjects=(name,), values=values)
 
     def _update(self) -> None:
-        if not self._followers:
+        if not self._followers or not self._history.revision:
             return
         for name, follower in list(self._followers.items()):
             try:
@@ -178,6 +187,17 @@ class FrameFollower:
         if now - follower.reported_at >= REPORT_PERIOD:
             follower.reported_at = now
             self._node.get_logger().warning(follower.problem)
+
+
+def _from_start(entries: Iterable[str]) -> dict[str, _Follower]:
+    followers = {}
+    for entry in filter(None, entries):
+        name, _, frame = entry.partition("=")
+        if not (name and frame):
+            text = f'parameter follow_frames has {entry!r}, expected "object=frame"'
+            raise InvalidRequestError(text, stage="parameters", subjects=("follow_frames",))
+        followers[name] = _Follower(frame, IDENTITY)
+    return followers
 
 
 def _pose_of(scene: Scene, name: str) -> Pose:

@@ -98,7 +98,14 @@ def tf(client):
 
 @pytest.fixture(scope="module", autouse=True)
 def nodes(start_node, client, tf):
-    start_node("scene_node", cell_file=DEMO, transform_timeout=MANY, follow_rate=50.0, follow_timeout=0.5)
+    start_node(
+        "scene_node",
+        cell_file=DEMO,
+        transform_timeout=MANY,
+        follow_rate=50.0,
+        follow_timeout=0.5,
+        follow_frames="[post=mast]",
+    )
     start_node("kinematics_node", transform_timeout=0.05)
     start_node("collision_node", transform_timeout=MANY)
     start_node("planning_node", transform_timeout=MANY)
@@ -373,6 +380,11 @@ def test_a_body_follows_a_tracked_part_until_it_is_attached(client, tf):
     wait_until(lambda: is_near(pose_of(client, "bin"), moved(0.6)))
     assert_near(pose_of(client, "workpiece"), moved(0.3) @ offset, 1e-9)
     follow(client, "", name="bin")
+
+
+def test_a_body_follows_from_the_start_as_the_parameter_says(client, tf):
+    tf.static(WORLD, "mast", Pose((1.5, 1.5, 0.0)))
+    wait_until(lambda: is_near(pose_of(client, "post"), Pose((1.5, 1.5, 0.0))))
 
 
 def test_a_body_that_is_released_stays(client, tf):

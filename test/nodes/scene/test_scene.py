@@ -269,6 +269,7 @@ def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, jo
         ({"cell_file": DEMO, "tf_rate": -5.0}, ["tf_rate", "-5", "1 to 1000"]),
         ({"cell_file": DEMO, "revisions_kept": "many"}, ["revisions_kept", "many", "int"]),
         ({"cell_file": DEMO, "resource_packages": "[nonsense]"}, ["resource_packages", "name=folder"]),
+        ({"cell_file": DEMO, "follow_frames": "[nonsense]"}, ["follow_frames", "object=frame"]),
     ],
 )
 def test_a_node_that_cannot_start_says_why_in_one_line(domain, parameters, words):
