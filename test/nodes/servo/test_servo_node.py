@@ -9,9 +9,10 @@ from action_goals import EXECUTE, Sent
 from builtin_interfaces.msg import Duration
 from control_msgs.msg import JointJog
 from fake_robot import FakeRobot, swing
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, TwistStamped
 from running import DEMO
 from std_msgs.msg import Bool
+from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
@@ -37,7 +38,7 @@ from robot_cell_planner.msg import (
     Target,
 )
 from robot_cell_planner.nodes.common.node import LATCHED, reliable
-from robot_cell_planner.nodes.conversions.basic import error_from_message, pose_to_message
+from robot_cell_planner.nodes.conversions.basic import error_from_message, pose_to_message, transform_to_message
 from robot_cell_planner.trajectory.limits import MotionLimits
 
 pytestmark = pytest.mark.alone
@@ -46,6 +47,7 @@ CELL, STATE = load_cell(DEMO)
 JOINTS = CELL.group().variables
 LIMITS = MotionLimits.of([CELL.variables[name] for name in JOINTS])
 HOME = {name: STATE.configuration[name] for name in JOINTS}
+UPRIGHT = Pose.from_rpy((0.3, 0.0, 1.0), (0.0, -math.pi / 2, 0.0))
 CHAIN = chain_to(CELL, STATE, CELL.tip_link(""), JOINTS)
 PERIOD = 0.01
 OWNER = "jogger"
@@ -205,6 +207,22 @@ def test_a_twist_moves_the_tool_and_silence_brings_it_exactly_to_rest(client, ro
     assert within_limits(commands)
     assert not speeds(commands)[-1].any()
     assert speeds(commands).any()
+
+
+def test_a_twist_is_followed_in_a_frame_that_only_tf_has(client, robot, statuses):
+    """The x axis of the frame points up."""
+    camera = TransformStamped(child_frame_id="camera", transform=transform_to_message(UPRIGHT))
+    camera.header.frame_id = "world"
+    publisher = client.node.create_publisher(TFMessage, "/tf_static", LATCHED)
+    publisher.publish(TFMessage(transforms=[camera]))
+    client.start_servo(options(check_collision=False))
+    height = tip(list(HOME.values()))[2]
+    with Sender(client, lambda: client.send_twist([0.1, 0.0, 0.0], frame="camera")):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > height + 0.02)
+    client.stop_servo()
+    path = np.array([tip(row) for row in rows(robot.taken())])
+    assert np.abs(path[:, :2] - path[0, :2]).max() < 2e-3
+    client.node.destroy_publisher(publisher)
 
 
 def test_joint_velocities_move_what_they_name_as_fast_as_they_say(client, robot, statuses):
