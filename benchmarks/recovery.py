@@ -56,7 +56,7 @@ NODES = ("scene", "kinematics", "collision", "planning", "execution", "simulated
 PARTS = {
     "resource_tracker": "tracker",
     "simulation.worker": "physics",
-    "mesh_worker": "mesh_worker",
+    "mesh.worker": "mesh_worker",
     "forkserver": "server",
 }
 WORKER = "planning.worker"  # forked from the server, and alike by its command line
