@@ -66,6 +66,7 @@ PLACES = ({"shoulder_pan_joint": 1.2}, {"shoulder_pan_joint": -0.4})
 STILL = 0.002  # [rad/s]
 SILENT = 0.2  # [s] between two messages, after which joints that are elsewhere are not said to have moved meanwhile
 GIVE_UP = 90.0  # [s]
+WARM_UP_ATTEMPTS = 5
 BEGUN = 0.1  # [s] of a motion after which it is in its midst
 
 
@@ -202,10 +203,15 @@ class Attack:
         self.trials: dict[str, Trials] = {}
 
     def warm_up(self) -> None:
-        """Move to and fro, until both ways have gone well."""
+        """Move to and fro, until both ways have gone well. Raises RuntimeError after several failures."""
         for _ in PLACES:
-            while (motion := self._motion()).error is not None or not self._ended(motion):
+            for _ in range(WARM_UP_ATTEMPTS):
+                motion = self._motion()
+                if motion.error is None and self._ended(motion):
+                    break
                 print(f"  {motion.error}", flush=True)
+            else:
+                raise RuntimeError(f"the robot did not move in {WARM_UP_ATTEMPTS} attempts; see --log")
 
     def _motion(self, begun: float = 0.0) -> Motion:
         """A motion to the other place; returns when it has begun, or has failed."""
@@ -333,7 +339,7 @@ def main() -> None:
     try:
         run(results, arguments.kills, arguments.only, arguments.log, arguments.params)
     finally:
-        results.finish()
+        results.finish(update=set(arguments.only) != set(TARGETS))
 
 
 if __name__ == "__main__":

@@ -32,9 +32,13 @@ class Results:
     def __contains__(self, name: str) -> bool:
         return name in self._figures
 
-    def finish(self) -> Path:
-        """Write benchmarks/results/<area>.json."""
+    def finish(self, update: bool = False) -> Path:
+        """Write benchmarks/results/<area>.json. update: keep the figures in the file that were not measured now."""
+        FOLDER.mkdir(exist_ok=True)
+        path = FOLDER / f"{self._area}.json"
+        earlier = json.loads(path.read_text()) if update and path.exists() else {}
         record = {
+            **earlier,
             **self._figures,
             "seed": self._seed,
             "versions": {name: _version(name) for name in LIBRARIES},
@@ -45,8 +49,6 @@ class Results:
                 "system": platform.platform(),
             },
         }
-        FOLDER.mkdir(exist_ok=True)
-        path = FOLDER / f"{self._area}.json"
         path.write_text(json.dumps(record, indent=2) + "\n")
         print(f"written: {path}")
         return path

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidRequestError
 from .curves import PolynomialCurve
 from .limits import Array, MotionLimits
+from .splines import cubic_spline
 
 # Points closer than this [rad or m] count as equal; smaller bends are ignored.
 SAME_POINT = 1e-12
@@ -86,12 +87,8 @@ def knots_of(sample_parameters: Array) -> NDArray[np.intp]:
 def spline_through(samples: Array, sample_parameters: Array) -> PolynomialCurve:
     """Return the cubic spline with continuous curvature through samples (n, dof) at path parameters (n,), starting at
     0."""
-    from scipy.interpolate import CubicSpline  # slow to import, and only needed for curves
-
     knots = knots_of(sample_parameters)
-    at, points = sample_parameters[knots] - sample_parameters[0], samples[knots]
-    spline = CubicSpline(at, points, axis=0, bc_type="not-a-knot" if len(knots) > 3 else "natural")
-    return PolynomialCurve(np.asarray(spline.x), np.ascontiguousarray(spline.c[::-1].transpose(1, 0, 2)))
+    return cubic_spline(sample_parameters[knots] - sample_parameters[0], samples[knots])
 
 
 def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, float, float]:

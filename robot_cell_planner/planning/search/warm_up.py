@@ -10,7 +10,7 @@ from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
 from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
 from ...collision.geometry.collision_geometry import CollisionGeometry
-from ...collision.sphere_model.approximation import PROTRUSION, compute_spheres
+from ...collision.sphere_model.approximation import compute_spheres
 from ...collision.sphere_model.polytopes import polytope_around
 from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
@@ -22,10 +22,12 @@ from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
 from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
+COARSE = 0.05  # [m] protrusion of spheres, for few of them
+
 
 def warm_up() -> None:
     """Call every kernel once: plan for a sphere on two prismatic joints around a post."""
-    compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), PROTRUSION)
+    compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), COARSE)
     cell, state = _cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)

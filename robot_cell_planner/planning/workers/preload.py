@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import scipy.interpolate  # noqa: F401 (slow to import, and imported lazily elsewhere)
+import scipy.linalg  # noqa: F401 (slow to import, and imported lazily elsewhere)
 
 from ...kinematics.ik import warm_up as kinematics
 from ..cartesian import warm_up as cartesian_warm_up

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, Value
 from ....trajectory.limits import Array
+from ....trajectory.splines import cubic_spline
 
 MIN_LENGTH = 1e-9  # [m or rad] min length of a curve
 BLEND_SAMPLES = 1024  # for the length of a rounded corner
@@ -166,8 +167,6 @@ class BlendedCorner:
         """Create the corner. before: incoming curve, left at its fraction `first`; after: outgoing curve, entered at
         `last`.
         """
-        from scipy.interpolate import CubicSpline  # slow to import, and only needed for rounded corners
-
         self._before, self._first, self._after, self._last = before, first, after, last
         u = np.linspace(0.0, 1.0, BLEND_SAMPLES + 1)
         steps = np.linalg.norm(np.diff(self._positions(u), axis=0), axis=1)
@@ -175,7 +174,7 @@ class BlendedCorner:
         self.length = float(lengths[-1])
         fractions = lengths / self.length
         fractions[-1] = 1.0
-        self._to_u = CubicSpline(fractions, u)
+        self._to_u = cubic_spline(fractions, u[:, None])
         self.middle = float(fractions[BLEND_SAMPLES // 2])
 
     @cached_property
@@ -199,7 +198,7 @@ class BlendedCorner:
         return np.asarray(before[:, :3, 3] + weight[:, None] * (after[:, :3, 3] - before[:, :3, 3]))
 
     def poses(self, fractions: Sequence[float] | Array) -> Array:
-        u = np.clip(self._to_u(np.asarray(fractions, dtype=np.float64)), 0.0, 1.0)
+        u = np.clip(self._to_u.evaluate(np.asarray(fractions, dtype=np.float64))[:, 0], 0.0, 1.0)
         before, after, weight = self._both(u)
         result = before
         between = np.swapaxes(before[:, :3, :3], 1, 2) @ after[:, :3, :3]
