@@ -18,7 +18,7 @@ REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is
 GRAPH_CHECK_PERIOD = 0.5  # [s] between two looks at the graph
 GRAPH_TIMEOUT = 1.0  # [s] that the graph may go without a server before that counts as lost
 DISCOVERY = 1.0  # [s] that DDS has to find a node, where it does not tell of its endpoints
-GOAL_AGAIN = 1.0  # [s] without an answer, after which a goal is sent again; twice as long each time
+GOAL_AGAIN = 0.3  # [s] without an answer, after which a goal is sent again; twice as long each time
 
 ON_EVERY_NODE = "/parameter_events"  # a topic that every node publishes
 
