@@ -37,6 +37,11 @@ def generate_launch_description():
         ),
         DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes"),
         DeclareLaunchArgument(
+            "frame_prefix",
+            default_value="",
+            description='put before the names of all frames in TF but world, such as "cell1/"; empty: as params says',
+        ),
+        DeclareLaunchArgument(
             "use_sim_time", default_value="false", choices=["true", "false"], description="take the time from /clock"
         ),
         DeclareLaunchArgument(
@@ -58,10 +63,11 @@ def generate_launch_description():
 def _nodes(context, journal):
     # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
     respawn = LaunchConfiguration("respawn").perform(context) == "true"
-    return [_node(name, journal, respawn) for name in NODES]
+    prefix = LaunchConfiguration("frame_prefix").perform(context)
+    return [_node(name, journal, respawn, prefix) for name in NODES]
 
 
-def _node(name, journal, respawn):
+def _node(name, journal, respawn, prefix):
     # An absolute path stays what it is; a relative one is meant from where the launch was started.
     cell = PathJoinSubstitution([os.getcwd(), LaunchConfiguration("cell")])
     use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
@@ -74,6 +80,7 @@ def _node(name, journal, respawn):
             *([{"journal_file": journal}] if name == "scene" else []),
             LaunchConfiguration("params"),
             {"cell_file": ParameterValue(cell, value_type=str), "use_sim_time": use_sim_time},
+            *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name == "scene" and prefix else []),
         ],
         output="both",
         respawn=respawn,

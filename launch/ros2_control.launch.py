@@ -29,11 +29,11 @@ CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "grippe
 # Jazzy is the last distribution with the gripper controller of GripperCommand.
 GRIPPERS = {"jazzy": "gripper_jazzy.yaml"}
 GRIPPER = "gripper.yaml"
-# The robot's own side. The broadcaster publishes joint_states, which all other nodes follow.
+# The robot's own side, in the namespace. The broadcaster publishes joint_states, which all other nodes follow.
 RATE = 100.0  # [Hz] of its states, as of the controller manager
-COMMANDS, STATES = "/robot/joint_commands", "/robot/joint_states"
+COMMANDS, STATES = "robot/joint_commands", "robot/joint_states"
 # The scene node publishes robot_description and TF of the cell; the description with the hardware goes beside them.
-DESCRIPTION = "/ros2_control/robot_description"
+DESCRIPTION = "ros2_control/robot_description"
 
 
 def generate_launch_description():
@@ -64,6 +64,12 @@ def generate_launch_description():
             default_value=PathJoinSubstitution([config, "parameters.yaml"]),
             description="parameters of the nodes of the cell",
         ),
+        DeclareLaunchArgument("namespace", default_value="", description="namespace of all nodes and controllers"),
+        DeclareLaunchArgument(
+            "frame_prefix",
+            default_value="",
+            description='put before the names of all frames in TF but world, such as "cell1/"; empty: as params says',
+        ),
         DeclareLaunchArgument(
             "simulated_robot",
             default_value="true",
@@ -76,6 +82,8 @@ def generate_launch_description():
         launch_arguments={
             "cell": LaunchConfiguration("cell"),
             "params": LaunchConfiguration("params"),
+            "namespace": LaunchConfiguration("namespace"),
+            "frame_prefix": LaunchConfiguration("frame_prefix"),
             "simulated_robot": "false",
         }.items(),
     )
@@ -87,10 +95,16 @@ def generate_launch_description():
     )
 
 
+def _full_name(topic):
+    """The name of a topic in the namespace, for a parameter of the hardware."""
+    return PathJoinSubstitution(["/", LaunchConfiguration("namespace"), topic])
+
+
 def _robot():
     return Node(
         package=PACKAGE,
         executable="simulated_robot_node",
+        namespace=LaunchConfiguration("namespace"),
         parameters=[{"cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str), "rate": RATE}],
         remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
         output="both",
@@ -106,17 +120,21 @@ def _description():
             FindExecutable(name="xacro"),
             " ",
             LaunchConfiguration("description"),
-            f" joint_commands_topic:={COMMANDS} joint_states_topic:={STATES}",
+            " joint_commands_topic:=",
+            _full_name(COMMANDS),
+            " joint_states_topic:=",
+            _full_name(STATES),
         ]
     )
     return Node(
         package="robot_state_publisher",
         executable="robot_state_publisher",
+        namespace=LaunchConfiguration("namespace"),
         parameters=[{"robot_description": ParameterValue(xacro, value_type=str)}],
         remappings=[
             ("robot_description", DESCRIPTION),
-            ("/tf", "/ros2_control/tf"),
-            ("/tf_static", "/ros2_control/tf_static"),
+            ("/tf", "ros2_control/tf"),
+            ("/tf_static", "ros2_control/tf_static"),
         ],
     )
 
@@ -125,6 +143,7 @@ def _manager():
     return Node(
         package="controller_manager",
         executable="ros2_control_node",
+        namespace=LaunchConfiguration("namespace"),
         parameters=[LaunchConfiguration("controllers"), LaunchConfiguration("gripper")],
         remappings=[("robot_description", DESCRIPTION), ("~/robot_description", DESCRIPTION)],
         output="both",
@@ -137,5 +156,6 @@ def _spawner(controller):
     return Node(
         package="controller_manager",
         executable="spawner",
+        namespace=LaunchConfiguration("namespace"),
         arguments=[controller, "--param-file", file],
     )

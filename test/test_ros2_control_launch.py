@@ -32,6 +32,7 @@ PROGRAMS = {
 }
 PATIENCE = 120.0  # [s] for nodes to appear on a busy machine
 DOMAIN = reserve_domain()
+NAMESPACE = "/line_1"
 
 
 def prefix_of_stand_ins():
@@ -59,7 +60,11 @@ def generate_test_description():
     os.environ.update(environment)
     cell = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(ROOT / "launch" / "ros2_control.launch.py")),
-        launch_arguments={"cell": str(ROOT / "config" / "demo" / "cell.yaml")}.items(),
+        launch_arguments={
+            "cell": str(ROOT / "config" / "demo" / "cell.yaml"),
+            "namespace": NAMESPACE,
+            "frame_prefix": "line_1/",
+        }.items(),
     )
     variables = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
     return LaunchDescription([*variables, cell, launch_testing.actions.ReadyToTest()])
@@ -67,10 +72,10 @@ def generate_test_description():
 
 class TestRunningCell(unittest.TestCase):
     def test_arm_and_gripper_move_through_the_controllers(self):
-        with CellClient("launch_test_client", discovery_timeout=PATIENCE) as client:
+        with CellClient("launch_test_client", namespace=NAMESPACE, discovery_timeout=PATIENCE) as client:
             robot = {}
             client.node.create_subscription(
-                JointState, "/robot/joint_states", lambda m: robot.update(zip(m.name, m.position, strict=True)), 10
+                JointState, "robot/joint_states", lambda m: robot.update(zip(m.name, m.position, strict=True)), 10
             )
             plan = client.plan_motion(goal_of(joint_goals=[{"shoulder_pan_joint": -0.9}]))
             client.execute(plan.trajectory)

@@ -25,10 +25,17 @@ GRIPPERS = {
 }
 
 
+def parameters_of(name):
+    """A file of parameters, by the names of the nodes, which may have any namespace."""
+    given = yaml.safe_load((CONFIG / name).read_text())
+    assert all(key.startswith("/**/") for key in given)
+    return {key.removeprefix("/**/"): value for key, value in given.items()}
+
+
 @pytest.fixture(scope="module", params=GRIPPERS)
 def controllers(request):
     """The parameters of all controllers, with those of the gripper of either kind."""
-    arm, gripper = (yaml.safe_load((CONFIG / name).read_text()) for name in ("controllers.yaml", request.param))
+    arm, gripper = map(parameters_of, ("controllers.yaml", request.param))
     manager = gripper.pop("controller_manager")["ros__parameters"]
     assert manager["gripper_controller"]["type"] == GRIPPERS[request.param]
     arm["controller_manager"]["ros__parameters"].update(manager)
@@ -88,7 +95,7 @@ def test_hardware_and_simulated_robot_meet_on_topics_that_nobody_else_has(hardwa
     parameters = {parameter.get("name"): parameter.text for parameter in hardware.findall("hardware/param")}
     assert parameters["joint_commands_topic"] == COMMANDS
     assert parameters["joint_states_topic"] == STATES
-    assert {COMMANDS, STATES}.isdisjoint({"/joint_commands", "/joint_states"})
+    assert {COMMANDS, STATES}.isdisjoint({"joint_commands", "joint_states"})
 
 
 def test_what_the_hardware_sends_is_a_command_that_the_simulated_robot_takes(hardware):
@@ -111,7 +118,7 @@ def test_the_block_is_kept_and_readable_in_a_cell():
 
 
 def test_the_execution_node_is_a_client_of_the_controller_that_is_started(controllers):
-    parameters = yaml.safe_load((CONFIG / "parameters.yaml").read_text())["/**/execution_node"]["ros__parameters"]
+    parameters = parameters_of("parameters.yaml")["execution_node"]["ros__parameters"]
     assert parameters["mode"] == "controller"
     controller, _, action = parameters["controller_action"].rpartition("/")
     assert controller in controllers

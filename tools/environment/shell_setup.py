@@ -11,18 +11,17 @@ from ros_installation import RosInstallation
 
 def search_paths(layout: Layout, ros: RosInstallation | None, *, with_workspace: bool = True) -> dict[str, list[str]]:
     """For each search path variable the folders that go to its front, first one first."""
-    cmeel = layout.site_packages / "cmeel.prefix"  # ament index of the robot descriptions
     paths = {
         "PATH": [layout.venv / "bin"],
         "LD_LIBRARY_PATH": [],
-        "AMENT_PREFIX_PATH": [cmeel],
+        "AMENT_PREFIX_PATH": [],
         "CMAKE_PREFIX_PATH": [],
         "PYTHONPATH": [],
     }
     if ros is None:
         wheel_libraries = sorted(layout.site_packages.glob("ros_*.libs"))
         paths["LD_LIBRARY_PATH"] = [layout.venv / "lib", *wheel_libraries]
-        paths["AMENT_PREFIX_PATH"].insert(0, layout.venv)
+        paths["AMENT_PREFIX_PATH"] = [layout.venv]
         paths["CMAKE_PREFIX_PATH"] = [layout.venv]
     if with_workspace:
         paths["PATH"].insert(0, layout.install / "lib" / PACKAGE)
@@ -35,6 +34,12 @@ def search_paths(layout: Layout, ros: RosInstallation | None, *, with_workspace:
         for name, entries in ros.search_paths.items():
             front[name] += entries
     return front
+
+
+def last_resort(layout: Layout) -> str:
+    """The ament index that names the packages of robot descriptions. It goes to the end of AMENT_PREFIX_PATH, since it
+    also lists libraries that an installed ROS may have, such as coal and pinocchio."""
+    return str(layout.site_packages / "cmeel.prefix")
 
 
 def plain_variables(layout: Layout, ros: RosInstallation | None) -> dict[str, str]:
@@ -77,11 +82,16 @@ def write_setup_file(layout: Layout, ros: RosInstallation | None) -> None:
         '    _rest="${_rest#:}"; _rest="${_rest%:}"',
         '    export "$1=$2${_rest:+:$_rest}"',
         "}",
+        "_to_end() {  # variable, folder: put the folder last if it is not there",
+        '    eval "_rest=\\${$1:-}"',
+        '    case ":$_rest:" in *":$2:"*) ;; *) export "$1=${_rest:+$_rest:}$2" ;; esac',
+        "}",
     ]
     for name, front in search_paths(layout, ros).items():
         lines += [f"_to_front {name} {shlex.quote(folder)}" for folder in reversed(front)]
+    lines.append(f"_to_end AMENT_PREFIX_PATH {shlex.quote(last_resort(layout))}")
     lines += [f"export {name}={shlex.quote(value)}" for name, value in plain_variables(layout, ros).items()]
-    lines += ["unset -f _to_front", "unset _rest"]
+    lines += ["unset -f _to_front _to_end", "unset _rest"]
     path = layout.venv / "setup.sh"
     text = "\n".join(lines) + "\n"
     if not path.exists() or path.read_text(encoding="utf-8") != text:

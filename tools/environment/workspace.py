@@ -76,6 +76,8 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
         cwd=layout.venv,
         env=build_environment(layout, ros),
     )
+    for name in outdated:
+        _install_comments(packages[name], layout.install / "share" / name)
     everything.write(installed)
     for name in outdated:
         layout.stamp(f"build_{name}").write(digests[name])
@@ -85,7 +87,7 @@ def _digest_of_build_packages(layout: Layout, ros: RosInstallation | None) -> st
     """A hash of the versions of the packages that a build uses: of ROS, of what generates code, and of numpy."""
     pins = layout.constraints.read_text(encoding="utf-8").splitlines()
     used = [pin for pin in pins if pin.startswith(("ros-", "empy", "lark", "numpy"))]
-    return digest(["in place", str(layout.root), ros.distro if ros else "wheels", *used])
+    return digest(["in place, with comments", str(layout.root), ros.distro if ros else "wheels", *used])
 
 
 def _digest(package: Path) -> str:
@@ -127,6 +129,15 @@ def _copy_without_comments(source: Path, folder: Path) -> None:
     for copy in folder.iterdir():
         if not (source / copy.name).exists():
             copy.unlink()
+
+
+def _install_comments(package: Path, share: Path) -> None:
+    """Put links to the interfaces' sources where copies without comments were installed: `ros2 interface show` prints
+    those files."""
+    for path in sorted(path for kind in INTERFACES for path in package.glob(f"{kind}/*.{kind}")):
+        installed = share / path.parent.name / path.name
+        installed.unlink(missing_ok=True)
+        installed.symlink_to(path)
 
 
 def _link(link: Path, target: Path) -> None:

@@ -62,16 +62,24 @@ def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> 
 
 
 def node_command(
-    node: str, cell: Path | None, parameters: Path, namespace: str, use_sim_time: bool, journal: Path
+    node: str,
+    cell: Path | None,
+    parameters: Path,
+    namespace: str,
+    use_sim_time: bool,
+    journal: Path,
+    frame_prefix: str = "",
 ) -> list[str]:
     """The command that starts one of NODES. journal: of the scene, where the parameters name none; a scene node that is
-    started again goes on from it."""
+    started again goes on from it. frame_prefix: of all frames in TF but world; "": as the parameters say."""
     command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
     if node == "scene":
         command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # the file that follows may name another
     command += ["--params-file", str(parameters)]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
+    if node == "scene" and frame_prefix:
+        command += ["-p", f"frame_prefix:={_yaml_string(frame_prefix)}"]
     if use_sim_time:
         command += ["-p", "use_sim_time:=true"]
     if namespace:
@@ -140,6 +148,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
     parser.add_argument(
+        "--frame-prefix",
+        default="",
+        metavar="PREFIX",
+        help='put before the names of all frames in TF but world, such as "cell1/" (default: as the parameters say)',
+    )
+    parser.add_argument(
         "--domain-id",
         type=int,
         metavar="N",
@@ -170,7 +184,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
     return [
         Program(
             node,
-            node_command(node, cell, parameters, namespace, options.use_sim_time, journal),
+            node_command(node, cell, parameters, namespace, options.use_sim_time, journal, options.frame_prefix),
             respawn=NODE_RULE if node in options.respawn else None,
             holds_interrupt=True,
         )

@@ -111,7 +111,8 @@ class TransformListener:
             False: PolledSubscription(node, TFMessage, "/tf", reliable(DEPTH), raw=True),
             True: PolledSubscription(node, TFMessage, "/tf_static", reliable(STATIC_DEPTH, latched=True), raw=True),
         }
-        backwards = JumpThreshold(min_forward=None, min_backward=Duration(seconds=-1.0), on_clock_change=True)
+        # As tf2_ros.Buffer: any jump back, and a change to simulated time or from it.
+        backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_jump)
         steady_timer(node, READ_PERIOD, self.read)
 

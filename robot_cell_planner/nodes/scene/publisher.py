@@ -114,6 +114,7 @@ class ScenePublisher:
         self._joints_are_new = self._tf_is_old = True
 
     def _follow_joints(self) -> None:
+        """Publish /tf if it has changed; nothing else does, so that tf_rate is never exceeded."""
         self._view.read_joints()
         if self._tf_is_old:
             self._publish_moving()
@@ -129,7 +130,7 @@ class ScenePublisher:
             with self._pace:
                 self._publish_views()
         elif self._history.revision and not self._view.measured.newest():
-            self._publish_moving()  # without a robot the state's own joints hold, for late subscribers too
+            self._tf_is_old = True  # without a robot the state's own joints hold, for late subscribers too
 
     def _publish_views(self) -> None:
         """What people look at, and late joiners start from."""
@@ -145,4 +146,4 @@ class ScenePublisher:
                 self._marker_arrays.publish(markers)
         self._scene_is_new = self._joints_are_new = False
         self._state_snapshots.publish(self.state_snapshot())
-        self._publish_moving()
+        self._tf_is_old = True

@@ -3,12 +3,15 @@
 import os
 import socket
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 from running import DEMO
 
 from robot_cell_planner.nodes.common.localhost import PROFILE_VARIABLES, QUEUES_FROM_PROFILE, RANGE, localhost_variables
 
+CONFIG = Path(__file__).parents[3] / "config"
 UNSET = (*PROFILE_VARIABLES, QUEUES_FROM_PROFILE, "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 
 
@@ -38,6 +41,14 @@ def test_a_node_listens_on_the_loopback_interface_alone(start_node, client, doma
     assert not any("XMLPARSER" in line or "PROFILES_FILE" in line for line in node.lines), node.output
     assert {address for address, _ in found} == {"127.0.0.1"}, found
     node.stop()
+
+
+def test_the_profile_for_networks_with_cyclone_dds_is_read_without_complaint(domain):
+    code = "import rclpy; rclpy.init(); rclpy.create_node('reader'); rclpy.shutdown()"
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
+    environment |= {PROFILE_VARIABLES[0]: str(CONFIG / "fastdds_with_cyclonedds.xml"), "ROS_DOMAIN_ID": str(domain)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_who_asks_for_more_gets_it(monkeypatch, tmp_path):

@@ -1,0 +1,78 @@
+"""/tf is published by the timer of `tf_rate` alone, whatever else changes meanwhile."""
+
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Time
+from running import DEMO
+
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.nodes.conversions.changes import update_to_message
+from robot_cell_planner.nodes.scene.publisher import ScenePublisher
+from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.state_changes import SetJoints
+
+TF_RATE, VIEW_RATE = 30.0, 10.0
+
+
+class Node:
+    """Notes what is published, and holds the callbacks of timers by their rate [Hz]."""
+
+    def __init__(self):
+        self.parameters = {"tf_rate": TF_RATE, "view_rate": VIEW_RATE, "frame_prefix": ""}
+        self.published = []
+        self.timers = {}
+
+    def create_publisher(self, kind, topic, quality):
+        return SimpleNamespace(publish=lambda message: self.published.append(topic))
+
+    def create_timer(self, period, callback, clock):
+        self.timers[round(1.0 / period, 6)] = callback
+
+    def get_clock(self):
+        return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time, nanoseconds=1))
+
+    def soon(self, work):
+        work()
+
+    def count(self, topic):
+        return self.published.count(topic)
+
+
+class View:
+    """A scene without a robot that reports its joints, or with one."""
+
+    def __init__(self, stamp):
+        self.measured = SimpleNamespace(
+            values={}, newest=lambda: stamp, oldest=lambda: stamp, applied_to=lambda state: state
+        )
+        self.report = None
+
+    def on_joints(self, listener):
+        self.report = listener
+
+    def read_joints(self):
+        if self.measured.newest():
+            self.report(self.measured.newest())
+
+
+def test_tf_is_published_once_for_each_tick_however_many_scene_changes_and_views_there_are():
+    cell, state = load_cell(DEMO)
+    joint = cell.group().variables[0]
+    for stamp in (0, 5):
+        node, view, history = Node(), View(stamp), SceneHistory(world_pose)
+        publisher = ScenePublisher(node, history, view)
+        history.load(cell, state)
+        publisher.publish_all()
+        for turn in range(20):
+            change = history.apply([SetJoints({joint: 0.01 * turn})])
+            publisher.publish_update(
+                update_to_message(change.difference, change.previous, change.revision, change.digest)
+            )
+            node.timers[VIEW_RATE]()
+            node.timers[VIEW_RATE]()
+            before = node.count("/tf")
+            node.timers[TF_RATE]()
+            assert node.count("/tf") == before + 1 == turn + 1
+        assert node.count("scene/updates") == 20
+        assert node.count("/tf_static") >= 1

@@ -1,0 +1,42 @@
+"""The environment that set-up makes: the order of search paths, and interfaces as `ros2 interface show` finds them."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from ament_index_python.packages import get_package_share_directory
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools" / "environment"))
+Layout = import_module("layout").Layout
+RosInstallation = import_module("ros_installation").RosInstallation
+shell_setup = import_module("shell_setup")
+INTERFACES = [path for kind in ("msg", "srv", "action") for path in sorted(ROOT.glob(f"{kind}/*.{kind}"))]
+
+
+def prefixes_after(layout, before):
+    script = f'. "{layout.venv}/setup.sh"; . "{layout.venv}/setup.sh"; echo "$AMENT_PREFIX_PATH"'
+    environment = {"PATH": "/usr/bin:/bin", "AMENT_PREFIX_PATH": before}
+    done = subprocess.run(["sh", "-uc", script], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip().split(":")
+
+
+def test_packages_of_an_installed_ros_come_before_those_of_the_python_index(tmp_path):
+    layout = Layout(tmp_path)
+    layout.venv.mkdir()
+    system = ("/home/someone/workspace/install", "/opt/ros/kilted")
+    shell_setup.write_setup_file(layout, RosInstallation("kilted", {"AMENT_PREFIX_PATH": system}, {}))
+    assert prefixes_after(layout, ":".join(system)) == [str(layout.install), *system, shell_setup.last_resort(layout)]
+    # Also those of a workspace that was sourced since.
+    later = ("/home/someone/later/install", *system)
+    found = prefixes_after(layout, ":".join(later))
+    assert found.index(shell_setup.last_resort(layout)) == len(found) - 1
+    assert set(found) == {str(layout.install), *later, shell_setup.last_resort(layout)}
+
+
+@pytest.mark.parametrize("path", INTERFACES, ids=lambda path: path.stem)
+def test_installed_interfaces_keep_their_comments(path):
+    share = Path(get_package_share_directory("robot_cell_planner"))
+    assert (share / path.parent.name / path.name).read_text() == path.read_text()
