@@ -20,6 +20,7 @@ from ...collision.report import CollisionPair, CollisionReport
 from ...collision.targets import TargetChecker
 from ...errors import InvalidRequestError
 from ...model.value import WORLD
+from ...system.heap import keep_heap_small
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import ResolvedState
@@ -275,4 +276,5 @@ def _contact_markers(pair: CollisionPair, first_id: int) -> list[Marker]:
 
 def main() -> None:
     """Entry point of the executable."""
+    keep_heap_small()
     end(run(CollisionNode, "collision_node"))

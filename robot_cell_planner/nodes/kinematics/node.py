@@ -22,6 +22,7 @@ from ...kinematics.transforms import WorldTransforms
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...model.value import WORLD
+from ...system.heap import keep_heap_small
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import ResolvedState
@@ -229,4 +230,5 @@ def _solve(
 
 def main() -> None:
     """Entry point of the executable."""
+    keep_heap_small()
     end(run(KinematicsNode, "kinematics_node"))

@@ -24,6 +24,7 @@ from ...planning.workers.pool import WorkerPool
 from ...planning.workers.preparation import PREPARE
 from ...planning.workers.server import PRELOAD
 from ...scene.scene import Scene
+from ...system.heap import keep_heap_small
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ..common.action_server import GoalServer, report_error
@@ -364,4 +365,5 @@ def main() -> None:
     """Entry point of the executable."""
     # The server that workers are forked from is to import what this process does, not what lies in the present folder.
     os.environ["PYTHONSAFEPATH"] = "1"
+    keep_heap_small()
     end(run(PlanningNode, "planning_node"))

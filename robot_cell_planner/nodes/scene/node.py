@@ -23,6 +23,7 @@ from ...scene.history import AcceptedChange, SceneHistory
 from ...scene.journal import Journal
 from ...scene.model_changes import Add, Replace
 from ...scene.scene import Scene
+from ...system.heap import keep_heap_small
 from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
@@ -301,4 +302,5 @@ def _saved(save: Callable[..., str], request: srv.SaveCell.Request, *arguments: 
 
 def main() -> None:
     """Entry point of the executable."""
+    keep_heap_small()
     end(run(SceneNode, "scene_node"))

@@ -13,6 +13,7 @@ from ...errors import InternalError, LimitExceededError, RobotCellError
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
+from ...system.heap import keep_heap_small
 from ...system.lifeline import end_when_closed
 
 MAX_CACHED_CELLS = 4
@@ -41,6 +42,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         end_when_closed(parent.sentinel)
+    keep_heap_small()
     pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()
     while True:
