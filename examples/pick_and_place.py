@@ -17,7 +17,7 @@ from typing import Any
 from robot_cell_planner import IDENTITY, Pose, world_pose
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
-from robot_cell_planner.nodes.client import CellClient, RunRecord, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client import CellClient, RunRecord, from_configuration, pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
 
 POSITION_TOLERANCE = 1e-3  # [m]
@@ -41,23 +41,22 @@ class PickAndPlace:
         self.joints = {**self.scene.state.configuration, FINGER: OPEN}
 
     def run(self) -> None:
-        self.move("to above the workpiece", target=pose_target("above_pick"))
+        self.move("to above the workpiece", pose_target("above_pick"))
         self.straight("down to the workpiece", pose_target("pick"))
         self.grip()
         self.straight("up with the workpiece", pose_target("above_pick"))
         self.touch()
-        self.move("over to the bin", target=pose_target("over_bin", mode=Target.WORKPIECE))
+        self.move("over to the bin", pose_target("over_bin", mode=Target.WORKPIECE))
         self.touch("bin")
         self.straight("down into the bin", pose_target("place", mode=Target.WORKPIECE))
         self.release()
         self.straight("up out of the bin", self.above_the_bin())
-        self.move("home", named_state="home")
+        self.move("home", "home")
 
     def start(self) -> StateRef:
         return from_configuration(self.joints, self.revision)
 
-    def move(self, name: str, target: Target | None = None, named_state: str = "") -> None:
-        goal = goal_of(targets=[target]) if target is not None else goal_of(named_states=[named_state])
+    def move(self, name: str, goal: Target | str) -> None:
         began = time.monotonic()
         timing = TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS, velocity_scale=SPEED)
         plan = self.client.plan_motion(goal, start=self.start(), options=self.options, timing=timing)

@@ -18,6 +18,7 @@ from ...errors import (
     Value,
 )
 from .._kernels import ik_kernels, wrapping_kernels
+from .._kernels.pose_error_kernels import ANY_ROTATION, fill_error
 from .options import ClosestConfiguration, limit_distances, manipulability
 from .problem import IkProblem, unlimited
 from .seeds import random_starts
@@ -212,7 +213,7 @@ def _distance_of_point(problem: IkProblem) -> float:
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
     free = unlimited(joints).limits
     _, _, _, facts = ik_kernels.search(
-        problem.chain.table, problem.target, ik_kernels.ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
+        problem.chain.table, problem.target, ANY_ROTATION, starts, free, joints.angular, problem.tolerance,
         ITERATIONS, 1, ik_kernels.STRICT_STALL_TOLERANCE,
     )  # fmt: skip
     return float(facts[0])
@@ -229,7 +230,5 @@ def _closest(problem: IkProblem, traces: Traces) -> ClosestConfiguration | None:
 
 def _residual(problem: IkProblem, q: Array) -> tuple[float, float]:
     error = np.empty(6)
-    distance, angle = ik_kernels.fill_error(
-        problem.target, problem.chain.forward(q.copy()), problem.free_rotation, error
-    )
+    distance, angle = fill_error(problem.target, problem.chain.forward(q.copy()), problem.free_rotation, error)
     return float(distance), float(angle)

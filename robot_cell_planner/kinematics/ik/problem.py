@@ -15,7 +15,7 @@ from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.cache import IdentityCache
-from .._kernels import ik_kernels
+from .._kernels.pose_error_kernels import ABOUT_Z, FIXED_ROTATION
 from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
@@ -107,7 +107,7 @@ def ik_problem(
     tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
     free = isinstance(target, PointAxisTarget)
     matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
-    free_rotation = ik_kernels.ABOUT_Z if free else ik_kernels.FIXED_ROTATION
+    free_rotation = ABOUT_Z if free else FIXED_ROTATION
     return IkProblem(model, joints, chain, setup.frame, matrix, free_rotation, tolerance, start)
 
 

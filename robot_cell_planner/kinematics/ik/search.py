@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, RobotCellError
 from .._kernels import ik_kernels, wrapping_kernels
+from .._kernels.pose_error_kernels import FIXED_ROTATION
 from .analytic import AnalyticSolver, closed_form, spread
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
@@ -65,7 +66,7 @@ class IkSearch:
             names = ", ".join(problem.joints.variables)
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
-        self.closed = form is not None and form.locked is None and problem.free_rotation == ik_kernels.FIXED_ROTATION
+        self.closed = form is not None and form.locked is None and problem.free_rotation == FIXED_ROTATION
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
@@ -146,7 +147,7 @@ class IkSearch:
             index = self.form.locked
             low, high = problem.joints.limits[:2, index]
             values = spread(low, high, problem.start[index], sweep)
-        if problem.free_rotation == ik_kernels.FIXED_ROTATION:
+        if problem.free_rotation == FIXED_ROTATION:
             return np.repeat(problem.target[None], len(values), axis=0), values
         rotations = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
         targets = np.array([_rotated(problem.target, spin) for spin in rotations])

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from robot_cell_planner.msg import GoalSpec, MotionPlan, StateRef, Target
 
 from ...model.pose import Pose
 from ..conversions.basic import configuration_to_message, pose_to_message
+
+# A named state, joint values by name, a target, a goal, or several of the first three, of which any is reached.
+MotionGoal: TypeAlias = "str | Mapping[str, float] | Target | GoalSpec | Sequence[str | Mapping[str, float] | Target]"
+
+
+def to_goal(goal: MotionGoal) -> GoalSpec:
+    """Return the message of a goal.
+
+    Raises:
+        TypeError: It is none of the types of `MotionGoal`.
+    """
+    if isinstance(goal, GoalSpec):
+        return goal
+    result = GoalSpec()
+    for part in (goal,) if isinstance(goal, str | Mapping | Target) else goal:
+        if isinstance(part, str):
+            result.named_states.append(part)
+        elif isinstance(part, Target):
+            result.targets.append(part)
+        elif isinstance(part, Mapping):
+            result.joint_goals.append(configuration_to_message(part))
+        else:
+            text = f"a goal is a {type(part).__name__}, expected the name of a state, joint values by name or a Target"
+            raise TypeError(text)
+    return result
 
 
 def goal_of(**parts: Any) -> GoalSpec:

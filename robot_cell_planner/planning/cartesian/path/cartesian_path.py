@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, Value
-from ....kinematics._kernels import ik_kernels
+from ....kinematics._kernels.pose_error_kernels import ABOUT_Z, FIXED_ROTATION
 from ....trajectory.limits import Array
 from .curves import MIN_LENGTH, Arc, BlendedCorner, Curve, Line, PartialCurve, deviations, parameter_length, tangents
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
@@ -67,7 +67,7 @@ class CartesianPath:
         """
         self.waypoints = waypoints
         self.start = start
-        self.freedom = ik_kernels.FIXED_ROTATION if isinstance(waypoints, FrameWaypoints) else ik_kernels.ABOUT_Z
+        self.freedom = FIXED_ROTATION if isinstance(waypoints, FrameWaypoints) else ABOUT_Z
         self.targets = _targets(start, waypoints, world_T_reference)
         self.segments = _cut_segments(self._curves(world_T_reference), waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
@@ -75,7 +75,7 @@ class CartesianPath:
 
     @property
     def axis_only(self) -> bool:
-        return self.freedom != ik_kernels.FIXED_ROTATION
+        return self.freedom != FIXED_ROTATION
 
     def _curves(self, world_T_reference: Array) -> list[Curve]:
         """Return the curves between waypoints, without blends; the ends are exact."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
 from ....kinematics._kernels import ik_kernels
+from ....kinematics._kernels.pose_error_kernels import FIXED_ROTATION
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
@@ -31,7 +32,7 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
         project: Projects configurations (k, n) of all points but the first back to their poses; returns them and
             whether each converged.
     """
-    redundancy = path.shape[1] - (6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5)
+    redundancy = path.shape[1] - (6 if problem.free_rotation == FIXED_ROTATION else 5)
     if redundancy < 1 or len(path) < 2:
         return path
     stiffness = 1.0 / np.maximum(spacings, 1e-9 + 1e-3 * float(spacings.mean()))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ....kinematics._kernels import ik_kernels, wrapping_kernels
+from ....kinematics._kernels.pose_error_kernels import FIXED_ROTATION
 from ....kinematics.ik.analytic import AnalyticSolver, closed_form
 from ....kinematics.ik.problem import IkProblem
 from ....kinematics.ik.seeds import random_starts
@@ -46,26 +47,26 @@ def solutions_along(problem: IkProblem, targets: Array, seed: int, check: Check)
 
 def redundancy(problem: IkProblem) -> int:
     """Return the number of redundant joints for the task."""
-    prescribed = 6 if problem.free_rotation == ik_kernels.FIXED_ROTATION else 5
+    prescribed = 6 if problem.free_rotation == FIXED_ROTATION else 5
     return max(0, sum(problem.chain.used) - prescribed)
 
 
 def sweep_step(problem: IkProblem) -> float:
     """Return the max step [rad] between samples of redundant degrees of freedom."""
     form = closed_form(problem.chain)
-    both = form is not None and form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
+    both = form is not None and form.locked is not None and problem.free_rotation != FIXED_ROTATION
     return 2.0 * np.pi / (SAMPLES_OF_BOTH if both else SAMPLES)
 
 
 def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
     """Return solutions of the analytic solver at a pose (4, 4), for all samples of redundant degrees of freedom."""
-    both = form.locked is not None and problem.free_rotation != ik_kernels.FIXED_ROTATION
+    both = form.locked is not None and problem.free_rotation != FIXED_ROTATION
     count = SAMPLES_OF_BOTH if both else SAMPLES
     values = np.zeros(1)
     if form.locked is not None:
         values = _joint_samples(problem, form.locked, count)
     targets = target[None]
-    if problem.free_rotation != ik_kernels.FIXED_ROTATION:
+    if problem.free_rotation != FIXED_ROTATION:
         targets = _rotated_about_z(target, 2.0 * np.pi * np.arange(count) / count)
     candidates = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
     joints = problem.joints

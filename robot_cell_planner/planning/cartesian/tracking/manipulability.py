@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....kinematics._kernels import ik_kernels
+from ....kinematics._kernels.pose_error_kernels import ABOUT_Z
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
@@ -18,12 +19,12 @@ def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
     jacobians = ik_kernels.task_jacobians(
         problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation
     )
-    directions = 5 if problem.free_rotation == ik_kernels.ABOUT_Z else 6
+    directions = 5 if problem.free_rotation == ABOUT_Z else 6
     if jacobians.shape[2] < directions:
         squares = np.swapaxes(jacobians, 1, 2) @ jacobians
     else:
         squares = jacobians @ np.swapaxes(jacobians, 1, 2)
-        if problem.free_rotation == ik_kernels.ABOUT_Z:
+        if problem.free_rotation == ABOUT_Z:
             # The free direction has no row: with an eigenvalue of 1, the product of the others remains.
             axes = problem.chain.forward_many(np.ascontiguousarray(configurations))[:, :3, 2]
             squares[:, 3:, 3:] += axes[:, :, None] * axes[:, None, :]

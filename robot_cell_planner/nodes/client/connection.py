@@ -1,0 +1,222 @@
+"""Calls of services and actions that return a reply or raise the error in it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from rclpy.action.client import ActionClient, ClientGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from ...errors import CancelledError, ExecutionError, ServiceUnavailableError
+from ..common.callback_guard import GuardedExecutor
+from ..common.goal_requests import RepeatableActionClient
+from ..common.localhost import keep_to_localhost
+from ..common.node import SERVICES, CellNode
+from ..common.server_monitor import ServerMonitor
+from ..common.shared_memory import remove_unfinished_ports
+from ..conversions.basic import (
+    error_from_message,
+)
+from .waits import accepted_goal, check_timeout, reply_to, result_of_goal, wait_until_served
+
+if TYPE_CHECKING:
+    from interface_types import Action, Service
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+GoalT = TypeVar("GoalT")
+ResultT = TypeVar("ResultT")
+FeedbackT = TypeVar("FeedbackT")
+T = TypeVar("T")
+Connection = TypeVar("Connection", bound="CellConnection")
+Progress = Callable[[FeedbackT], None]
+
+
+class CellConnection:
+    """Blocking calls of the services and actions of a cell's nodes, from any thread but the node's own.
+
+    discovery_timeout [s]: how long a node may take to appear. Every call raises the RobotCellError that the node
+    reported, ServiceUnavailableError if no node answers, or ServerLostError as soon as the node that was to answer has
+    ended.
+    """
+
+    def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
+        self._owns_context = not rclpy.ok()
+        if self._owns_context:
+            keep_to_localhost()
+            remove_unfinished_ports()
+            rclpy.init()
+        self.node = CellNode(name, namespace, sole=False)
+        self._group = ReentrantCallbackGroup()
+        self._discovery_timeout = discovery_timeout
+        self._clients: dict[str, Any] = {}
+        self._executor = GuardedExecutor(self.node.faults)
+        self._monitors: dict[str, ServerMonitor] = {}
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            return
+
+    def __enter__(self: Connection) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the node."""
+        self._executor.shutdown()
+        self._thread.join()
+        for monitor in self._monitors.values():
+            monitor.close()
+        self.node.destroy_node()
+        if self._owns_context:
+            rclpy.try_shutdown()
+
+    def call(
+        self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float = 60.0
+    ) -> ResponseT:
+        """Call a service and return its reply; its error report is raised. An idempotent request is sent again when no
+        reply has come for 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
+
+        timeout [s]: at most a day.
+
+        Raises:
+            ServiceUnavailableError: the service does not appear, or an idempotent request gets no reply.
+            ServerLostError: its node has ended meanwhile.
+            OutcomeUnknownError: no reply came to a request that must not be sent twice, or its node has ended.
+        """
+        check_timeout(timeout)
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
+        client = self._clients[name]
+        monitor = self._monitor(name, client.service_is_ready, is_action=False)
+        reply: ResponseT = reply_to(client, request, name, monitor, timeout)
+        _raise_error(reply)
+        return reply
+
+    def ask(
+        self,
+        kind: type[Service[RequestT, ResponseT]],
+        name: str,
+        request: RequestT,
+        attempts: int = 6,
+        timeout: float = 10.0,
+    ) -> ResponseT:
+        """Like `call`, for what only reads: asked again if its node ends, or no answer comes."""
+        for _ in range(attempts - 1):
+            try:
+                return self.call(kind, name, request, timeout)
+            except ServiceUnavailableError:
+                continue
+        return self.call(kind, name, request, timeout)
+
+    def act(
+        self,
+        kind: type[Action[GoalT, ResultT, FeedbackT]],
+        name: str,
+        goal: GoalT,
+        progress: Progress[FeedbackT] | None = None,
+        timeout: float = 600.0,
+    ) -> ResultT:
+        """Send a goal to an action and return its result; its error report is raised. A goal whose result nobody waits
+        for any more is cancelled.
+
+        timeout [s]: at most a day.
+
+        Raises:
+            ServiceUnavailableError: the action does not appear, or there is no result in time.
+            ServerLostError: its node has ended, and the goal is lost; another node in its place does not know of it.
+            OutcomeUnknownError: nobody has said whether the goal was accepted.
+            ExecutionError: the goal did not succeed, and its result has no report of an error.
+        """
+        check_timeout(timeout)
+        if name not in self._clients:
+            make = partial(RepeatableActionClient, self.node, kind, name, callback_group=self._group)
+            self._clients[name] = self._made(make)
+        client = self._clients[name]
+        ready = client.server_is_ready
+        monitor = self._monitor(name, ready, is_action=True)
+        goal_id = UUID(uuid=list(os.urandom(16)))
+        feedback = None if progress is None else lambda message: progress(message.feedback)
+        until = time.monotonic() + timeout
+        sends = partial(self.send_goal, client, goal, feedback, goal_id)
+        try:
+            handle = accepted_goal(sends, name, monitor, ready, until)
+            if not handle.accepted:
+                raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+            asks = partial(self._made, handle.get_result_async)
+            found = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
+        except BaseException:
+            # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
+            response = cast("Any", kind).Impl.SendGoalService.Response()
+            ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+            raise
+        result: ResultT = found.result
+        _raise_error(result)
+        if found.status != GoalStatus.STATUS_SUCCEEDED:
+            ending = "was cancelled" if found.status == GoalStatus.STATUS_CANCELED else "was aborted"
+            error = ExecutionError(f"the goal of action {name} {ending}; its server says why", subjects=(name,))
+            error.partial = result
+            raise error
+        return result
+
+    def _made(self, make: Callable[[], T]) -> T:
+        """Return what `make` creates in the executor's own thread, which must not see an action client that is not
+        complete yet."""
+        return self._wait(self._executor.create_task(make), self._discovery_timeout, "the thread of the client")
+
+    def send_goal(
+        self,
+        client: ActionClient[Any, Any, Any],
+        goal: object,
+        feedback: Progress[Any] | None = None,
+        goal_id: UUID | None = None,
+    ) -> Future[ClientGoalHandle[Any, Any, Any]]:
+        """Send a goal, in the executor's own thread; returns the future of its handle.
+
+        rclpy 9 notes two futures for a goal, one after the other; an answer that another thread takes between the two
+        resolves the one that nobody has.
+        """
+        return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
+
+    def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
+        """Wait until somebody serves; returns the monitor of that node."""
+        if name not in self._monitors:
+            self._monitors[name] = ServerMonitor(self.node, name, is_action)
+        what = f"{'action' if is_action else 'service'} {name}"
+        wait_until_served(what, is_ready, self._monitors[name], self._discovery_timeout)
+        return self._monitors[name]
+
+    def _wait(self, future: Future[T], timeout: float, name: str) -> T:
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        if not done.wait(timeout):
+            raise ServiceUnavailableError(f"{name} did not answer within {timeout:g} s", subjects=(name,))
+        return cast("T", future.result())
+
+
+def _raise_error(reply: object) -> None:
+    report = getattr(reply, "error", None)
+    error = error_from_message(report) if report is not None else None
+    if error is not None:
+        error.partial = reply
+        raise error
