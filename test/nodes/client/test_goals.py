@@ -1,8 +1,8 @@
 """Goals of a client: a name, joint values, a target, or several of these."""
 
 import pytest
-from robot_cell_planner.msg import GoalSpec
 
+from robot_cell_planner.msg import GoalSpec
 from robot_cell_planner.nodes.client.messages import goal_of, pose_target, to_goal
 
 JOINTS = {"elbow_joint": 1.2, "wrist_1_joint": -0.3}
