@@ -49,7 +49,8 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
 
 
 class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
-    """Passes over a second answer to a goal that was sent again, which rclpy takes for two goals of one identity.
+    """Ignores further answers to a goal that was sent again, of which rclpy warns, or which it takes for two goals of
+    one identity.
 
     rclpy has no public way to look up a goal by the number of its request, so this class reads private attributes of
     its ActionClient.
@@ -58,6 +59,6 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
     async def execute(self, taken_data: Any) -> None:
         if "goal" in taken_data:
             identity = self._goal_sequence_number_to_goal_id.get(taken_data["goal"][0])
-            if identity is not None and bytes(identity.uuid) in self._goal_handles:
+            if identity is None or bytes(identity.uuid) in self._goal_handles:
                 del taken_data["goal"]
         await super().execute(taken_data)
