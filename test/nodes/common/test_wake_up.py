@@ -1,0 +1,69 @@
+"""A coroutine goes on as soon as what it awaits is there, whoever resolves it."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import rclpy
+from rclpy.executors import TimeoutException
+from rclpy.task import Future
+
+from robot_cell_planner.nodes.common.callback_guard import Faults, GuardedExecutor
+
+NOTHING_HAPPENS = 5.0  # [s] without an event, after which a wait ends
+
+
+class CountingExecutor(GuardedExecutor):
+    """Counts the waits that ended without an event."""
+
+    idle_waits = 0
+
+    def wait_for_ready_callbacks(self, *arguments, **keywords):
+        try:
+            return super().wait_for_ready_callbacks(*arguments, **keywords)
+        except TimeoutException:
+            self.idle_waits += 1
+            raise
+
+
+@pytest.fixture
+def executor(domain):
+    rclpy.init()
+    node = rclpy.create_node("wake_up", start_parameter_services=False, enable_rosout=False)
+    executor = CountingExecutor(Faults(node))
+    executor.add_node(node)
+    yield executor
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def call_when_asleep(thread, work):
+    """Call from a thread of its own when another one sleeps."""
+
+    def run():
+        status = Path(f"/proc/self/task/{thread}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "S":
+            pass
+        work()
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the state of a thread from /proc")
+def test_a_task_that_resolves_a_future_wakes_who_awaits_it(executor):
+    future = Future()
+
+    async def wait():
+        return await future
+
+    waiting = executor.create_task(wait)
+    while not executor.idle_waits:
+        executor.spin_once(timeout_sec=0.0)
+    executor.idle_waits = 0
+    call_when_asleep(threading.get_native_id(), lambda: executor.create_task(future.set_result, 7))
+    while not waiting.done():
+        executor.spin_once(timeout_sec=NOTHING_HAPPENS)
+    assert waiting.result() == 7
+    assert executor.idle_waits == 0
