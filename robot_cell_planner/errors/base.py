@@ -57,6 +57,7 @@ class RobotCellError(Exception):
 
     Attributes:
         code: Stable number of the error type, also used in messages.
+        remedy: What usually helps, in one sentence or two; docs/errors.md lists them.
         stage: Operation that failed ("read urdf", "inverse kinematics", "plan").
         message: Description in one line.
         subjects: Names of the joints, links, pairs, frames, files or fields that caused the error.
@@ -65,6 +66,7 @@ class RobotCellError(Exception):
     """
 
     code: ClassVar[int] = 900
+    remedy: ClassVar[str] = ""
     default_stage: ClassVar[str] = "internal"
 
     def __init__(
