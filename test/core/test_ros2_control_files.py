@@ -120,7 +120,8 @@ def test_the_block_is_kept_and_readable_in_a_cell():
 def test_the_execution_node_is_a_client_of_the_controller_that_is_started(controllers):
     parameters = parameters_of("parameters.yaml")["execution_node"]["ros__parameters"]
     assert parameters["mode"] == "controller"
-    controller, _, action = parameters["controller_action"].rpartition("/")
+    (name,) = parameters["controller_actions"]
+    controller, _, action = name.rpartition("/")
     assert controller in controllers
     assert action == "follow_joint_trajectory"
     assert not parameters.get("gripper_joint")

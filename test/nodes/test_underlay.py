@@ -17,6 +17,9 @@ PUBLIC = {
     "control_msgs/msg/JointComponentTolerance": {
         "RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4"
     },
+    "control_msgs/msg/JointTrajectoryControllerState": {
+        "RIHS01_51d8dd89cc624cbe9daaeeb4d80d6de9b86168ffdc3be41fefc0953e3c26e480"
+    },
     "control_msgs/msg/GripperCommand": {"RIHS01_57eb8f326c9889ca8bb34ead82cc94cc09bf6bc5c3b6c09546dca3a00b589890"},
     "control_msgs/action/GripperCommand": {"RIHS01_e17c0e644eccf14bea84a0a93e0977182872c2eb7873ca6694900059b46dbc84"},
     "control_msgs/action/ParallelGripperCommand": {

@@ -11,7 +11,10 @@ from workspace import INTERFACES
 def write_stubs(layout: Layout, ros: RosInstallation | None) -> None:
     """Write them anew if an interface, the environment or the script that writes them has changed."""
     script = layout.root / "tools" / "interface_stubs.py"
-    interfaces = sorted(path for kind in INTERFACES for path in layout.root.glob(f"{kind}/*.{kind}"))
+    folders = ("", "underlay/*/")
+    interfaces = sorted(
+        path for folder in folders for kind in INTERFACES for path in layout.root.glob(f"{folder}{kind}/*.{kind}")
+    )
     key = digest([ros.distro if ros else "wheels"], [script, layout.constraints, *interfaces])
     stamp = layout.stamp("stubs")
     if not stamp.is_current(key):

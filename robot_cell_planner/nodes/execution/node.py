@@ -26,7 +26,7 @@ from ..common.realtime_priority import set_realtime_priority
 from ..common.waiting import steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
-from ..motion.controller_motion import ControllerDrive
+from ..motion.controller_drive import ControllerDrive
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Phase
 from ..motion.motion_monitor import MotionMonitor
@@ -39,7 +39,16 @@ from ..motion.trajectory_goals import LOWEST_SCALE
 from ..servo.servo import ServoServer
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
-from .parameters import PARAMETERS, STREAM, command_fields, gripper_options, names, playback_options
+from .parameters import (
+    PARAMETERS,
+    STREAM,
+    command_fields,
+    controller_actions,
+    controller_options,
+    gripper_options,
+    names,
+    playback_options,
+)
 from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
@@ -76,9 +85,11 @@ class ExecutionNode(CellNode):
         self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
         passive = (self._gripper.joint,) if self._gripper else ()
         tolerance = parameters["start_tolerance"]
-        drive: Drive = ControllerDrive(self, parameters["controller_action"])
-        streamed = None
-        if self._stream is not None:
+        drive: Drive
+        if self._stream is None:
+            streamed = None
+            drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
+        else:
             playback = playback_options(parameters)
             drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)

@@ -9,6 +9,7 @@ from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..motion.command_message import FIELDS
+from ..motion.controller_motion import ControllerOptions
 from ..motion.trajectory_goals import ToleranceDefaults
 from ..servo.parameters import SERVO_PARAMETERS
 from .gripper import GripperOptions
@@ -28,9 +29,17 @@ PARAMETERS = (
         choices=(STREAM, CONTROLLER),
     ),
     Parameter(
-        "controller_action",
-        FOLLOW_ACTION,
-        "Name of the FollowJointTrajectory action of the controller, in mode controller.",
+        "controller_actions",
+        [FOLLOW_ACTION],
+        "Names of the FollowJointTrajectory actions of the controllers, in mode controller.",
+        constraint="at least one, each once",
+    ),
+    Parameter(
+        "controller_lead",
+        0.2,
+        "How far ahead the trajectory of a controller is changed, so that it receives the change in time [s].",
+        0.02,
+        5.0,
     ),
     Parameter("command_rate", 250.0, "Rate of joint_commands while anything moves [Hz].", 250.0, 1000.0),
     Parameter(
@@ -239,6 +248,24 @@ def tolerance_defaults(parameters: Parameters) -> ToleranceDefaults:
 
 def playback_options(parameters: Parameters) -> SamplerOptions:
     return SamplerOptions(parameters["scale_acceleration"], parameters["scale_jerk"])
+
+
+def controller_actions(parameters: Parameters) -> tuple[str, ...]:
+    """The actions of the controllers.
+
+    Raises:
+        InvalidRequestError: there is none, or one is listed twice.
+    """
+    actions = names(parameters, "controller_actions")
+    if not actions:
+        text = "parameter controller_actions is empty, and mode controller needs at least one action"
+        raise InvalidRequestError(text, stage="parameters", subjects=("controller_actions",))
+    return actions
+
+
+def controller_options(parameters: Parameters) -> ControllerOptions:
+    """How trajectories are handed to controllers."""
+    return ControllerOptions(parameters["controller_lead"], playback_options(parameters), parameters["appear_timeout"])
 
 
 def gripper_options(parameters: Parameters) -> GripperOptions:

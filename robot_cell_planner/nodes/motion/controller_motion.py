@@ -1,62 +1,128 @@
-"""Motions that a controller of ros2_control carries out: this node hands trajectories over and gives no commands."""
+"""Motions that controllers of ros2_control carry out: this node hands trajectories over and gives no commands.
+
+A motion is paused, resumed, slowed down and stopped on its path by handing over the same path again with other times.
+The new trajectory begins in the past, with samples of the one that runs, and departs from it a moment ahead: a
+controller that has it by then changes over without a step. (A first sample in the future would be reached from where
+the robot is measured, which is behind the commands.)
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from rclpy.action.client import ActionClient, ClientGoalHandle
-from rclpy.task import Future
 
-from ...errors import (
-    ExecutionError,
-    NotSupportedError,
-    RobotCellError,
-    ServiceUnavailableError,
-    StoppedError,
-    TrackingError,
-)
-from ...trajectory.sampler import TrajectorySample
+from ...errors import NotSupportedError, RobotCellError, ServiceUnavailableError
+from ...trajectory.resampling import end_time, resampled
+from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.trajectory import Trajectory
-from ..common.cancellation import CancellationToken, available
-from ..common.node import CellNode
 from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
+from .controller_client import STAGE, ControllerClient, ControllerGoal
 from .joint_feedback import lost
-from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent
+from .motion import Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
-if TYPE_CHECKING:
-    from rclpy.type_support import GetResultServiceResponse
+CLOCK_SKEW = 2.0  # [s]; measurements with stamps further off are of another clock
+OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the one that runs
+GRACE = 2.0  # [s] that a controller may take longer to stop than its trajectory and its tolerances say
+LEADS = (1.0, 4.0)  # times the lead: ahead of now, if the new times take longer to compute
 
-Goal = FollowJointTrajectory.Goal
-Result = FollowJointTrajectory.Result
-FeedbackMessage = FollowJointTrajectory.Impl.FeedbackMessage
-Controller: TypeAlias = "ActionClient[Goal, Result, FeedbackMessage]"
-Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
+
+@dataclass(frozen=True)
+class ControllerOptions:
+    """lead: how far ahead of now trajectories are changed, so that controllers have them in time [s]. playback: how
+    fast the speed may change. answer_timeout: for the acceptance of a goal [s]."""
+
+    lead: float
+    playback: SamplerOptions
+    answer_timeout: float
+
+
+@dataclass(eq=False)
+class Share:
+    """What one controller does of a motion.
+
+    joints: those of the motion that it moves; standing: its other joints, and where they stay [rad or m]. goal: the one
+    that it carries out, or did last; before: the one before that. failed: it takes no more part.
+    """
+
+    controller: ControllerClient
+    joints: tuple[str, ...]
+    standing: dict[str, float] = field(default_factory=dict)
+    goal: ControllerGoal | None = None
+    before: ControllerGoal | None = None
+    failed: bool = False
+
+    @property
+    def ended(self) -> bool:
+        return self.failed or self.goal is None or self.goal.ended
+
+    def of(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory of the controller's joints."""
+        columns = [trajectory.variables.index(joint) for joint in self.joints]
+        rows = []
+        for order, given in enumerate((trajectory.positions, trajectory.velocities, trajectory.accelerations)):
+            assert given is not None
+            stay = list(self.standing.values()) if order == 0 else [0.0] * len(self.standing)
+            rows.append(np.concatenate([given[:, columns], np.tile(stay, (len(trajectory), 1))], axis=1))
+        return Trajectory((*self.joints, *self.standing), trajectory.times, *rows)
+
+    def cancel(self) -> None:
+        """Let the controller end what it carries out, at once."""
+        for goal in (self.before, self.goal):
+            if goal is not None:
+                goal.cancel()
+
+    def problem(self, answer_timeout: float) -> RobotCellError | None:
+        """Why the controller does not carry out its goal; None if it does, or has."""
+        name, goal = self.controller.name, self.goal
+        if goal is None or self.failed:
+            return None
+        if goal.refused:
+            return self.controller.refused((*self.joints, *self.standing))
+        if goal.ended:
+            return goal.error
+        if not self.controller.is_ready:
+            return ServiceUnavailableError(f"{name} is gone", stage=STAGE, subjects=(name,))
+        if not goal.accepted and time.monotonic() - goal.sent_at > answer_timeout:
+            text = f"{name} did not answer within {answer_timeout:g} s"
+            return ServiceUnavailableError(text, stage=STAGE, subjects=(name,))
+        return None
 
 
 class ControllerMotion(Motion):
-    """A goal that a controller carries out. Its stop is the controller's own; it can be neither paused nor slowed down.
+    """A goal that controllers carry out, each its own joints, by one time scaling.
 
-    on_end: called when the controller has answered.
+    clock: the time of messages [ns], which controllers go by. on_end: called when a controller has answered.
     """
 
-    def __init__(self, client: Controller, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> None:
+    def __init__(
+        self,
+        shares: Sequence[Share],
+        clock: Callable[[], int],
+        options: ControllerOptions,
+        on_end: Callable[[], None],
+        *arguments: Any,
+        **keywords: Any,
+    ) -> None:
         super().__init__(*arguments, **keywords)
-        self._client = client
+        self._shares = tuple(shares)
+        self._clock = clock
+        self._options = options
         self._on_end = on_end
-        self._handle: Handle | None = None
-        self._answer: RobotCellError | None = None
-        self._answered = False
         self._sent = Sent()
-        first = self.goal.trajectory.positions[0]
-        self._last = TrajectorySample(0.0, first, np.zeros_like(first), np.zeros_like(first))
+        self._epoch = clock()
+        begin = 0.5 * options.lead
+        self._sampler = TrajectorySampler(self.goal.trajectory, begin, self.scale, options.playback, self.goal.limits)
+        self._stopped_by = np.inf
+        self._ended_at = np.inf
+        self._scaled_by = ""
 
     @property
     def sent(self) -> Sent:
@@ -64,170 +130,171 @@ class ControllerMotion(Motion):
 
     @property
     def last(self) -> TrajectorySample:
-        return self._last
+        return self._sampler.sample(min(self._now(), self._ended_at))
 
     @property
     def _ended(self) -> bool:
-        return self._answered
+        return self._done or self._sampler.at_end(self._now())
+
+    def _now(self) -> float:
+        """The time of messages since the motion was made [s]."""
+        return (self._clock() - self._epoch) * 1e-9
+
+    def _commanded_at(self, stamp: int) -> TrajectorySample:
+        measured = (stamp - self._epoch) * 1e-9
+        return self._sampler.sample(measured) if abs(measured - self._now()) < CLOCK_SKEW else self.last
+
+    def tracking(self) -> Tracking | None:
+        """As the controllers publish it, if all of them do; otherwise by what was measured."""
+        rows: dict[str, list[float]] = {}
+        stamps = []
+        for share in self._shares:
+            state = share.controller.state
+            if state is None:
+                return super().tracking()
+            values = (state.reference, state.reference_velocities, state.feedback, state.feedback_velocities)
+            rows.update(zip(state.joints, np.stack(values, axis=1).tolist(), strict=True))
+            stamps.append(state.stamp)
+        if not set(self.goal.joints) <= set(rows):
+            return super().tracking()
+        position, velocity, actual, actual_velocity = np.array([rows[joint] for joint in self.goal.joints]).T
+        desired = TrajectorySample(self.reached, position, np.nan_to_num(velocity), np.zeros_like(position))
+        return Tracking(desired, actual, actual_velocity, min(stamps))
+
+    # Trajectories.
 
     def send(self) -> None:
-        """Hand the trajectory over, with velocities and accelerations, so that the controller joins its points by the
-        very curve that was validated."""
-        trajectory = slowed(self.goal.trajectory.completed(), self.scale)
-        goal = Goal(trajectory=trajectory_to_message(trajectory))
-        tolerances = self.goal.tolerances
-        goal.path_tolerance = _tolerances(self.goal, tolerances.path, tolerances.path_velocity)
-        goal.goal_tolerance = _tolerances(self.goal, tolerances.goal, tolerances.goal_velocity)
-        goal.goal_time_tolerance = duration_to_message(tolerances.goal_time)
+        """Hand the trajectory over, with velocities and accelerations, so that the controllers join its points by the
+        very curve that was validated. All begin at the same time, a moment ahead. With a speed scale of 0, the motion
+        begins when that is raised."""
         self._sent.first = self._sent.last = time.monotonic()
-        self._client.send_goal_async(goal, feedback_callback=self._on_feedback).add_done_callback(self._on_accepted)
+        if self.scale > 0.0:
+            self._hand_over()
 
-    def _on_accepted(self, future: Future[Handle]) -> None:
-        self._handle = future.result()
-        if self._handle is None or not self._handle.accepted:
-            self._end(ExecutionError("the controller does not take the goal", stage="controller"))
-            return
-        if self.error is not None:
-            self._handle.cancel_goal_async()
-        self._handle.get_result_async().add_done_callback(self._on_result)
-
-    def _on_feedback(self, message: FeedbackMessage) -> None:
-        feedback = message.feedback
-        columns = {name: index for index, name in enumerate(feedback.joint_names)}
-        if not set(self.goal.joints) <= set(columns):
-            return
-        order = [columns[name] for name in self.goal.joints]
-        place = min((time.monotonic() - self._sent.first) * self.scale, self.goal.trajectory.duration)
-        rows = [getattr(feedback.desired, kind) for kind in ("positions", "velocities", "accelerations")]
-        found = [np.array(row)[order] if len(row) == len(columns) else np.zeros(len(order)) for row in rows]
+    def _hand_over(self) -> None:
+        """Send every controller its share of the motion, from a time in the past on."""
+        nanoseconds = round((self._now() - OVERLAP) * 1e9)
+        whole = resampled(self.goal.trajectory, self._sampler.time_scaling, nanoseconds * 1e-9)
+        tolerances = self.goal.tolerances
+        for share in self._shares:
+            if share.failed:
+                continue
+            message = trajectory_to_message(share.of(whole), self._epoch + nanoseconds)
+            goal = FollowJointTrajectory.Goal(trajectory=message)
+            goal.path_tolerance = _tolerances(self.goal, share, tolerances.path, tolerances.path_velocity)
+            goal.goal_tolerance = _tolerances(self.goal, share, tolerances.goal, tolerances.goal_velocity)
+            goal.goal_time_tolerance = duration_to_message(tolerances.goal_time)
+            share.before, share.goal = share.goal, share.controller.send(goal, self._on_end)
         self._sent.last = time.monotonic()
-        self._last = TrajectorySample(place, *found)
 
-    def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
-        found = future.result()
-        assert found is not None
-        status, result = found.status, found.result
-        if status == GoalStatus.STATUS_SUCCEEDED:
-            end = self.goal.trajectory.positions[-1]
-            self._last = TrajectorySample(self.goal.trajectory.duration, end, np.zeros_like(end), np.zeros_like(end))
-            self._end(None)
-        elif status == GoalStatus.STATUS_CANCELED:
-            self._end(StoppedError("the controller's goal was cancelled", stage="controller"))
-        else:
-            self._end(_error_of(result))
+    def _change(self, scale: float) -> None:
+        """Go on along the path at another speed scale, from a moment ahead."""
+        sampler = self._sampler
+        if scale == sampler.scale or sampler.at_end(self._now()):
+            return
+        for factor in LEADS:
+            start = max(self._now() + factor * self._options.lead, sampler.time_scaling.starts[0])
+            changed = sampler.changed(scale, start)
+            if start - self._now() > 0.5 * self._options.lead:
+                break
+        sampler.follow(changed, scale)
+        self._hand_over()
 
-    def _end(self, error: RobotCellError | None) -> None:
-        self._sent.last = time.monotonic()
-        self._answer, self._answered = error, True
-        self._on_end()
+    # What the controllers answer.
 
     def poll(self) -> None:
         if self._done:
             return
-        if self._answered:
-            self.error = self.error or self._answer
-            tracking = self.tracking()
-            if tracking is not None and self.error is None:
-                self.account.goal_error = float(tracking.error.max())
-            self._finish()
+        for share in self._shares:
+            problem = share.problem(self._options.answer_timeout)
+            if problem is not None:
+                self._fail(share, problem)
+        if self._has_finished():
+            self._end()
             return
-        if not self._client.server_is_ready():
-            self.error = ServiceUnavailableError("the controller is gone", stage="controller")
-            self._finish()
-            return
+        self._check_speed_scaling()
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
         if self.error is None and age > self._timeouts.silence:
             self.stop(lost(age, self._timeouts.silence))
 
-    def set_global_scale(self, global_scale: float) -> None:
-        """The trajectory was handed over with its speed; the node's applies to later ones."""
-
-    def pause(self) -> None:
-        raise NotSupportedError("a controller's motion cannot be paused; it can be stopped", stage="control motion")
-
-    def resume(self) -> None:
-        raise NotSupportedError("a controller's motion cannot be paused or resumed", stage="control motion")
-
-    def _stop(self) -> None:
-        if self._handle is not None and self._handle.accepted:
-            self._handle.cancel_goal_async()
-
-    def _drop(self) -> None:
-        if not self._answered:
+    def _fail(self, share: Share, error: RobotCellError) -> None:
+        """A controller takes no more part; the others stop on their path."""
+        share.cancel()
+        share.failed = True
+        if self.error is None:
+            self.error = error
             self._stop()
 
+    def _has_finished(self) -> bool:
+        if not all(share.ended for share in self._shares):
+            return time.monotonic() > self._stopped_by
+        return self.error is not None or self._sampler.at_end(self._now())
 
-class ControllerDrive:
-    """Moves the robot through the FollowJointTrajectory action of a controller that runs already."""
+    def _end(self) -> None:
+        self._sent.last = time.monotonic()
+        self._ended_at = self._now()
+        if self.error is None:
+            tracking = self.tracking()
+            if tracking is not None:
+                end = self.goal.trajectory.positions[-1]
+                self.account.goal_error = float(np.abs(end - tracking.actual).max())
+        self._finish()
 
-    def __init__(self, node: CellNode, action: str) -> None:
-        self._node = node
-        self._action = action
-        self._client: Controller = ActionClient(node, FollowJointTrajectory, action, callback_group=node.concurrent)
+    # What is done with it.
 
-    @property
-    def commanded(self) -> dict[str, float]:
-        """What a controller commands is not known here; motions start where the robot is measured."""
-        return {}
+    def set_global_scale(self, global_scale: float) -> None:
+        self._global_scale = global_scale
+        if self.error is None and not self._scaled_by:
+            self._change(self.scale)
 
-    def now(self) -> float:
-        """The clock that motions run on [s]."""
-        return time.monotonic()
+    def pause(self) -> None:
+        self._set_paused(True)
 
-    async def ready(self, token: CancellationToken) -> None:
-        """Wait until the controller is there."""
-        within = self._node.parameters["appear_timeout"]
-        await available(self._node, self._client.server_is_ready, token, within, f"action {self._action}")
+    def resume(self) -> None:
+        self._set_paused(False)
 
-    def check(self) -> None:
-        """A controller says itself what forbids a motion."""
+    def _set_paused(self, paused: bool) -> None:
+        if self._scaled_by:
+            text = f"{self._scaled_by} executes the trajectory at a speed of its own, so that it cannot be replaced"
+            raise NotSupportedError(f"{text}; it can be stopped", stage="control motion", subjects=(self._scaled_by,))
+        self._paused = paused
+        if self.error is None:
+            self._change(self.scale)
 
-    def start(self, make: Any, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> ControllerMotion:
-        """Begin a motion."""
-        motion = (make or ControllerMotion)(self._client, on_end, *arguments, **keywords)
-        motion.send()
-        return motion
+    def _check_speed_scaling(self) -> None:
+        """Note whether a controller executes its trajectory slower than it was given: where it is then is not known."""
+        for share in self._shares:
+            state = share.controller.state
+            # Controllers that know no speed scaling leave the field at 0.
+            if state is not None and state.speed_scaling not in (0.0, 1.0):
+                self._scaled_by = share.controller.name
 
+    def _stop(self) -> None:
+        now = self._now()
+        if self._scaled_by or self._sampler.at_end(now):
+            for share in self._shares:
+                share.cancel()
+        else:
+            self._change(0.0)
+        left = max(end_time(self.goal.trajectory, self._sampler.time_scaling) - now, 0.0)
+        self._stopped_by = time.monotonic() + left + self.goal.tolerances.goal_time + GRACE
 
-def slowed(trajectory: Trajectory, scale: float) -> Trajectory:
-    """The trajectory at a share of its speed, above 0 to 1.
-
-    Raises:
-        NotSupportedError: the speed scale is 0.
-    """
-    if scale == 1.0:
-        return trajectory
-    if not scale > 0.0:
-        text = "the speed scale is 0, and the motion of a controller cannot begin paused"
-        raise NotSupportedError(text, stage="controller")
-    velocities, accelerations = trajectory.velocities, trajectory.accelerations
-    return Trajectory(
-        trajectory.variables,
-        trajectory.times / scale,
-        trajectory.positions,
-        None if velocities is None else velocities * scale,
-        None if accelerations is None else accelerations * scale**2,
-    )
+    def _drop(self) -> None:
+        for share in self._shares:
+            if not share.ended:
+                share.cancel()
 
 
-def _tolerances(goal: MotionGoal, positions: Array, velocities: Array) -> list[JointTolerance]:
+def _tolerances(goal: MotionGoal, share: Share, positions: Array, velocities: Array) -> list[JointTolerance]:
     """As the controller has them: -1 for no limit."""
     return [
         JointTolerance(name=name, position=_or_none(position), velocity=_or_none(velocity))
         for name, position, velocity in zip(goal.joints, positions.tolist(), velocities.tolist(), strict=True)
+        if name in share.joints
     ]
 
 
 def _or_none(limit: float) -> float:
     return limit if np.isfinite(limit) else -1.0
-
-
-def _error_of(result: Result) -> RobotCellError:
-    text = f"the controller gave up: {result.error_string or f'error code {result.error_code}'}"
-    if result.error_code == Result.PATH_TOLERANCE_VIOLATED:
-        return TrackingError(text, stage=ON_PATH)
-    if result.error_code == Result.GOAL_TOLERANCE_VIOLATED:
-        return TrackingError(text, stage=AT_GOAL)
-    return ExecutionError(text, stage="controller")

@@ -28,7 +28,7 @@ from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
-from .controller_motion import ControllerDrive
+from .controller_drive import ControllerDrive
 from .joint_feedback import JointFeedback
 from .motion import Array, Motion
 from .motion_monitor import MONITOR, MotionMonitor

@@ -1,139 +1,280 @@
-"""The execution node as the client of a controller that runs already: it hands trajectories over and no more."""
+"""The execution node as the client of controllers that run already: it hands trajectories over and no more."""
 
 import threading
 
+import numpy as np
 import pytest
-from control_msgs.action import FollowJointTrajectory
+from action_goals import EXECUTE, Sent
+from action_msgs.msg import GoalStatus
 from fake_robot import FakeRobot, FakeValidator, swing
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.task import Future
+from trajectory_controller import DEACTIVATED, REPLACED, TrajectoryController
 
 from robot_cell_planner import srv
-from robot_cell_planner.errors import CancelledError, NotSupportedError, TrackingError
-from robot_cell_planner.msg import ExecutionOptions
-from robot_cell_planner.nodes.conversions.basic import duration_from_message
+from robot_cell_planner.action import ExecuteTrajectory
+from robot_cell_planner.errors import ExecutionError, NotSupportedError, StoppedError, TrackingError
+from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus
+from robot_cell_planner.nodes.common.node import LATCHED
+from robot_cell_planner.nodes.conversions.basic import duration_from_message, error_from_message
+from robot_cell_planner.trajectory.limits import MotionLimits
 
 pytestmark = pytest.mark.alone
 
-ARM = ("shoulder", "elbow")
-ACTION = "arm_controller/follow_joint_trajectory"
-SETTLING = 10  # moments from the end of a motion to its result, in which others read where the joints are
-
-
-class FakeController:
-    """Jumps to the end of a trajectory once it is let go. answer: the error code that it ends with."""
-
-    def __init__(self, node, robot, group):
-        self.robot = robot
-        self.goals = []
-        self.answer = FollowJointTrajectory.Result.SUCCESSFUL
-        self.held = False
-        self.cancelled = False
-        self.running = threading.Event()
-        self._node = node
-        self._server = ActionServer(
-            node, FollowJointTrajectory, ACTION, self._follow, cancel_callback=self._cancel, callback_group=group
-        )
-
-    def _cancel(self, _):
-        self.cancelled = True
-        return CancelResponse.ACCEPT
-
-    async def _follow(self, goal):
-        trajectory = goal.request.trajectory
-        self.goals.append(goal.request)
-        self.running.set()
-        result = FollowJointTrajectory.Result(error_code=self.answer, error_string="as told")
-        while self.held:
-            await self._moment()
-            if goal.is_cancel_requested:
-                goal.canceled()
-                return result
-        if self.answer:
-            goal.abort()
-            return result
-        self.robot.put(**dict(zip(trajectory.joint_names, trajectory.points[-1].positions, strict=True)))
-        for _ in range(SETTLING):
-            await self._moment()
-        goal.succeed()
-        return result
-
-    async def _moment(self):
-        future = Future()
-        timer = self._node.create_timer(0.01, lambda: None if future.done() else future.set_result(None))
-        await future
-        self._node.destroy_timer(timer)
+ARM, RAIL = ("shoulder", "elbow"), ("rail",)
+JOINTS = (*ARM, *RAIL)
+KINDS = srv.ControlMotion.Request
+RATES = {"velocity": 3.0, "acceleration": 8.0, "jerk": 80.0}
+LIMITS = MotionLimits(
+    JOINTS, lower=np.full(3, -9.0), upper=np.full(3, 9.0), **{name: np.full(3, rate) for name, rate in RATES.items()}
+)
 
 
 @pytest.fixture(scope="module")
 def robot(client):
-    return FakeRobot(client.node)
+    return FakeRobot(client.node, JOINTS)
 
 
 @pytest.fixture(scope="module")
-def controller(client, robot):
-    return FakeController(client.node, robot, client._group)
+def arm(client, robot):
+    return TrajectoryController(client.node, client._group, "arm_controller", ARM, robot)
+
+
+@pytest.fixture(scope="module")
+def rail(client, robot):
+    return TrajectoryController(client.node, client._group, "rail_controller", RAIL, robot)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def execution_node(start_node, client, robot, controller):
+def execution_node(start_node, client, arm, rail):
     validator = FakeValidator(client.node, client._group)
-    yield start_node("execution_node", mode="controller", controller_action=ACTION, joint_state_timeout=1.5)
+    actions = [f"{controller.name}/follow_joint_trajectory" for controller in (arm, rail)]
+    yield start_node("execution_node", mode="controller", controller_actions=actions, joint_state_timeout=1.5)
     assert len(validator.requests) > 0
 
 
+class States:
+    """The states that the node was in."""
+
+    def __init__(self, client):
+        self._seen, self._came = [], threading.Condition()
+        client.node.create_subscription(ExecutionStatus, "execution/status", self._take, LATCHED)
+
+    def _take(self, message):
+        with self._came:
+            self._seen.append(message)
+            self._came.notify_all()
+
+    def wait_for(self, condition):
+        with self._came:
+            self._seen.clear()
+            assert self._came.wait_for(lambda: any(map(condition, self._seen)), 30.0)
+
+
+@pytest.fixture(scope="module")
+def states(client):
+    return States(client)
+
+
 @pytest.fixture(autouse=True)
-def ready(controller):
-    controller.goals.clear()
-    controller.running.clear()
-    controller.held = controller.cancelled = False
-    controller.answer = FollowJointTrajectory.Result.SUCCESSFUL
+def ready(robot, arm, rail):
+    robot.heal()
+    arm.forget()
+    rail.forget()
 
 
-def here(robot):
-    return [robot.positions[name] for name in ARM]
+def here(robot, joints=ARM):
+    return np.array([robot.positions[name] for name in joints])
 
 
-def test_the_trajectory_is_handed_over_slowed_down(client, robot, controller):
-    start = here(robot)
+def sent(client, robot, change, duration=2.0, joints=ARM, **options):
+    start = here(robot, joints)
+    goal = ExecuteTrajectory.Goal(options=ExecutionOptions(speed_scale=1.0, path_tolerance=0.3, **options))
+    goal.trajectory = swing(joints, start, start + change, duration)
+    return Sent(client, ExecuteTrajectory, EXECUTE, goal), start, start + change
+
+
+def control(client, command):
+    client.call(srv.ControlMotion, "execution/control_motion", KINDS(command=command))
+
+
+def error_of(goal):
+    assert goal.done.wait(60.0)
+    return error_from_message(goal.result.error)
+
+
+def check_on_path(commands, start, end):
+    """All commands are on the straight line from start to end, without a step."""
+    positions = np.array([command[0] for _, command in commands])
+    shares = (positions - start) / (end - start)
+    np.testing.assert_allclose(shares[:, :1], shares[:, 1:], atol=1e-5)
+    assert (np.diff(shares[:, 0]) >= -1e-4).all()
+    times = np.array([time for time, _ in commands])
+    expected = np.array([command[1] for _, command in commands])
+    steps = np.abs(np.diff(positions, axis=0)) - 1e-4
+    # A command is no further from the one before it than the speeds of both allow.
+    assert (steps <= 1.2 * np.maximum(np.abs(expected[1:]), np.abs(expected[:-1])) * np.diff(times)[:, None]).all()
+
+
+def test_the_trajectory_is_handed_over_slowed_down(client, robot, arm):
     options = ExecutionOptions(speed_scale=0.5, path_tolerance=0.3)
-    result = client.execute(swing(ARM, start, [0.15, 0.3], duration=0.5), options)
+    result = client.execute(swing(ARM, here(robot), [0.15, 0.3], duration=0.5), options)
     assert result.record.commands == 0
-    assert here(robot) == [0.15, 0.3]
-    (goal,) = controller.goals
+    np.testing.assert_allclose(here(robot), [0.15, 0.3], atol=1e-9)
+    (goal,) = arm.goals
     assert list(goal.trajectory.joint_names) == list(ARM)
-    assert duration_from_message(goal.trajectory.points[-1].time_from_start) == pytest.approx(1.0)
+    times = [duration_from_message(point.time_from_start) for point in goal.trajectory.points]
+    moves = [any(point.velocities) for point in goal.trajectory.points].index(True)
+    assert times[-1] - times[moves - 1] == pytest.approx(1.0)
     assert {tolerance.position for tolerance in goal.path_tolerance} == {0.3}
     assert robot.taken() == []
     assert client.node.count_publishers("joint_commands") == 0
 
 
-def test_what_the_controller_found_is_told(client, robot, controller):
-    controller.answer = FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
-    with pytest.raises(TrackingError) as caught:
-        client.execute(swing(ARM, here(robot), [0.0, 0.0]))
-    assert "as told" in caught.value.message
+def test_what_the_controller_found_is_told(client, robot, arm):
+    robot.stuck = {"elbow"}
+    with pytest.raises(TrackingError, match="arm_controller gave up: Aborted due to path tolerance") as caught:
+        client.execute(
+            swing(ARM, here(robot), here(robot) + 0.8), ExecutionOptions(path_tolerance=0.3, speed_scale=1.0)
+        )
     assert caught.value.stage == "path tolerance"
 
 
-def test_a_stop_cancels_the_controllers_goal(client, robot, controller):
-    controller.held = True
-    failed = []
+def test_pause_and_resume_keep_to_the_path(client, robot, arm, states):
+    goal, start, end = sent(client, robot, np.array([1.0, -0.6]))
+    assert arm.moving.wait(30.0)
+    control(client, KINDS.PAUSE)
+    states.wait_for(lambda status: status.state == ExecutionStatus.PAUSED)
+    while arm.carried is not None:
+        robot.run_for(1)
+    paused = here(robot)
+    assert (np.abs(paused - start) > 0.02).all()
+    assert (np.abs(paused - end) > 0.02).all()
+    robot.run_for(40)
+    np.testing.assert_array_equal(here(robot), paused)
+    control(client, KINDS.RESUME)
+    assert error_of(goal) is None
+    np.testing.assert_allclose(here(robot), end, atol=1e-9)
+    assert len(arm.goals) == 3
+    check_on_path(arm.commands, start, end)
 
-    def execute():
-        try:
-            client.execute(swing(ARM, here(robot), [0.0, 0.0], duration=100.0))
-        except Exception as error:
-            failed.append(error)
 
-    thread = threading.Thread(target=execute)
-    thread.start()
-    assert controller.running.wait(30.0)
-    kinds = srv.ControlMotion.Request
-    with pytest.raises(NotSupportedError):
-        client.call(srv.ControlMotion, "execution/control_motion", kinds(command=kinds.PAUSE))
-    client.call(srv.ControlMotion, "execution/control_motion", kinds(command=kinds.STOP))
-    thread.join(60.0)
-    assert controller.cancelled
-    assert [error.name for error in failed] == ["StoppedError"]
-    assert not isinstance(failed[0], CancelledError)
+def test_the_speed_scale_counts_while_it_moves(client, robot, arm):
+    goal, start, end = sent(client, robot, np.array([-0.8, 0.5]))
+    assert arm.moving.wait(30.0)
+    for scale in (0.4, 1.0):
+        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
+        robot.run_for(20)
+    assert error_of(goal) is None
+    assert len(arm.goals) == 3
+    check_on_path(arm.commands, start, end)
+
+
+def test_a_stop_comes_to_rest_on_the_path(client, robot, arm):
+    goal, start, end = sent(client, robot, np.array([0.9, 0.5]))
+    assert arm.moving.wait(30.0)
+    control(client, KINDS.STOP)
+    assert isinstance(error_of(goal), StoppedError)
+    assert not arm.cancelled
+    assert arm.carried is None
+    check_on_path(arm.commands, start, end)
+    assert not arm.commands[-1][1][1].any()
+    assert (np.abs(here(robot) - end) > 0.02).all()
+
+
+def test_a_cancelled_goal_comes_to_rest_on_the_path(client, robot, arm):
+    goal, start, end = sent(client, robot, np.array([-0.9, -0.5]))
+    assert arm.moving.wait(30.0)
+    goal.cancel()
+    assert goal.done.wait(30.0)
+    assert goal.status == GoalStatus.STATUS_CANCELED
+    assert not arm.cancelled
+    check_on_path(arm.commands, start, end)
+
+
+def test_a_motion_begins_when_the_speed_scale_is_raised(client, robot, arm, states):
+    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.0))
+    goal, start, end = sent(client, robot, np.array([0.4, 0.2]), duration=0.5)
+    states.wait_for(lambda status: status.state == ExecutionStatus.PAUSED)
+    assert not arm.goals
+    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    assert error_of(goal) is None
+    check_on_path(arm.commands, start, end)
+
+
+def test_a_controller_that_is_deactivated_ends_the_motion_and_takes_the_next_when_it_is_back(client, robot, arm):
+    goal, _, _ = sent(client, robot, np.array([0.5, 0.5]))
+    assert arm.moving.wait(30.0)
+    client._executor.create_task(arm.deactivate)
+    error = error_of(goal)
+    assert isinstance(error, ExecutionError)
+    assert error.message == f"arm_controller gave up: {DEACTIVATED}"
+    robot.run_for(150)  # until its last state is old
+    with pytest.raises(ExecutionError, match=r"arm_controller refused the trajectory: .*not active"):
+        client.execute(swing(ARM, here(robot), here(robot) - 0.1))
+    arm.active = True
+    robot.run_for(10)
+    client.execute(swing(ARM, here(robot), here(robot) + 0.1, duration=1.0))
+
+
+def test_a_goal_of_somebody_else_ends_the_motion(client, robot, arm):
+    goal, _, _ = sent(client, robot, np.array([-0.5, -0.5]))
+    assert arm.moving.wait(30.0)
+    client._executor.create_task(
+        lambda: arm.carried.end("aborted", -1, REPLACED)  # what the controller does with the goal before
+    )
+    assert REPLACED in error_of(goal).message
+
+
+def test_controllers_share_a_motion(client, robot, arm, rail):
+    goal, _, end = sent(client, robot, np.array([0.5, 0.3, 0.7]), duration=1.0, joints=JOINTS)
+    assert error_of(goal) is None
+    np.testing.assert_allclose(here(robot, JOINTS), end, atol=1e-9)
+    (first,), (second,) = arm.goals, rail.goals
+    assert first.trajectory.header.stamp == second.trajectory.header.stamp
+    assert list(second.trajectory.joint_names) == list(RAIL)
+
+
+def test_if_one_controller_fails_the_others_stop_on_the_path(client, robot, arm, rail):
+    robot.stuck = {"rail"}
+    goal, start, end = sent(client, robot, np.array([-0.5, -0.3, -0.9]), joints=JOINTS)
+    error = error_of(goal)
+    assert isinstance(error, TrackingError)
+    assert "rail_controller" in error.subjects
+    assert not arm.cancelled
+    check_on_path(arm.commands, start[:2], end[:2])
+    assert (np.abs(here(robot) - end[:2]) > 0.02).all()
+
+
+def test_other_joints_of_a_controller_stay_where_they_are(client, robot, arm):
+    before = here(robot)
+    client.execute(swing(("elbow",), [before[1]], [before[1] + 0.2]))
+    (goal,) = arm.goals
+    assert list(goal.trajectory.joint_names) == ["elbow", "shoulder"]
+    assert {point.positions[1] for point in goal.trajectory.points} == {before[0]}
+
+
+def test_a_joint_of_no_controller_is_refused(client, robot):
+    robot.joints, robot.positions["finger"] = (*JOINTS, "finger"), 0.0
+    robot.run_for(10)
+    with pytest.raises(ExecutionError, match="no controller moves finger: arm_controller moves shoulder, elbow"):
+        client.execute(swing(("finger",), [0.0], [0.1]))
+    robot.joints = JOINTS
+
+
+def test_the_tracking_error_is_the_controllers(client, robot, arm):
+    arm.offset = {"elbow": 0.04}
+    start = here(robot)
+    options = ExecutionOptions(speed_scale=1.0, goal_tolerance=0.1)
+    result = client.execute(swing(ARM, start, start - [0.02, 0.0], duration=2.0), options)
+    assert result.record.max_tracking_error == pytest.approx(0.04)
+    assert result.record.max_tracking_error_joint == "elbow"
+
+
+def test_a_controller_with_a_speed_of_its_own_is_not_paused_but_stopped(client, robot, arm):
+    arm.factor = 0.5
+    goal, _, _ = sent(client, robot, np.array([0.5, 0.5]))
+    assert arm.moving.wait(30.0)
+    with pytest.raises(NotSupportedError, match="arm_controller executes the trajectory at a speed of its own"):
+        control(client, KINDS.PAUSE)
+    control(client, KINDS.STOP)
+    assert isinstance(error_of(goal), StoppedError)
+    assert arm.cancelled

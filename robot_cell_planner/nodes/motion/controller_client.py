@@ -1,0 +1,177 @@
+"""A trajectory controller of ros2_control as its clients see it: its action, and the state that it publishes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTrajectoryControllerState
+from rclpy.action.client import ActionClient, ClientGoalHandle
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ...errors import ExecutionError, RobotCellError, StoppedError, TrackingError
+from ..common.node import CellNode, sensor
+from ..common.polled_subscription import PolledSubscription
+from ..conversions.basic import time_from_message
+from .motion import AT_GOAL, ON_PATH, Array
+
+if TYPE_CHECKING:
+    from rclpy.type_support import GetResultServiceResponse
+
+Goal = FollowJointTrajectory.Goal
+Result = FollowJointTrajectory.Result
+FeedbackMessage = FollowJointTrajectory.Impl.FeedbackMessage
+Client: TypeAlias = "ActionClient[Goal, Result, FeedbackMessage]"
+Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
+STAGE = "controller"  # of errors that come from a controller
+SILENCE = 0.5  # [s] after which a state counts as old; controllers publish it in every cycle
+MAX_JOINTS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerState:
+    """What a controller published: its joints, where they should be and are, positions and velocities (dof,), NaN where
+    it did not say; the stamp [ns], and the factor by which it executes trajectories slower than they were given."""
+
+    joints: tuple[str, ...]
+    reference: Array
+    reference_velocities: Array
+    feedback: Array
+    feedback_velocities: Array
+    stamp: int
+    speed_scaling: float
+
+
+class ControllerClient:
+    """One controller. action: the name of its FollowJointTrajectory action; its `controller_state` is beside that."""
+
+    def __init__(self, node: CellNode, action: str) -> None:
+        self.action = action
+        self.name = action.rpartition("/")[0] or action
+        self._client: Client = ActionClient(node, FollowJointTrajectory, action, callback_group=node.concurrent)
+        topic = f"{self.name}/controller_state"
+        self._states = PolledSubscription(node, JointTrajectoryControllerState, topic, sensor(1))
+        self._state: ControllerState | None = None
+        self._heard_at = -np.inf
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its action is offered."""
+        return bool(self._client.server_is_ready())
+
+    @property
+    def last_state(self) -> ControllerState | None:
+        """The last state that it published, however old; None if it never did."""
+        for message in self._states.take():
+            state = _state_from_message(message)
+            if state is not None:
+                self._state, self._heard_at = state, time.monotonic()
+        return self._state
+
+    @property
+    def state(self) -> ControllerState | None:
+        """What it published last; None if it is silent, as a controller that is not active."""
+        state = self.last_state
+        return state if time.monotonic() - self._heard_at <= SILENCE else None
+
+    def send(self, goal: Goal, on_change: Callable[[], None]) -> ControllerGoal:
+        """Send a goal. on_change is called when it was refused, or has ended."""
+        return ControllerGoal(self, self._client.send_goal_async(goal), on_change)
+
+    def refused(self, joints: tuple[str, ...]) -> RobotCellError:
+        """Why it may have refused a goal for joints: the action does not tell."""
+        state, before = self.state, self.last_state
+        foreign = [] if before is None else [joint for joint in joints if joint not in before.joints]
+        if foreign:
+            why = f"it does not move {', '.join(foreign)}"
+        elif before is not None and state is None:
+            why = f"it does not publish {self.name}/controller_state any more, so it is not active"
+        else:
+            why = "its log says why; a controller that is not active refuses all goals"
+        return ExecutionError(f"{self.name} refused the trajectory: {why}", stage=STAGE, subjects=(self.name,))
+
+
+class ControllerGoal:
+    """A goal that was sent to a controller. ended: whether it was refused, or the controller has answered; error: why
+    it did not succeed."""
+
+    def __init__(self, controller: ControllerClient, accepted: Future[Handle], on_change: Callable[[], None]) -> None:
+        self.error: RobotCellError | None = None
+        self.ended = False
+        self.refused = False
+        self.sent_at = time.monotonic()
+        self._controller = controller
+        self._on_change = on_change
+        self._handle: Handle | None = None
+        self._cancelled = False
+        accepted.add_done_callback(self._on_accepted)
+
+    @property
+    def accepted(self) -> bool:
+        return self._handle is not None
+
+    def cancel(self) -> None:
+        """Let the controller end it at once: it holds the robot where it is, or as it is set to."""
+        self._cancelled = True
+        if self._handle is not None and not self.ended:
+            self._handle.cancel_goal_async()
+
+    def _on_accepted(self, future: Future[Handle]) -> None:
+        handle = future.result()
+        if handle is None or not handle.accepted:
+            self.refused = self.ended = True
+            self._on_change()
+            return
+        self._handle = handle
+        if self._cancelled:
+            handle.cancel_goal_async()
+        handle.get_result_async().add_done_callback(self._on_result)
+
+    def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
+        found = future.result()
+        assert found is not None
+        name = self._controller.name
+        if found.status == GoalStatus.STATUS_CANCELED:
+            self.error = StoppedError(f"the goal of {name} was cancelled", stage=STAGE, subjects=(name,))
+        elif found.status != GoalStatus.STATUS_SUCCEEDED:
+            self.error = _error_of(name, found.result)
+        self.ended = True
+        self._on_change()
+
+
+def _error_of(name: str, result: Result) -> RobotCellError:
+    text = f"{name} gave up: {result.error_string or f'error code {result.error_code}'}"
+    if result.error_code == Result.PATH_TOLERANCE_VIOLATED:
+        return TrackingError(text, stage=ON_PATH, subjects=(name,))
+    if result.error_code == Result.GOAL_TOLERANCE_VIOLATED:
+        return TrackingError(text, stage=AT_GOAL, subjects=(name,))
+    return ExecutionError(text, stage=STAGE, subjects=(name,))
+
+
+def _state_from_message(message: JointTrajectoryControllerState) -> ControllerState | None:
+    """The state; None for a message whose lists do not fit together."""
+    joints = tuple(message.joint_names)
+    if not 0 < len(joints) <= MAX_JOINTS or len(set(joints)) != len(joints):
+        return None
+    count, reference, feedback = len(joints), message.reference, message.feedback
+    state = ControllerState(
+        joints,
+        _row(reference, "positions", count),
+        _row(reference, "velocities", count),
+        _row(feedback, "positions", count),
+        _row(feedback, "velocities", count),
+        time_from_message(message.header.stamp),
+        message.speed_scaling_factor,
+    )
+    return state if np.isfinite(state.reference).all() and np.isfinite(state.feedback).all() else None
+
+
+def _row(point: JointTrajectoryPoint, kind: str, count: int) -> Array:
+    values = getattr(point, kind)
+    return np.array(values, dtype=np.float64) if len(values) == count else np.full(count, np.nan)

@@ -1,0 +1,116 @@
+"""Moves the robot through controllers that run already: which of them moves which joint, and whether they are there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import ExecutionError, ServiceUnavailableError
+from ..common.cancellation import CancellationToken, available
+from ..common.node import CellNode
+from .controller_client import STAGE, ControllerClient
+from .controller_motion import ControllerMotion, ControllerOptions, Share
+
+
+class ControllerDrive:
+    """Moves the robot through the FollowJointTrajectory actions of controllers.
+
+    Controllers tell their joints by the states that they publish. A single one that publishes none is given all joints.
+    """
+
+    def __init__(self, node: CellNode, actions: Sequence[str], options: ControllerOptions) -> None:
+        self._node = node
+        self._options = options
+        self._controllers = [ControllerClient(node, action) for action in actions]
+        self._absent: set[str] = set()
+
+    @property
+    def commanded(self) -> dict[str, float]:
+        """Where the controllers command the joints to be, as far as they publish it [rad or m]."""
+        positions: dict[str, float] = {}
+        for controller in self._controllers:
+            state = controller.state
+            if state is not None:
+                positions.update(zip(state.joints, state.reference.tolist(), strict=True))
+        return positions
+
+    def now(self) -> float:
+        """The steady clock [s]."""
+        return time.monotonic()
+
+    async def ready(self, token: CancellationToken) -> None:
+        """Wait until the controllers are there. Some of several may stay away, as long as none of their joints is
+        moved; they are waited for once.
+
+        Raises:
+            ServiceUnavailableError: there is none.
+        """
+        self._absent -= {controller.name for controller in self._controllers if self._is_there(controller)}
+        within = self._node.parameters["appear_timeout"]
+        expected = [controller for controller in self._controllers if controller.name not in self._absent]
+        missing = [controller.action for controller in expected or self._controllers if not self._is_there(controller)]
+        try:
+            await available(
+                self._node,
+                lambda: all(map(self._is_there, expected or self._controllers)),
+                token,
+                within,
+                f"action {', '.join(missing)}",
+            )
+        except ServiceUnavailableError as error:
+            if not any(map(self._is_there, self._controllers)):
+                raise
+            self._node.get_logger().warning(f"{error}; only the joints of other controllers can be moved")
+            self._absent |= {controller.name for controller in expected if not self._is_there(controller)}
+
+    def _is_there(self, controller: ControllerClient) -> bool:
+        return controller.is_ready and (len(self._controllers) == 1 or controller.last_state is not None)
+
+    def check(self) -> None:
+        """A controller says itself what forbids a motion."""
+
+    def start(self, make: Any, on_end: Any, *arguments: Any, **keywords: Any) -> ControllerMotion:
+        """Begin a motion. make: what makes it, in place of ControllerMotion.
+
+        Raises:
+            ExecutionError: no controller moves one of its joints.
+            ServiceUnavailableError: a controller is not there.
+        """
+        shares = self._shares(arguments[0].joints)
+        clock = self._node.get_clock()
+        motion: ControllerMotion = (make or ControllerMotion)(
+            shares, lambda: clock.now().nanoseconds, self._options, on_end, *arguments, **keywords
+        )
+        motion.send()
+        return motion
+
+    def _shares(self, joints: Sequence[str]) -> list[Share]:
+        """The joints, split over the controllers that move them."""
+        shares, left = [], list(joints)
+        for controller in self._controllers:
+            state = controller.last_state
+            owned = left if state is None and len(self._controllers) == 1 else ()
+            standing: dict[str, float] = {}
+            if state is not None:
+                owned = [joint for joint in left if joint in state.joints]
+                reference = dict(zip(state.joints, state.reference.tolist(), strict=True))
+                standing = {joint: position for joint, position in reference.items() if joint not in owned}
+            if not owned:
+                continue
+            if not controller.is_ready:
+                text = f"{controller.name}, which moves {', '.join(owned)}, is gone"
+                raise ServiceUnavailableError(text, stage=STAGE, subjects=(controller.name, *owned))
+            left = [joint for joint in left if joint not in owned]
+            shares.append(Share(controller, tuple(owned), standing))
+        if left:
+            raise ExecutionError(self._unmoved(left), stage=STAGE, subjects=tuple(left))
+        return shares
+
+    def _unmoved(self, joints: Sequence[str]) -> str:
+        known = []
+        for controller in self._controllers:
+            state = controller.last_state
+            moves = "publishes no controller_state" if state is None else f"moves {', '.join(state.joints)}"
+            known.append(f"{controller.name} {moves}")
+        return f"no controller moves {', '.join(joints)}: {'; '.join(known)}"
