@@ -38,11 +38,13 @@ def read_command(
     velocities: Sequence[float],
     efforts: Sequence[float],
     known: Collection[str],
+    waiting: Collection[str] = (),
 ) -> tuple[JointCommand, tuple[str, ...]]:
     """Read a command from the lists of a message.
 
     Each list is empty or has one value per name. Unknown joints are ignored, because they may belong to another robot.
-    Values that are not finite are ignored: the joint keeps its last command.
+    Values that are not finite are ignored: the joint keeps its last command. NaN is no problem of joints that are
+    `waiting` for their first command: ros2_control sends it until a controller is active.
 
     Returns:
         The command, and a sentence for each value that is not finite.
@@ -62,7 +64,12 @@ def read_command(
             raise InvalidRequestError(text, stage=STAGE, subjects=(what,))
         entries = [(name, value) for name, value in zip(names, values, strict=False) if name in known]
         found[what] = {name: value for name, value in entries if math.isfinite(value)}
-        problems.extend(f"{what} of joint {name} is {value}" for name, value in entries if not math.isfinite(value))
+        expected = [name for name, value in entries if name in waiting and math.isnan(value)]
+        problems.extend(
+            f"{what} of joint {name} is {value}"
+            for name, value in entries
+            if not math.isfinite(value) and name not in expected
+        )
     # A joint whose position is given but not finite is not controlled by its velocity or effort instead.
     for name in [name for name in names if len(positions) and name not in found["position"]]:
         found["velocity"].pop(name, None)

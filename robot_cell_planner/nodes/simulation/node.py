@@ -179,6 +179,7 @@ class SimulatedRobotNode(CellNode):
         )
         for remark in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {remark}")
+        self._waiting = set(self._simulation.driven_joints)  # for their first commands
         self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
         period = max(SHORTEST_LOOK, schedule.delay / 4.0)
         steady_timer(self, period, self._read_commands)
@@ -209,7 +210,8 @@ class SimulatedRobotNode(CellNode):
         names = list(message.name)
         known = self._simulation.driven_joints
         try:
-            command, problems = read_command(names, message.position, message.velocity, message.effort, known)
+            values = message.position, message.velocity, message.effort
+            command, problems = read_command(names, *values, known, self._waiting)
         except InvalidRequestError as error:
             self._refused += 1
             self.get_logger().warning(f"joint_commands: refused: {error.message}", throttle_duration_sec=THROTTLE)
@@ -220,6 +222,7 @@ class SimulatedRobotNode(CellNode):
             self.get_logger().warning(text, throttle_duration_sec=THROTTLE)
         if not command.is_empty:
             self._commands += 1
+            self._waiting.difference_update(command.positions, command.velocities, command.efforts)
             self._simulation.command(command, self._moments.moment(message.header.stamp))
 
     # What follows runs in the thread that listens to the simulation.

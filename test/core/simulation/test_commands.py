@@ -31,6 +31,16 @@ def test_a_bad_velocity_leaves_the_position():
     assert problems == ("velocity of joint a is nan",)
 
 
+def test_joints_that_wait_for_their_first_command_may_have_none():
+    command, problems = read_command(["a", "b"], [math.nan, math.nan], [], [], KNOWN, KNOWN)
+    assert command.is_empty
+    assert problems == ()
+    command, problems = read_command(["a", "b"], [1.0, math.nan], [], [], KNOWN, {"b"})
+    assert (command.positions, problems) == ({"a": 1.0}, ())
+    command, problems = read_command(["a", "b"], [math.nan, math.inf], [], [], KNOWN, {"b"})
+    assert problems == ("position of joint a is nan", "position of joint b is inf")
+
+
 def test_strangers_may_say_what_they_like():
     command, problems = read_command(["stranger"], [math.nan], [], [], KNOWN)
     assert command.is_empty

@@ -126,6 +126,14 @@ def test_it_starts_in_the_state_of_the_file_and_reports_the_bodies(robot):
     assert list(report.contacts) == []
 
 
+def test_joints_without_a_command_yet_stay_where_they_are_without_a_remark(robot, node):
+    robot.command(ARM, [math.nan] * len(ARM))
+    robot.command(["elbow_joint", "finger_joint"], [math.nan, 0.01])
+    robot.wait(lambda: abs(robot.position("finger_joint") - 0.01) < 1e-3, "the commanded joint moving")
+    assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
+    assert "is nan" not in node.output
+
+
 def test_a_part_of_the_joints_in_any_order(robot):
     robot.go_to(wrist_3_joint=0.3, shoulder_pan_joint=-1.1)
     assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
@@ -137,6 +145,7 @@ def test_a_part_of_the_joints_in_any_order(robot):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
+    robot.go_to(elbow_joint=1.8)
     before = robot.position("elbow_joint")
     robot.command(["elbow_joint", "wrist_3_joint"], [bad, -0.1])
     robot.wait(lambda: abs(robot.position("wrist_3_joint") + 0.1) < 1e-3, "the joint with a good number moving")
