@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_cell_planner import IDENTITY, Pose, world_pose
-from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.errors import ExecutionError, RobotCellError
 from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
 from robot_cell_planner.nodes.client import CellClient, RunRecord, from_configuration, pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
@@ -108,7 +108,8 @@ class PickAndPlace:
                 touch_bodies=["bin"],
             )
         )
-        self.client.move_gripper(OPEN)
+        if not self.client.move_gripper(OPEN).reached_goal:
+            raise ExecutionError("the gripper has not opened", subjects=(GRIPPER,))
         self.joints[FINGER] = OPEN
         self.record.step("open the gripper", began)
 

@@ -48,8 +48,9 @@ class GripperOptions:
 
     lower, upper: bounds of its position [rad or m]. velocity, acceleration, jerk: of its commands. goal_tolerance: how
     near is there [rad or m]. stall_velocity, stall_timeout: it has stalled once it was slower than this [per s] on
-    average for this long [s], after all of the motion was commanded. goal_time: how long it may take to be there, or to
-    stall [s]. allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand.
+    average for this long [s], after all of the motion was commanded. start_timeout: the same time for a gripper that
+    has not moved at all, whose commands may be late. goal_time: how long it may take to be there, or to stall [s].
+    allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand.
     """
 
     joint: str
@@ -61,6 +62,7 @@ class GripperOptions:
     goal_tolerance: float
     stall_velocity: float
     stall_timeout: float
+    start_timeout: float
     goal_time: float
     allow_stalling: bool
     parallel: bool = False
@@ -132,6 +134,7 @@ class GripperMotion(StreamedMotion):
         self._options = options
         self._resting_at = math.nan
         self._resting_since = math.inf
+        self._has_moved = False
         self.reached_goal = False
         self.stalled = False
 
@@ -153,7 +156,7 @@ class GripperMotion(StreamedMotion):
             return
         self.account.goal_error = away
         self.reached_goal = away <= self._options.goal_tolerance
-        self.stalled = not self.reached_goal and now - self._resting_since >= self._options.stall_timeout
+        self.stalled = not self.reached_goal and self._has_stalled(now)
         if self.reached_goal or self.stalled or now - self.channel.ended_at > self.goal.tolerances.goal_time:
             self._finish()
 
@@ -161,7 +164,13 @@ class GripperMotion(StreamedMotion):
         """Keep since when the joint has moved less than the stall velocity allows within the stall timeout."""
         max_motion = self._options.stall_velocity * self._options.stall_timeout
         if not abs(position - self._resting_at) <= max_motion:
+            self._has_moved = self._has_moved or not math.isnan(self._resting_at)
             self._resting_at, self._resting_since = position, now
+
+    def _has_stalled(self, now: float) -> bool:
+        if self._has_moved:
+            return now - self._resting_since >= self._options.stall_timeout
+        return now - self.channel.ended_at >= max(self._options.start_timeout, self._options.stall_timeout)
 
 
 class GripperServer:

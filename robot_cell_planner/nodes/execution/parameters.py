@@ -206,6 +206,13 @@ PARAMETERS = (
         60.0,
     ),
     Parameter(
+        "gripper_start_timeout",
+        2.0,
+        "Time after the end of the commands within which the gripper begins to move, before it counts as stalled [s].",
+        0.0,
+        60.0,
+    ),
+    Parameter(
         "allow_stalling", True, "Whether a goal succeeds when the gripper stalls, as it does when it holds an object."
     ),
     *SERVO_PARAMETERS,
@@ -288,6 +295,7 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
         goal_tolerance=parameters["gripper_goal_tolerance"],
         stall_velocity=parameters["stall_velocity_threshold"],
         stall_timeout=parameters["stall_timeout"],
+        start_timeout=parameters["gripper_start_timeout"],
         goal_time=parameters["gripper_goal_time"],
         allow_stalling=parameters["allow_stalling"],
         parallel=parameters["gripper_action_type"] == PARALLEL_GRIPPER_COMMAND,

@@ -762,6 +762,23 @@ class TestGripper:
         assert fingers[0] == pytest.approx(0.0, abs=1e-3)
         assert np.diff(fingers).max() < 0.01
 
+    def test_a_robot_that_begins_late_has_not_stalled(self, client, robot):
+        grip(client, 0.0).wait()
+        robot.measured["finger"] = 0.0
+        sent = grip(client, 0.04)
+        robot.wait_for(lambda command: command["finger"] >= 0.04)
+        robot.run_for(100)  # 0.5 s, longer than stall_timeout
+        del robot.measured["finger"]
+        assert sent.wait().result.reached_goal
+        assert not sent.result.stalled
+
+    def test_what_never_moves_stalls(self, client, robot):
+        grip(client, 0.0).wait()
+        robot.stuck.add("finger")
+        sent = grip(client, 0.04).wait()
+        assert sent.result.stalled
+        assert sent.result.position == pytest.approx(0.0)
+
     def test_a_newer_goal_takes_its_place(self, client, robot):
         grip(client, 0.04).wait()
         first = grip(client, 0.0)
