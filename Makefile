@@ -3,6 +3,7 @@
 #   make demo                    the pick and place, in six ROS 2 nodes and a client   [CELL=config/.../cell.yaml] [SEED=n]
 #   make test                    ruff, mypy and all tests                              [TESTS="test/core -k name"]
 #   make check                   ruff and mypy alone
+#   make docs                    the documentation as a site for any browser, .venv/site/index.html
 #   make bench AREA=collision    one area's figures, to benchmarks/results/collision.json
 #   make setup                   the set-up alone; afterwards `source .venv/setup.sh` opens the environment in a shell
 #   make lock                    renew the pinned versions in requirements/constraints.txt
@@ -13,7 +14,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench lock clean
+.PHONY: help setup demo test check docs bench lock clean
 
 PYTHON ?= $(shell tools/find_python)
 RUN := tools/with_environment
@@ -44,6 +45,10 @@ check: setup
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
+
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 UV_CONSTRAINT=requirements/constraints.txt $(RUN) uv run --quiet --isolated --no-project --with-requirements requirements/docs.txt --with ruff mkdocs build --quiet
+	@echo "open .venv/site/index.html"
 
 bench: setup
 	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|trajectory_limits"; exit 2; }

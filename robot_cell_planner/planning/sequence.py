@@ -118,7 +118,8 @@ def plan_multistep(
     which each later step has a usable goal. Then the motions are planned; if one fails, the next best sequence is used.
 
     Raises:
-        Those of `plan_motion`; the first subject is the name of the step, `partial` is a `MultistepFailure`.
+        RobotCellError: As from `plan_motion`; the first subject is the name of the step, `partial` is a
+            `MultistepFailure`.
     """
     monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
     return _SequencePlanner(Scene(cell, state), request, monitor).run()
