@@ -145,10 +145,10 @@ def test_a_part_of_the_joints_in_any_order(robot):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
-    robot.go_to(elbow_joint=1.8)
+    robot.go_to(elbow_joint=1.9)
     robot.command(["elbow_joint", "wrist_3_joint"], [bad, -0.1])
     robot.wait(lambda: abs(robot.position("wrist_3_joint") + 0.1) < 1e-3, "the joint with a good number moving")
-    assert robot.position("elbow_joint") == pytest.approx(1.8, abs=1e-3)
+    assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
     said(robot, node, "position of joint elbow_joint is nan; the joint keeps its last command")
     robot.go_to(wrist_3_joint=0.0)
 
