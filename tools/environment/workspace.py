@@ -11,7 +11,17 @@ from ros_installation import RosInstallation, has_ament_package
 from shell_setup import build_environment
 
 # The build reads these.
-CONTENT = ("CMakeLists.txt", "package.xml", "setup.cfg", "msg/*.msg", "srv/*.srv", "action/*.action", "cmake/*")
+CONTENT = (
+    "CMakeLists.txt",
+    "package.xml",
+    "setup.cfg",
+    "msg/*.msg",
+    "srv/*.srv",
+    "action/*.action",
+    "cmake/*",
+    "requirements/library.txt",
+    "requirements/constraints.txt",
+)
 INTERFACES = ("msg", "srv", "action")
 
 
