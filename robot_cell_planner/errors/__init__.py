@@ -281,7 +281,10 @@ class MPStartStateInCollisionError(PlanningError):
     """The start state is in collision; `subjects` names the pairs."""
 
     code = 501
-    remedy = "Move the robot or the object apart, or allow the pair. A held part needs its gripper as touch link."
+    remedy = (
+        "Move the robot or the object apart, or allow the contact. A part held by a gripper that belongs to the "
+        "robot's URDF needs the fingers as touch links; one held by a tool needs nothing."
+    )
 
 
 class MPNoIKSolutionError(PlanningError):
@@ -330,7 +333,10 @@ class StartBeyondLimitsError(PlanningError):
     """The start state is beyond joint limits; `values` names the joints."""
 
     code = 508
-    remedy = "Move the robot inside its limits, by hand or by `plan_motion` with a larger `start_limit_tolerance`."
+    remedy = (
+        "Move the robot inside its limits, or allow a start correction (`jiggle` in the options of the request). For "
+        "small excesses raise the parameter `start_limit_tolerance` of the planning node."
+    )
 
 
 class PathInvalidError(PlanningError):
@@ -416,7 +422,7 @@ class ServerLostError(ServiceUnavailableError):
     """The node that processed a request or goal terminated before completion; the goal is lost."""
 
     code = 706
-    remedy = "Send the goal again: the node has been started again by the supervisor."
+    remedy = "Send the goal again when the node runs again; robot_cell and the launch file restart it."
 
 
 class OutcomeUnknownError(ServiceUnavailableError):

@@ -34,7 +34,7 @@ def check_timeout(timeout: float) -> None:
     """Refuse times that are none, or longer than a day.
 
     Raises:
-        InvalidRequestError: not within 0 to MOST_TIMEOUT [s].
+        InvalidRequestError: not within 0 to MAX_TIMEOUT [s].
     """
     if not 0.0 < timeout <= MAX_TIMEOUT:
         numbers = (Value("timeout", timeout, MAX_TIMEOUT, "s"),)

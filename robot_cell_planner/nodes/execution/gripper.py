@@ -143,7 +143,7 @@ class GripperMotion(StreamedMotion):
         measured = self._feedback.get(self._options.joint)
         age = self._feedback.age(self.goal.joints, now)
         if measured is None or age > self._timeouts.lost_after:
-            self.stop(lost(age, self._timeouts.silence))
+            self.stop(lost(age, self._timeouts.lost_after))
             return
         if not self.channel.ended and (age > self._timeouts.silence or self.channel.stands):
             self._hold()

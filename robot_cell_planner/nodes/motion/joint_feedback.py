@@ -160,7 +160,7 @@ class JointFeedback:
 
 def lost(age: float, timeout: float) -> FeedbackLostError:
     """The error for joint states that have stopped."""
-    return FeedbackLostError("joint_states does not come any more", values=(Value("age", age, timeout, "s"),))
+    return FeedbackLostError("joint_states stopped arriving", values=(Value("age", age, timeout, "s"),))
 
 
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ class StreamedMotion(Motion):
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
         if age > timeouts.lost_after or tracking is None:
-            self.stop(lost(age, timeouts.silence))
+            self.stop(lost(age, timeouts.lost_after))
         elif not self.channel.ended and (age > timeouts.silence or self.channel.stands):
             self._hold()
         elif self._is_held:

@@ -99,7 +99,7 @@ class ServoSession:
         age = self._feedback.age(joints, now)
         self._is_silent = age > self._timeouts.silence
         if age > self._timeouts.lost_after:
-            return lost(age, self._timeouts.silence)
+            return lost(age, self._timeouts.lost_after)
         if self._is_silent:
             return None
         stamps = [found.stamp for joint in joints if (found := self._feedback.get(joint)) is not None]
