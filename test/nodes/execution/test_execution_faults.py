@@ -206,7 +206,7 @@ def test_joint_states_that_stop(client, robot):
     sent = begin(client, robot)
     robot.silent = True
     error = check_error(sent.wait(), "FeedbackLostError", "stopped arriving")
-    assert error.values[0].value > error.values[0].limit == 1.5
+    assert error.values[0].value > error.values[0].limit == 2.0
     check_stop(robot)
 
 
@@ -215,7 +215,7 @@ def test_joint_states_that_repeat_the_same_message(client, robot):
     sent = begin(client, robot)
     robot.frozen = True
     error = check_error(sent.wait(), "FeedbackLostError", "stopped arriving")
-    assert error.values[0].value > error.values[0].limit == 1.5
+    assert error.values[0].value > error.values[0].limit == 2.0
     check_stop(robot)
     assert stand(client).result.error.name == "FeedbackLostError"
     request = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg())
