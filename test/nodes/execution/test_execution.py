@@ -373,7 +373,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
     sent.wait()
     assert sent.status == GoalStatus.STATUS_ABORTED
     assert sent.result.error.name == "FeedbackLostError"
-    assert sent.result.error.values[0].limit == pytest.approx(1.5)
+    assert sent.result.error.values[0].limit == pytest.approx(2.0)  # joint_state_lost_after
     assert on_line(robot.taken(), start, end)[-1] < 0.99
     with pytest.raises(FeedbackLostError):
         client.execute(swing(ARM, here(robot), end))
