@@ -14,7 +14,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from robot_cell_planner.nodes.common.localhost import PROFILE_VARIABLES, RANGE, localhost_variables
+from robot_cell_planner.nodes.common.dds_profile import PROFILE_VARIABLES, RANGE, dds_variables
 
 RESULTS = Path(__file__).parent / "results" / "reachability.json"
 VICTIM, ATTACKER = "10.77.0.1", "10.77.0.2"
@@ -96,8 +96,9 @@ def main():
     localhost = {RANGE: "LOCALHOST"}
     victims = {
         "SUBNET": {RANGE: "SUBNET"},
+        "SUBNET with config/fastdds_network.xml": dds_variables({RANGE: "SUBNET"}) | {RANGE: "SUBNET"},
         "LOCALHOST": localhost,
-        "LOCALHOST with config/fastdds_localhost.xml": {**localhost, **localhost_variables(localhost)},
+        "LOCALHOST with config/fastdds_localhost.xml": {**localhost, **dds_variables(localhost)},
     }
     with two_networks():
         found = {name: attack(environment) for name, environment in victims.items()}

@@ -18,7 +18,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from robot_cell_planner.nodes.bringup.command_line import JOURNAL, NODES, PACKAGE
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
-from robot_cell_planner.nodes.common.localhost import localhost_variables
+from robot_cell_planner.nodes.common.dds_profile import dds_variables
 
 RESPAWN_DELAY = 0.5  # [s]
 
@@ -54,7 +54,7 @@ def generate_launch_description():
             "respawn", default_value="true", choices=["true", "false"], description="start nodes again when they end"
         ),
     ]
-    local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
+    local = [SetEnvironmentVariable(*variable) for variable in dds_variables(os.environ).items()]
     # What the scene node goes on from when it is started again; the file of parameters may name another.
     journal = os.path.join(tempfile.mkdtemp(prefix="robot_cell_"), JOURNAL)
     return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes, args=[journal])])

@@ -22,7 +22,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.common.localhost import localhost_variables
+from robot_cell_planner.nodes.common.dds_profile import dds_variables
 
 PACKAGE = "robot_cell_planner"
 CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")
@@ -89,7 +89,7 @@ def generate_launch_description():
     )
     # In a scope of its own, as the included file has arguments of the same names.
     cell = GroupAction([nodes], scoped=True)
-    local = [SetEnvironmentVariable(*variable) for variable in localhost_variables(os.environ).items()]
+    local = [SetEnvironmentVariable(*variable) for variable in dds_variables(os.environ).items()]
     return LaunchDescription(
         [*arguments, *local, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)]
     )

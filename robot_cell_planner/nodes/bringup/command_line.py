@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
+from ..common.dds_profile import RANGE, set_dds_profile
 from ..common.domain import Domain, NoFreeDomainError, reserve_domain
-from ..common.localhost import RANGE, keep_to_localhost
 from .processes import Program
 from .respawn import NODE_RULE
 from .session import Session
@@ -56,8 +56,8 @@ def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> 
         RANGE: os.environ.get(RANGE, "LOCALHOST"),
         "RCUTILS_COLORIZED_OUTPUT": os.environ.get("RCUTILS_COLORIZED_OUTPUT", str(int(sys.stderr.isatty()))),
     }
-    keep_to_localhost(environment)
     print(f"ROS_DOMAIN_ID={domain.number} {RANGE}={environment[RANGE]}", file=sys.stderr, flush=True)
+    set_dds_profile(environment)
     return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
 
 

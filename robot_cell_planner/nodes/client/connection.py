@@ -20,11 +20,10 @@ from unique_identifier_msgs.msg import UUID
 
 from ...errors import CancelledError, ExecutionError, ServiceUnavailableError
 from ..common.callback_guard import GuardedExecutor
+from ..common.dds_profile import set_dds_profile
 from ..common.goal_requests import RepeatableActionClient
-from ..common.localhost import keep_to_localhost
 from ..common.node import SERVICES, CellNode
 from ..common.server_monitor import ServerMonitor
-from ..common.shared_memory import remove_unfinished_ports
 from ..conversions.basic import (
     error_from_message,
 )
@@ -54,8 +53,7 @@ class CellConnection:
     def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
-            keep_to_localhost()
-            remove_unfinished_ports()
+            set_dds_profile()
             rclpy.init()
         self.node = CellNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()

@@ -37,10 +37,9 @@ from ...system.private_files import PRIVATE_UMASK
 from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
-from .localhost import keep_to_localhost
+from .dds_profile import set_dds_profile
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
-from .shared_memory import remove_unfinished_ports
 
 if TYPE_CHECKING:
     from interface_types import Service as ServiceType
@@ -263,8 +262,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         Exit status: 0, or 1 after one line on the standard error stream if the node could not start.
     """
     os.umask(PRIVATE_UMASK)
-    keep_to_localhost()
-    remove_unfinished_ports()
+    set_dds_profile()
     rclpy.init(args=arguments)
     node = None
     try:

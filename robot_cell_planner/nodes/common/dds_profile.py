@@ -1,0 +1,68 @@
+"""Profiles of Fast DDS: who can reach the nodes, and transports that outlive a process that is killed.
+
+With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST Fast DDS looks for nobody on other computers, but it still listens on all
+network interfaces: whoever names this computer in ROS_STATIC_PEERS takes part, hears everything and can send commands.
+`config/fastdds_localhost.xml` makes it listen on the loopback interface alone, and `config/fastdds_network.xml` is for
+environments that allow other computers. Neither uses shared memory, whose locks a killed process leaves closed for all
+others, and both let queues give the memory of messages back, so that a burst of large requests does not stay with a
+node. With LOCALHOST, rmw_fastrtps adds shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+PACKAGE = "robot_cell_planner"
+RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+LOCALHOST, FROM_PROFILE = "LOCALHOST", "SYSTEM_DEFAULT"
+MIDDLEWARE, FAST_DDS = "RMW_IMPLEMENTATION", "rmw_fastrtps"
+LOCALHOST_PROFILE, NETWORK_PROFILE = "fastdds_localhost.xml", "fastdds_network.xml"
+# The first is of Fast DDS 3, the second of Fast DDS 2; Fast DDS 3 reads a file that both name twice, with errors.
+PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+QUEUES_FROM_PROFILE = "RMW_FASTRTPS_USE_QOS_FROM_XML"  # "1": how queues hold messages is as the profile says
+PROFILES_IN_FOLDER = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
+FAST_DDS_2 = ("humble", "iron", "jazzy")  # ROS distributions with it
+# Whoever sets one of these wants to be reached by others.
+WANTS_OTHERS = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
+
+
+def dds_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables to add to an environment for the nodes in it.
+
+    They select the profile of Fast DDS, unless the environment has profiles of its own (in the working folder, too) or
+    another middleware. Where it sets no discovery range, peers or discovery server, the nodes are reached from this
+    computer alone.
+    """
+    local = environment.get(RANGE, LOCALHOST) == LOCALHOST and not any(map(environment.get, WANTS_OTHERS))
+    added = {RANGE: LOCALHOST} if local else {}
+    profile = _profile(LOCALHOST_PROFILE if local else NETWORK_PROFILE)
+    if profile is not None and not _has_settings(environment, profile):
+        added[PROFILE_VARIABLES[environment.get("ROS_DISTRO", "") in FAST_DDS_2]] = profile
+        added[QUEUES_FROM_PROFILE] = environment.get(QUEUES_FROM_PROFILE, "1")
+        if local:
+            added[RANGE] = FROM_PROFILE
+    return {name: value for name, value in added.items() if environment.get(name) != value}
+
+
+def _has_settings(environment: Mapping[str, str], profile: str) -> bool:
+    if not environment.get(MIDDLEWARE, FAST_DDS).startswith(FAST_DDS):
+        return True
+    selected = {environment.get(name) for name in PROFILE_VARIABLES} - {None, "", profile}
+    return bool(selected) or any(map(os.path.exists, PROFILES_IN_FOLDER))
+
+
+def set_dds_profile(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Add `dds_variables` to an environment; has an effect on participants that are made afterwards."""
+    environment.update(dds_variables(environment))
+
+
+def _profile(name: str) -> str | None:
+    try:
+        profile = Path(get_package_share_directory(PACKAGE), "config", name)
+    except PackageNotFoundError:
+        return None
+    return str(profile) if profile.is_file() else None
