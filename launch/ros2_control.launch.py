@@ -31,6 +31,7 @@ GRIPPERS = {"jazzy": "gripper_jazzy.yaml"}
 GRIPPER = "gripper.yaml"
 # The robot's own side, in the namespace. The broadcaster publishes joint_states, which all other nodes follow.
 RATE = 100.0  # [Hz] of its states, as of the controller manager
+COMMAND_DELAY = 0.02  # [s] two cycles of the controller manager; more would only delay the states that it compares
 COMMANDS, STATES = "robot/joint_commands", "robot/joint_states"
 # The scene node publishes robot_description and TF of the cell; the description with the hardware goes beside them.
 DESCRIPTION = "ros2_control/robot_description"
@@ -105,7 +106,13 @@ def _robot():
         package=PACKAGE,
         executable="simulated_robot_node",
         namespace=LaunchConfiguration("namespace"),
-        parameters=[{"cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str), "rate": RATE}],
+        parameters=[
+            {
+                "cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str),
+                "rate": RATE,
+                "command_delay": COMMAND_DELAY,
+            }
+        ],
         remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
         output="both",
         condition=IfCondition(LaunchConfiguration("simulated_robot")),
