@@ -30,6 +30,7 @@ from ...errors import (
     InternalError,
     InvalidRequestError,
     LimitExceededError,
+    NotSupportedError,
     RobotCellError,
     StaleStateError,
 )
@@ -57,6 +58,8 @@ ResponseT = TypeVar("ResponseT")
 ReportingT = TypeVar("ReportingT", bound=Reporting)
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SECURITY = "ROS_SECURITY_ENABLE"
 
 # Deep enough for many clients that call at once. With rmw_fastrtps every client hears all replies of a service, and
 # passes over those of others: in a shallow queue these push out its own.
@@ -108,7 +111,13 @@ class CellNode(Node):
     def __init__(self, name: str, namespace: str = "", *, sole: bool = True) -> None:
         self.faults = Faults(self)
         self.presence: Presence | None = None
-        super().__init__(name, namespace=namespace or None)
+        try:
+            super().__init__(name, namespace=namespace or None)
+        except RuntimeError as error:  # an RCLError, which has no public name
+            if os.environ.get(SECURITY, "").lower() != "true":
+                raise
+            text = f"{name} cannot take part in a domain with security ({SECURITY}=true): {error}"
+            raise NotSupportedError(text, stage="start", subjects=(name,)) from error
         if sole:
             self.presence = self._shown()
         self.parameters = Parameters(self, self.declared)

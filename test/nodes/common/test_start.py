@@ -62,3 +62,15 @@ def test_an_unwritable_home_is_named_and_replaced(domain):
     assert "cannot write to /proc/.ros/log, /proc/.cache: logs and caches go to" in found.stderr
     assert "Traceback" not in found.stderr, found.stderr
     assert found.returncode == 1
+
+
+@pytest.mark.parametrize("name", ["kinematics_node", "execution_node"])
+def test_no_node_runs_unprotected_where_security_is_enforced(name, domain, tmp_path):
+    """Without a keystore for it, and with a Fast DDS that has no security, as that of the Python index."""
+    (tmp_path / "enclaves").mkdir()
+    security = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_STRATEGY": "Enforce"}
+    found = run(name, **security, ROS_SECURITY_KEYSTORE=str(tmp_path))
+    assert found.returncode == 1
+    assert "Traceback" not in found.stderr
+    assert found.stderr.splitlines()[-1].startswith(f"{name}: start: ")
+    assert "ROS_SECURITY_ENABLE=true" in found.stderr
