@@ -11,6 +11,7 @@ from pathlib import Path
 DISTRIBUTIONS = {"collada": "pycollada", "pinocchio": "pin", "yaml": "PyYAML"}
 ROS_PACKAGES = ("ament_index_python", "rclpy", "tf2_ros")
 MISSING = 3
+INTERRUPTED = 128 + signal.SIGINT  # as shells report it
 
 
 def start(name: str, entry_point: str) -> int:
@@ -20,7 +21,8 @@ def start(name: str, entry_point: str) -> int:
         name: what the executable is called, for messages.
 
     Returns:
-        What the entry point returns, or 3 after one line on the standard error stream if a library is missing.
+        What the entry point returns, 3 after one line on the standard error stream if a library is missing, or 130 if
+        Ctrl-C ends it before the node has started.
     """
     module, _, function = entry_point.partition(":")
     # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up. The
@@ -35,8 +37,11 @@ def start(name: str, entry_point: str) -> int:
             raise
         print(f"{name}: {remedy(missing)}", file=sys.stderr, flush=True)
         return MISSING
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    return main() or 0
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return main() or 0
+    except KeyboardInterrupt:  # before the node handles it itself
+        return INTERRUPTED
 
 
 def remedy(module: str) -> str:

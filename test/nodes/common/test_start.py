@@ -17,6 +17,15 @@ def run(name, *arguments, limits="", **environment):
     return subprocess.run(shell, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
 
 
+def test_an_interrupt_before_the_node_handles_it_ends_without_a_word(tmp_path):
+    (tmp_path / "entry.py").write_text("import os, signal\ndef main(): os.kill(os.getpid(), signal.SIGINT)\n")
+    code = (
+        "import sys; from robot_cell_planner.nodes.common.dependencies import start; sys.exit(start('n', 'entry:main'))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_help_is_printed_and_nothing_started(name):
     found = run(name, "--help")
