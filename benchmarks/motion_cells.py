@@ -17,7 +17,7 @@ from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, Shape, Sph
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
-from robot_cell_planner.setup_assistant.srdf_generator import draft_robot
+from robot_cell_planner.setup_assistant.draft import draft_robot
 
 from .arms import FILES, GROUP, ROOT
 
@@ -35,7 +35,7 @@ def robot(name: str) -> Robot:
     else:
         path, base, tip = ROOT / "urdf" / "arm.urdf.xacro", "base_link", "tool0"
         found = load_robot(name, path, roots=ResourceRoots(folders=(str(ROOT / "urdf"),)))
-    pairs = draft_robot(found).disabled_pairs
+    pairs = draft_robot(found).robot.disabled_pairs
     variables = tuple(v for joint in found.mechanism.chain(base, tip) for v in joint.variables)
     group = PlanningGroup(GROUP, variables, base_link=base, tip_link=tip)
     return msgspec.structs.replace(found, disabled_pairs=pairs, groups=frozendict({GROUP: group}))

@@ -111,7 +111,12 @@ from .scene import SetTouch as SetTouch
 from .scene import apply_changes as apply_changes
 from .setup_assistant import Draft as Draft
 from .setup_assistant import DraftOptions as DraftOptions
+from .setup_assistant import Finding as Finding
+from .setup_assistant import NewCell as NewCell
+from .setup_assistant import NewCellOptions as NewCellOptions
+from .setup_assistant import check_cell as check_cell
 from .setup_assistant import draft_robot as draft_robot
+from .setup_assistant import new_cell as new_cell
 from .simulation import SimulatedCell as SimulatedCell
 from .simulation import SimulationOptions as SimulationOptions
 from .trajectory import MotionLimits as MotionLimits

@@ -16,7 +16,8 @@ import yaml
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.model.mechanism import JointKind
-from robot_cell_planner.setup_assistant.srdf_generator import DraftOptions, draft_robot
+from robot_cell_planner.setup_assistant.draft import draft_robot
+from robot_cell_planner.setup_assistant.options import DraftOptions
 
 from .robots import ARM, DEMO_CELLS, ROBOTIQ, SOURCES, Source, written
 from .urdf import SITE
@@ -154,7 +155,7 @@ def _semantics(robot: str, uri: str, source: Source, roots: ResourceRoots) -> tu
     """An SRDF text, the links at the tip, and values of joints, halfway between their limits."""
     found = load_robot(robot, uri, roots=roots)
     chain = found.mechanism.chain(source.base, source.tip)
-    pairs = [p for p in draft_robot(found, DraftOptions(samples=DRAFTED)).disabled_pairs if p.reason != "Never"]
+    pairs = [p for p in draft_robot(found, DraftOptions(samples=DRAFTED)).robot.disabled_pairs if p.reason != "Never"]
     lines = [f'<disable_collisions link1="{p.first}" link2="{p.second}" reason="{p.reason}"/>' for p in pairs]
     group = f'<group name="{GROUP}"><chain base_link="{source.base}" tip_link="{source.tip}"/></group>'
     text = f'<robot name="{found.mechanism.name}">{group}{"".join(lines)}</robot>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MAX_LISTED = 6
 MAX_COMPARED = 255  # [characters] no suggestions for longer names
 
 
@@ -18,3 +19,10 @@ def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
         return f"{text} does not exist; there is none at all"
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     return f"{text} does not exist; there are {', '.join(names[:6])}{more}"
+
+
+def listed(names: Iterable[str], count: int = MAX_LISTED) -> str:
+    """Return names as text, with the number of those beyond the first `count`."""
+    every = list(names)
+    more = f" and {len(every) - count} more" if len(every) > count else ""
+    return ", ".join(every[:count]) + more

@@ -18,6 +18,9 @@ class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         folder: Base folder of relative URIs in the URDF.
         urdf_uri, srdf_uri, limits_uri: Where the texts were read from; "" if they were passed as texts.
         xacro_arguments: Arguments of the xacro expansion.
+        files: Absolute path of each mesh that the URDF references, by its URI; "" for a mesh that cannot be used.
+            Filled when the model is built, so that every process uses the same files.
+        warnings: Defects of the texts that do not prevent their use, one line each.
     """
 
     urdf: str = ""
@@ -28,6 +31,12 @@ class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     srdf_uri: str = ""
     limits_uri: str = ""
     xacro_arguments: frozendict[str, str] = frozendict()
+    files: frozendict[str, str] = frozendict()
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def as_read(self) -> ModelSources:
+        """Return the sources without what is filled when the model is built."""
+        return msgspec.structs.replace(self, files=frozendict(), warnings=())

@@ -1,3 +1,8 @@
-from .srdf_generator import Draft as Draft
-from .srdf_generator import DraftOptions as DraftOptions
-from .srdf_generator import draft_robot as draft_robot
+from .cell_setup import NewCell as NewCell
+from .cell_setup import NewCellOptions as NewCellOptions
+from .cell_setup import new_cell as new_cell
+from .check import Finding as Finding
+from .check import check_cell as check_cell
+from .draft import Draft as Draft
+from .draft import draft_robot as draft_robot
+from .options import DraftOptions as DraftOptions

@@ -17,11 +17,12 @@ RANKS = {
     "collision": 6,
     "trajectory": 7,
     "planning": 8,
-    "setup_assistant": 8,
+    "setup_assistant": 9,
     "simulation": 9,
     "viewer": 9,
     "offline": 10,
     "nodes": 11,
+    "commands": 12,
 }
 ROS = ("ament_index_python", "launch", "launch_ros", "rcl_interfaces", "rclpy", "tf2_ros")
 GENERATED = ("action", "msg", "srv")  # the package's own interfaces

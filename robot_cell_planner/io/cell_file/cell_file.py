@@ -10,12 +10,12 @@ import msgspec
 from ...errors import FileError
 from ...model.arguments import public
 from ...model.cell import RobotCell
+from ...model.cell_warnings import cell_warnings
 from ...model.start_limits import states_beyond_limits
 from ...model.state import RobotCellState
 from ..common.resources import (
     NO_ROOTS,
     ResourceRoots,
-    enclosing_folder,
     read_text,
     resolve_below,
     resolve_new,
@@ -37,7 +37,8 @@ def load_cell(
     """Load a cell and its state from a file.
 
     Files referenced by the cell file may be located in the package or folder that contains it, in installed packages
-    and below the roots. States beyond joint limits are logged as warnings.
+    and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), and states beyond joint limits
+    are logged as warnings.
 
     Args:
         file: Path or URI of the cell file.
@@ -51,9 +52,9 @@ def load_cell(
     """
     path = existing_file(file, roots, confined)
     if not confined:
-        roots = roots.with_folder(enclosing_folder(path))
+        roots = roots.with_file(path)
     cell, state = read_cell(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
-    for warning in states_beyond_limits(cell, state):
+    for warning in (*cell_warnings(cell), *states_beyond_limits(cell, state)):
         log.warning("%s: %s", path, warning)
     return cell, state
 

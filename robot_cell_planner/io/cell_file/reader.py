@@ -25,7 +25,7 @@ from .shape_sections import read_collisions, read_inertial, read_pose, read_shap
 from .writer import FORMAT
 
 STAGE = "read cell"
-CELL_KEYS = ("format", "name", "native_scale", "robots", "tools", "bodies", "frames", "collision", "state")
+CELL_KEYS = ("format", "name", "native_scale", "strict", "robots", "tools", "bodies", "frames", "collision", "state")
 MODEL_KEYS = (
     "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
 )  # fmt: skip
@@ -39,7 +39,7 @@ T = TypeVar("T", ToolState, BodyState, NamedFrame)
 
 
 def read_cell(
-    text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell"
+    text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell", *, strict: bool = False
 ) -> tuple[RobotCell, RobotCellState]:
     """Read the cell and state from a text.
 
@@ -50,6 +50,8 @@ def read_cell(
         folder: Base folder of relative URIs.
         roots: Folders that may be read.
         source: Name of the text in messages.
+        strict: Refuse defects that do not prevent the use of the models, as `strict: true` in the text does. Otherwise
+            they are in the `sources.warnings` of robots and tools.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: The text, or a file that it references,
@@ -58,7 +60,7 @@ def read_cell(
     """
     file = ConfigurationFile(text, source, STAGE)
     try:
-        return _Reader(file, folder, roots).cell()
+        return _Reader(file, folder, roots, strict).cell()
     except RobotCellError as error:
         if source in error.message:
             raise
@@ -68,8 +70,9 @@ def read_cell(
 
 
 class _Reader:
-    def __init__(self, file: ConfigurationFile, folder: str, roots: ResourceRoots) -> None:
+    def __init__(self, file: ConfigurationFile, folder: str, roots: ResourceRoots, strict: bool) -> None:
         self.file = file
+        self.strict = strict
         self.folder = folder
         self.roots = roots
         # Poses given relative to a frame other than the parent frame.
@@ -81,6 +84,7 @@ class _Reader:
         found = root.text("format")
         if found != FORMAT:
             raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+        self.strict = root.flag("strict") or self.strict
         self.file.native_scale = root.number("native_scale", 1.0)
         if not self.file.native_scale > 0.0:
             raise root.error(f"is {self.file.native_scale:g}, expected a number above 0", "native_scale")
@@ -115,7 +119,7 @@ class _Reader:
             prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
             base_poses[section.name] = read_pose(section, "base_pose")
             section.finish()
-            robots[section.name] = robot_from_sources(section.name, sources, prefix, roots, meshes)
+            robots[section.name] = robot_from_sources(section.name, sources, prefix, roots, meshes, strict=self.strict)
         return robots, base_poses
 
     def _sources(self, section: Section, parts: tuple[str, ...]) -> tuple[ModelSources, ResourceRoots]:
@@ -133,6 +137,7 @@ class _Reader:
             {name: arguments.argument(name) for name in arguments.values},
             self.folder,
             self.roots,
+            strict=self.strict,
         )
         return sources, sources_roots(sources, self.roots)
 
@@ -153,7 +158,8 @@ class _Reader:
         if section.has("urdf") or section.has("urdf_text"):
             sources, roots = self._sources(section, ("urdf", "limits"))
             meshes = section.choice("meshes", MeshUse, MeshUse.HULL)
-            return tool_from_sources(section.name, sources, tcp, section.text("tcp_link", ""), roots, meshes)
+            tcp_link = section.text("tcp_link", "")
+            return tool_from_sources(section.name, sources, tcp, tcp_link, roots, meshes, strict=self.strict)
         collisions = read_collisions(section, self.folder, self.roots)
         visuals = read_shapes(section, "visuals", self.folder, self.roots)
         inertial = read_inertial(section, collisions or visuals)

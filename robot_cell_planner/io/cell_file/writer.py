@@ -17,7 +17,7 @@ from ...model.pose import IDENTITY, Pose
 from ...model.robot import Robot
 from ...model.sources import ModelSources
 from ...model.state import BodyState, RobotCellState, ToolState
-from ..common.resources import NO_ROOTS, ResourceRoots, enclosing_folder
+from ..common.resources import NO_ROOTS, ResourceRoots
 from ..robot_description.loading import mesh_use_of, read_sources
 
 FORMAT = "robot_cell/1"
@@ -42,7 +42,7 @@ class _Writer:
     def __init__(self, folder: Path, roots: ResourceRoots) -> None:
         self.folder = folder
         # Folders that a reader of the file may read.
-        self.roots = roots.with_folder(enclosing_folder(folder / "cell.yaml"))
+        self.roots = roots.with_file(folder / "cell.yaml")
 
     def cell(self, cell: RobotCell, state: RobotCellState | None) -> Entry:
         result: Entry = {"format": FORMAT, "name": cell.name}
@@ -95,7 +95,7 @@ class _Writer:
             return False
         uris = (sources.urdf_uri, sources.srdf_uri, sources.limits_uri)
         try:
-            return read_sources(*uris, sources.xacro_arguments, self.folder, self.roots) == sources
+            return read_sources(*uris, sources.xacro_arguments, self.folder, self.roots).as_read() == sources.as_read()
         except RobotCellError:
             return False
 

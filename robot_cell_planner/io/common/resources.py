@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 import tempfile
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,9 +17,19 @@ from frozendict import frozendict
 from ...errors import FileError, LimitExceededError, ResourceError
 from ...model.arguments import check_fields
 from ...system.private_files import FILE_MODE
+from .defects import Defects
+from .packages import (
+    PACKAGE_NAME,
+    PackageFolder,
+    ancestors,
+    enclosing_folder,
+    installed_packages,
+    installed_shares,
+    package_at,
+    packages_below,
+    workspace_of,
+)
 
-PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}")
-PACKAGE_XML_NAME = re.compile(rb"<name>\s*([A-Za-z0-9_.\-]+)\s*</name>")
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_URI_LENGTH = 4096
@@ -33,12 +43,14 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         packages: Share folders by package name; they precede installed packages.
         folders: Folders whose files may be read, and whose subfolders are found as packages and models.
+        workspaces: Folders whose packages may be read, found by their package.xml.
         text_bytes: Max size of a description.
         mesh_bytes: Max size of a mesh file.
     """
 
     packages: frozendict[str, str] = frozendict()
     folders: tuple[str, ...] = ()
+    workspaces: tuple[str, ...] = ()
     text_bytes: int = MAX_TEXT_BYTES
     mesh_bytes: int = MAX_MESH_BYTES
 
@@ -50,6 +62,14 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         text = str(folder)
         return self if text in self.folders else msgspec.structs.replace(self, folders=(*self.folders, text))
 
+    def with_file(self, path: str | Path) -> ResourceRoots:
+        """Return the roots for the references of a trusted file: its package or folder, and the packages of its
+        workspace."""
+        roots, workspace = self.with_folder(enclosing_folder(path)), workspace_of(path)
+        if workspace is None or str(workspace) in roots.workspaces:
+            return roots
+        return msgspec.structs.replace(roots, workspaces=(*roots.workspaces, str(workspace)))
+
 
 NO_ROOTS = ResourceRoots()
 
@@ -58,8 +78,10 @@ def resolve(uri: str, folder: str | Path = "", roots: ResourceRoots = NO_ROOTS) 
     """Resolve a URI to a real absolute path.
 
     package://name/path and model://name/path are relative to a package or model folder, file:///path is absolute, and
-    anything else is relative to `folder`. Packages are searched in the roots, in AMENT_PREFIX_PATH, among installed
-    Python packages (share/<name> of a cmeel prefix), and in the folders around `folder`. Installed packages may contain
+    anything else is relative to `folder`. Packages are searched in the roots (a root or a subfolder of that name), in
+    AMENT_PREFIX_PATH, among installed Python packages (share/<name> of a cmeel prefix), by package.xml below
+    ROS_PACKAGE_PATH, the roots and the workspaces, and in the folders around `folder`. Of several folders, the first
+    one that contains the file is used. Installed packages and those of the environment and of workspaces may contain
     symbolic links to any location, as created by `colcon build --symlink-install`; elsewhere the real path must be
     below a root.
 
@@ -82,86 +104,72 @@ def resolve(uri: str, folder: str | Path = "", roots: ResourceRoots = NO_ROOTS) 
 
 def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) -> Path:
     name, _, inner = rest.partition("/")
-    share, installed = package_share(name, folder, roots)
-    path = Path(os.path.normpath(share / inner.lstrip("/")))
-    if not path.is_relative_to(share):
-        raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
-    if not installed:
+    found = _package_folders(name, folder, roots)
+    paths = [Path(os.path.normpath(share / inner.lstrip("/"))) for share, _ in found]
+    for path, (share, _) in zip(paths, found, strict=True):
+        if not path.is_relative_to(share):
+            raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
+    index = next((index for index, path in enumerate(paths) if os.path.exists(path)), 0)
+    path, (_, trusted) = paths[index], found[index]
+    if not trusted:
         return _inside_roots(path, uri, roots)
     if not os.path.exists(path):
         raise ResourceError(f"{uri!r} leads to {path}, which does not exist", subjects=(uri,))
     return path.resolve()
 
 
-def package_share(name: str, folder: Path | None = None, roots: ResourceRoots = NO_ROOTS) -> tuple[Path, bool]:
-    """Return the share folder of a package, and whether the package is installed.
+def package_share(name: str, folder: Path | None = None, roots: ResourceRoots = NO_ROOTS) -> PackageFolder:
+    """Return the folder of a package, and whether all its files may be read.
 
     Raises:
         ResourceError: The package does not exist.
     """
+    return _package_folders(name, folder, roots)[0]
+
+
+def _package_folders(name: str, folder: Path | None, roots: ResourceRoots) -> list[PackageFolder]:
+    """Return all folders that a package name can refer to, the preferred one first. Folders that may not be read are
+    only in the list if there is no other.
+
+    Raises:
+        ResourceError: There is none.
+    """
     if not PACKAGE_NAME.fullmatch(name):
         raise ResourceError(f"{name[:60]!r} is not a package name", subjects=(name[:200],))
+    found = list(dict.fromkeys(_candidates(name, folder, roots)))
+    if not found:
+        raise ResourceError(
+            f"package {name!r} was not found: no package.xml has this name in {_places(folder, roots)}. Source the "
+            f"workspace that has the package, or name a folder that contains it as a root",
+            subjects=(name,),
+        )
+    readable = [entry for entry in found if entry.trusted or _allowed(entry.folder, roots)]
+    return readable or found
+
+
+def _candidates(name: str, folder: Path | None, roots: ResourceRoots) -> Iterator[PackageFolder]:
     if name in roots.packages:
-        return Path(os.path.abspath(roots.packages[name])), False
-    for root in roots.folders:
-        if found := _package_at(Path(os.path.abspath(root)), name):
-            return found, False
-    if installed := _installed_share(name, os.environ.get("AMENT_PREFIX_PATH", ""), tuple(sys.path)):
-        return installed, True
-    for ancestor in _ancestors(folder):
-        if found := _package_at(ancestor, name):
-            return found, False
-    raise ResourceError(
-        f"package {name!r} was not found in the extra roots, in AMENT_PREFIX_PATH, among installed Python packages, "
-        f"or around {folder or 'the description'}",
-        subjects=(name,),
-    )
+        yield PackageFolder(Path(os.path.abspath(roots.packages[name])), False)
+        return
+    around = [Path(os.path.abspath(root)) for root in roots.folders]
+    for root in around:
+        if found := package_at(root, name):
+            yield PackageFolder(found, False)
+    yield from installed_packages(name)
+    for root in around:
+        if below := packages_below(root).get(name):
+            yield PackageFolder(Path(below), False)
+    for workspace in roots.workspaces:
+        if below := packages_below(workspace).get(name):
+            yield PackageFolder(Path(below), True)
+    for ancestor in ancestors(folder):
+        if found := package_at(ancestor, name):
+            yield PackageFolder(found, False)
 
 
-def _package_at(folder: Path, name: str) -> Path | None:
-    """Return the package of that name if it is `folder` or a direct subfolder of it."""
-    if _package_xml_name(folder) == name or folder.name == name:
-        return folder
-    inner = folder / name
-    return inner if os.path.isdir(inner) else None
-
-
-def _package_xml_name(folder: Path) -> str:
-    try:
-        with open(folder / "package.xml", "rb") as file:
-            match = PACKAGE_XML_NAME.search(file.read(65_536))
-    except OSError:
-        return ""
-    return match.group(1).decode() if match else ""
-
-
-@lru_cache(maxsize=1024)
-def _installed_share(name: str, prefixes: str, python_path: tuple[str, ...]) -> Path | None:
-    for prefix in filter(None, prefixes.split(os.pathsep)):
-        if Path(prefix, "share", "ament_index", "resource_index", "packages", name).is_file():
-            return Path(os.path.abspath(prefix), "share", name)
-    for entry in python_path:
-        share = Path(os.path.abspath(entry), "cmeel.prefix", "share", name)
-        if share.is_dir():
-            return share
-    return None
-
-
-def _ancestors(folder: Path | None) -> tuple[Path, ...]:
-    if folder is None:
-        return ()
-    absolute = Path(os.path.abspath(folder))
-    return (absolute, *absolute.parents[:-1])
-
-
-def enclosing_folder(path: str | Path) -> Path:
-    """Return the folder that may be read for the references of a trusted file.
-
-    It is the package that contains the file (the nearest parent folder with a package.xml), or else the file's own
-    folder.
-    """
-    folder = Path(os.path.abspath(path)).parent
-    return next((ancestor for ancestor in _ancestors(folder) if (ancestor / "package.xml").is_file()), folder)
+def _places(folder: Path | None, roots: ResourceRoots) -> str:
+    listed = ", ".join([*roots.folders, *roots.workspaces])
+    return f"the roots ({listed or 'none'}), AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, or around {folder or 'the file'}"
 
 
 def roots_for(path: Path, roots: ResourceRoots) -> ResourceRoots:
@@ -235,9 +243,7 @@ def _real_roots(roots: ResourceRoots) -> tuple[Path, ...]:
 
 def _in_installed_share(path: Path) -> bool:
     """Return whether a path, without following links, is in the share folder of an installed prefix."""
-    shares = [Path(prefix, "share") for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
-    shares += [Path(entry, "cmeel.prefix", "share") for entry in sys.path if entry]
-    return any(path.is_relative_to(os.path.abspath(share)) for share in shares)
+    return any(path.is_relative_to(os.path.abspath(share)) for share in installed_shares())
 
 
 def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> bytes:
@@ -281,8 +287,10 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
+def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES, defects: Defects | None = None) -> str:
     """Read a UTF-8 file, or an XML file that declares one of the encodings in `XML_ENCODINGS`.
+
+    defects: Takes note of a file with other bytes, which is then read as ISO-8859-1; None: such a file is refused.
 
     Raises:
         FileError: The file is missing, not readable, or not valid in that encoding.
@@ -296,7 +304,11 @@ def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         text = f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8 text"
-        raise FileError(text, stage=stage, subjects=(str(path),)) from error
+        found = FileError(text, stage=stage, subjects=(str(path),))
+        if defects is None or defects.strict or b"\0" in data:
+            raise found from error
+        defects.note(found, "the file is read as ISO-8859-1")
+        return data.decode("iso-8859-1")
 
 
 def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = FILE_MODE) -> None:

@@ -11,11 +11,16 @@ from lxml import etree
 
 from ...errors import FileError, LimitExceededError
 from ...model.pose import Pose
+from .defects import Defects
 from .resources import MAX_TEXT_BYTES
 
 Element = etree._Element
 ENTITY = re.compile(r"<!ENTITY\b")
 MAX_ELEMENTS = 1_000_000
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+UNDEFINED_PREFIX = re.compile(r"Namespace prefix ([A-Za-z_][\w.\-]{0,60}) ")
+FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
+MAX_PREFIXES = 20
 
 
 class XmlReader:
@@ -24,11 +29,13 @@ class XmlReader:
     Args:
         source: Name of the document in messages, usually its path.
         stage: Stage of the errors ("read urdf").
+        defects: Takes note of defects that do not prevent reading; None: they are errors.
     """
 
-    def __init__(self, source: str, stage: str) -> None:
+    def __init__(self, source: str, stage: str, defects: Defects | None = None) -> None:
         self.source = source
         self.stage = stage
+        self.defects = Defects(strict=True) if defects is None else defects
 
     def parse(self, text: str) -> Element:
         """Parse the text and return the root element, without comments and processing instructions.
@@ -47,26 +54,43 @@ class XmlReader:
         if entity:
             line = text.count("\n", 0, entity.start()) + 1
             raise self._error(line, "declares an XML entity, which is refused")
-        parser = etree.XMLParser(
-            encoding="utf-8",
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        try:
-            root = etree.fromstring(text.encode("utf-8"), parser)
-        except etree.XMLSyntaxError as error:
-            raise self._error(error.position[0] or 1, f"is not well-formed XML: {error.msg}") from error
-        except UnicodeEncodeError as error:
-            raise self._error(1, "has a lone surrogate, expected Unicode text") from error
+        root = self._tree(text)
         if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
             raise LimitExceededError(
                 f"{self.source} has more than {MAX_ELEMENTS} elements", stage=self.stage, subjects=(self.source,)
             )
         return root
+
+    def _tree(self, text: str) -> Element:
+        """Parse the text; "--" in comments and undefined namespace prefixes are mended where the reader allows it."""
+        for _ in range(MAX_PREFIXES):
+            try:
+                return etree.fromstring(text.encode("utf-8"), _parser())
+            except etree.XMLSyntaxError as error:
+                mended = self._mended(text, error)
+                if mended == text:
+                    raise self._not_well_formed(error) from error
+                text = mended
+            except UnicodeEncodeError as error:
+                raise self._error(1, "has a lone surrogate, expected Unicode text") from error
+        raise self._error(1, f"is not well-formed XML: more than {MAX_PREFIXES} undefined namespace prefixes")
+
+    def _not_well_formed(self, error: etree.XMLSyntaxError) -> FileError:
+        return self._error(error.position[0] or 1, f"is not well-formed XML: {error.msg}")
+
+    def _mended(self, text: str, error: etree.XMLSyntaxError) -> str:
+        """Return the text without the defect, or the same text if it is of another kind."""
+        if "hyphen within comment" in str(error.msg):
+            self.defects.note(self._not_well_formed(error), "comments are skipped")
+            return COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)  # lines keep their numbers
+        undefined = UNDEFINED_PREFIX.search(str(error.msg))
+        plain = COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+        first = FIRST_TAG.search(plain)
+        if undefined is None or first is None:
+            return text
+        self.defects.note(self._not_well_formed(error), "its elements are of an unknown kind")
+        prefix = undefined[1]
+        return f'{text[: first.end()]} xmlns:{prefix}="urn:undefined:{prefix}"{text[first.end() :]}'
 
     def _error(self, line: int, text: str, *names: str) -> FileError:
         return FileError(f"{self.source}:{line}: {text}", stage=self.stage, subjects=(self.source, *names))
@@ -190,6 +214,18 @@ class XmlReader:
             return Pose()
         xyz = self.numbers(origin, "xyz", 3, (0.0, 0.0, 0.0))
         return Pose.from_rpy(xyz, self.numbers(origin, "rpy", 3, (0.0, 0.0, 0.0)))
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
 
 
 def tag(element: Element) -> str:

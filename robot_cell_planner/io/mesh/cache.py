@@ -63,6 +63,12 @@ def read_cached(digest: str, kind: str) -> tuple[NDArray[np.float64], NDArray[np
     )
 
 
+def is_cached(digest: str, kind: str) -> bool:
+    """Return whether there is an entry; it can still be invalid."""
+    path = _path(digest, kind)
+    return path is not None and path.is_file()
+
+
 def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> None:
     """Write an entry atomically."""
     path = _path(digest, kind)

@@ -17,9 +17,10 @@ from ...model.arguments import public
 from ...model.geometry import Geometry, Mesh, MeshUse, Triangles
 from ...model.value import Vector3
 from ..common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
-from .cache import read_cached, write_cached
+from .cache import is_cached, read_cached, write_cached
 from .formats import FORMATS, STAGE
 from .process import parse_mesh
+from .structure import check_structure
 
 MAX_EXTENT = 1e5  # [m]
 THICK = 1e-4  # a mesh with at least this relative thickness always has a hull
@@ -109,6 +110,37 @@ def check_collision_geometry(geometry: Geometry) -> None:
     vertices = load_mesh(geometry).vertices
     if geometry.use is MeshUse.HULL and _thickness(vertices) < THICK:
         hull(geometry)
+
+
+def check_visual_mesh(mesh: Mesh) -> None:
+    """Check that a file to show has the structure of its mesh format (see `check_structure`).
+
+    Raises:
+        GeometryError: It has not, or has no faces.
+        FileError, LimitExceededError: The file is not readable, or too large.
+    """
+    if not is_cached(mesh.digest, "mesh"):
+        _check_version(mesh.path, mesh.digest)
+
+
+@lru_cache(maxsize=20_000)
+def _check_version(path: str, digest: str) -> None:
+    check_structure(read_bytes(path, STAGE, MAX_MESH_BYTES), _format(Path(path)), path)
+
+
+def is_flat(mesh: Mesh) -> bool:
+    """Return whether a mesh has no volume, so that it has no convex hull.
+
+    Raises:
+        GeometryError: The mesh cannot be parsed, is empty, not finite or too large.
+    """
+    if _thickness(load_mesh(mesh).vertices) >= THICK:
+        return False
+    try:
+        hull(mesh)
+    except GeometryError:
+        return True
+    return False
 
 
 def _thickness(vertices: Vertices) -> float:

@@ -2,7 +2,8 @@
 
 The file has the form of MoveIt's joint_limits.yaml: under `joint_limits`, by joint name, has_position_limits with
 min_position and max_position; has_velocity_limits, has_acceleration_limits, has_jerk_limits and has_effort_limits with
-max_velocity and so on. `has_...: false` ignores the value in the file.
+max_velocity and so on. `has_...: false` ignores the value in the file. `assumed: [acceleration, jerk]` marks limits
+that nobody has confirmed, as in a draft.
 """
 
 from __future__ import annotations
@@ -78,8 +79,11 @@ def _with_limits(joint: Joint, section: Section) -> Joint:
         section.has(key)
     for name in ("jerk", "effort"):
         section.has(f"max_{name}")
+    assumed = section.texts("assumed")
+    if unknown := [name for name in assumed if name not in numbers]:
+        raise section.error(f"has {unknown[0]!r}, expected limits of this joint that the file gives", "assumed")
     section.finish()
-    limits = msgspec.structs.replace(joint.limits, lower=lower, upper=upper, **numbers)
+    limits = msgspec.structs.replace(joint.limits, lower=lower, upper=upper, **numbers, defaulted=assumed)
     return msgspec.structs.replace(joint, limits=limits)
 
 
@@ -96,7 +100,7 @@ def with_default_limits(mechanism: Mechanism) -> Mechanism:
 def _completed(joint: Joint) -> Joint:
     if joint.kind is JointKind.FIXED:
         return joint
-    limits, defaulted = joint.limits, []
+    limits, defaulted = joint.limits, list(joint.limits.defaulted)
     velocity, acceleration, jerk = limits.velocity, limits.acceleration, limits.jerk
     if not velocity:
         velocity = DEFAULT_LINEAR_VELOCITY if joint.kind is JointKind.PRISMATIC else DEFAULT_VELOCITY
@@ -107,7 +111,7 @@ def _completed(joint: Joint) -> Joint:
     if not jerk:
         jerk = DEFAULT_JERK_PER_ACCELERATION * acceleration
         defaulted.append("jerk")
-    if not defaulted:
+    if defaulted == list(joint.limits.defaulted):
         return joint
     complete = JointLimits(limits.lower, limits.upper, velocity, acceleration, jerk, limits.effort, tuple(defaulted))
     if not all(math.isfinite(value) for value in (velocity, acceleration, jerk)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 from frozendict import frozendict
 
 from ...errors import FileError, ModelError
@@ -15,7 +16,8 @@ from ...model.mechanism import Mechanism
 from ...model.pose import IDENTITY, Pose
 from ...model.robot import Robot
 from ...model.sources import ModelSources
-from ..common.resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text, resolve, roots_for
+from ..common.defects import Defects
+from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve, roots_for
 from .limits import read_limits, with_default_limits
 from .srdf import SemanticDescription, read_srdf
 from .urdf import read_urdf
@@ -29,31 +31,36 @@ def read_sources(
     xacro_arguments: Mapping[str, str] = frozendict(),
     folder: str | Path = "",
     roots: ResourceRoots = NO_ROOTS,
+    *,
+    strict: bool = False,
 ) -> ModelSources:
     """Read the texts of a model. Files with the extension .xacro are expanded.
 
     folder: Base folder of relative URIs.
+    strict: Refuse files that are not UTF-8 text; otherwise that is a warning.
 
     Raises:
         FileError, ResourceError, LimitExceededError: A file is missing, outside the roots, malformed or too large.
     """
     path = resolve(urdf, folder, roots)
+    defects = Defects(strict)
+
+    def description(file: Path, stage: str) -> str:
+        if file.suffix == ".xacro":
+            return expand_xacro(file, xacro_arguments, roots_for(file, roots))
+        return _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
+
     return ModelSources(
-        urdf=_description(path, xacro_arguments, roots, "read urdf"),
-        srdf=_description(resolve(srdf, folder, roots), xacro_arguments, roots, "read srdf") if srdf else "",
+        urdf=description(path, "read urdf"),
+        srdf=description(resolve(srdf, folder, roots), "read srdf") if srdf else "",
         limits=_limits(resolve(limits, folder, roots), roots) if limits else "",
         folder=str(path.parent),
         urdf_uri=_absolute(urdf, folder),
         srdf_uri=_absolute(srdf, folder),
         limits_uri=_absolute(limits, folder),
         xacro_arguments=frozendict(xacro_arguments),
+        warnings=defects.texts,
     )
-
-
-def _description(path: Path, arguments: Mapping[str, str], roots: ResourceRoots, stage: str) -> str:
-    if path.suffix == ".xacro":
-        return expand_xacro(path, arguments, roots_for(path, roots))
-    return _not_empty(read_text(path, stage, roots.text_bytes), path, stage)
 
 
 def _not_empty(text: str, path: Path, stage: str) -> str:
@@ -86,6 +93,8 @@ def load_robot(
     prefix: str = "",
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
+    *,
+    strict: bool = False,
 ) -> Robot:
     """Load a robot from files, each given as a path or URI. The package or folder that contains the URDF may be read.
 
@@ -98,20 +107,21 @@ def load_robot(
         prefix: Prefix of all names of links, joints and groups.
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes.
+        strict: Refuse defects that do not prevent the use of the model; otherwise they are in `sources.warnings`.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the files.
     """
     opened = _opened((urdf, srdf, limits), roots)
-    sources = read_sources(str(urdf), str(srdf), str(limits), xacro_arguments, Path.cwd(), opened)
-    return robot_from_sources(name, sources, prefix, sources_roots(sources, opened), mesh_use)
+    sources = read_sources(str(urdf), str(srdf), str(limits), xacro_arguments, Path.cwd(), opened, strict=strict)
+    return robot_from_sources(name, sources, prefix, sources_roots(sources, opened), mesh_use, strict=strict)
 
 
 def _opened(files: tuple[str | Path, ...], roots: ResourceRoots) -> ResourceRoots:
     """Add the folders of files given as paths, which the caller is trusted to read."""
     for file in files:
         if str(file) and "://" not in str(file):
-            roots = roots.with_folder(enclosing_folder(file))
+            roots = roots.with_file(file)
     return roots
 
 
@@ -121,19 +131,23 @@ def robot_from_sources(
     prefix: str = "",
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
+    *,
+    strict: bool = False,
 ) -> Robot:
     """Create a robot from texts. Relative URIs are resolved from `sources.folder` and must lead to files below the
-    roots.
+    roots; those in `sources.files` are known.
 
-    Missing velocity, acceleration and jerk limits are set to the defaults of `limits.with_default_limits`.
+    Missing velocity, acceleration and jerk limits are set to the defaults of `limits.with_default_limits`. The sources
+    of the robot name the files of its meshes and the defects that were found; `strict`: These are errors.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the texts.
     """
-    mechanism = _mechanism(name, sources, prefix, roots, mesh_use)
+    defects, files = Defects(strict), dict(sources.files)
+    mechanism = _mechanism(name, sources, prefix, roots, mesh_use, defects, files)
     semantic = SemanticDescription()
     if sources.srdf:
-        semantic = read_srdf(sources.srdf, mechanism, sources.srdf_uri or f"SRDF of {name}", prefix)
+        semantic = read_srdf(sources.srdf, mechanism, sources.srdf_uri or f"SRDF of {name}", prefix, defects)
     try:
         return Robot(
             name=name,
@@ -142,21 +156,39 @@ def robot_from_sources(
             named_states=semantic.named_states,
             disabled_pairs=semantic.disabled_pairs,
             prefix=prefix,
-            sources=sources,
+            sources=_completed(sources, defects, files),
         )
     except ValueError as error:
         raise ModelError(f"robot {name!r}: {error}", subjects=(name,)) from error
 
 
 def mesh_use_of(mechanism: Mechanism) -> MeshUse:
-    """Return the collision representation of all meshes of a mechanism that was read from a description."""
+    """Return the collision representation of the meshes of a mechanism that was read from a description.
+
+    Flat meshes are always represented by their triangles, whatever the others are.
+    """
     geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
-    return next((geometry.use for geometry in geometries if isinstance(geometry, Mesh)), MeshUse.HULL)
+    uses = {geometry.use for geometry in geometries if isinstance(geometry, Mesh)}
+    return next((use for use in (MeshUse.HULL, MeshUse.DECOMPOSITION, MeshUse.EXACT) if use in uses), MeshUse.HULL)
 
 
-def _mechanism(name: str, sources: ModelSources, prefix: str, roots: ResourceRoots, mesh_use: MeshUse) -> Mechanism:
+def _completed(sources: ModelSources, defects: Defects, files: dict[str, str]) -> ModelSources:
+    """Return the sources with the files and defects that were found while the model was built."""
+    warnings = tuple(dict.fromkeys((*sources.warnings, *defects.texts)))
+    return msgspec.structs.replace(sources, files=frozendict(files), warnings=warnings)
+
+
+def _mechanism(
+    name: str,
+    sources: ModelSources,
+    prefix: str,
+    roots: ResourceRoots,
+    mesh_use: MeshUse,
+    defects: Defects,
+    files: dict[str, str],
+) -> Mechanism:
     source = sources.urdf_uri or f"URDF of {name}"
-    mechanism = read_urdf(sources.urdf, sources.folder, roots, source, prefix, mesh_use)
+    mechanism = read_urdf(sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files)
     if sources.limits:
         mechanism = read_limits(sources.limits, mechanism, sources.limits_uri or f"limits of {name}", prefix)
     return with_default_limits(mechanism)
@@ -172,6 +204,8 @@ def load_tool(
     xacro_arguments: Mapping[str, str] = frozendict(),
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
+    *,
+    strict: bool = False,
 ) -> Tool:
     """Load a tool from files, each given as a path or URI. The package or folder that contains the URDF may be read.
 
@@ -184,13 +218,14 @@ def load_tool(
         xacro_arguments: Arguments of the xacro expansion.
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes.
+        strict: Refuse defects that do not prevent the use of the model; otherwise they are in `sources.warnings`.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the files.
     """
     opened = _opened((urdf, limits), roots)
-    sources = read_sources(str(urdf), "", str(limits), xacro_arguments, Path.cwd(), opened)
-    return tool_from_sources(name, sources, tcp, tcp_link, sources_roots(sources, opened), mesh_use)
+    sources = read_sources(str(urdf), "", str(limits), xacro_arguments, Path.cwd(), opened, strict=strict)
+    return tool_from_sources(name, sources, tcp, tcp_link, sources_roots(sources, opened), mesh_use, strict=strict)
 
 
 def tool_from_sources(
@@ -200,14 +235,18 @@ def tool_from_sources(
     tcp_link: str = "",
     roots: ResourceRoots = NO_ROOTS,
     mesh_use: MeshUse = MeshUse.HULL,
+    *,
+    strict: bool = False,
 ) -> Tool:
-    """Create a tool from texts; its links keep the names of its description.
+    """Create a tool from texts; its links keep the names of its description. Files, defects and `strict` as for
+    `robot_from_sources`.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the texts.
     """
-    mechanism = _mechanism(name, sources, "", roots, mesh_use)
+    defects, files = Defects(strict), dict(sources.files)
+    mechanism = _mechanism(name, sources, "", roots, mesh_use, defects, files)
     try:
-        return Tool(name, mechanism, tcp, tcp_link, sources)
+        return Tool(name, mechanism, tcp, tcp_link, _completed(sources, defects, files))
     except ValueError as error:
         raise ModelError(f"tool {name!r}: {error}", subjects=(name,)) from error

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 from frozendict import frozendict
 
-from ...errors import ModelError, UnknownNameError
+from ...errors import FileError, ModelError, UnknownNameError
 from ...model.mechanism import Joint, JointKind, Mechanism
 from ...model.name_suggestions import unknown_name
 from ...model.robot import DisabledPair, PlanningGroup
+from ..common.defects import Defects
 from ..common.xml_reader import Element, XmlReader, tag
 from .urdf import link_name
 
 STAGE = "read srdf"
+E = TypeVar("E")
+T = TypeVar("T")
 
 
 class EndEffector(msgspec.Struct, frozen=True):
@@ -48,9 +52,16 @@ class SemanticDescription(msgspec.Struct, frozen=True):
 
 
 def read_srdf(
-    text: str, mechanism: Mechanism, source: str = "semantic description", prefix: str = ""
+    text: str,
+    mechanism: Mechanism,
+    source: str = "semantic description",
+    prefix: str = "",
+    defects: Defects | None = None,
 ) -> SemanticDescription:
     """Read an SRDF for a mechanism. `prefix` is prepended to all names of joints, links and groups.
+
+    defects: Takes note of groups, states and pairs with names that the mechanism does not have, which are left out.
+        None: they are errors.
 
     The variables of a group are in tree order of the mechanism, regardless of the order in the file. Fixed, mimic,
     passive and virtual joints have no variables. A group of consecutive joints without a branch has a base link and a
@@ -60,7 +71,16 @@ def read_srdf(
         FileError: The text is malformed or contains a name that the mechanism does not have; the message gives file,
             line and the most similar names.
     """
-    return _Reader(XmlReader(source, STAGE), mechanism, prefix).description(text)
+    return _Reader(XmlReader(source, STAGE, defects), mechanism, prefix).description(text)
+
+
+class _UnknownName(Exception):
+    """A part of an SRDF refers to something that the robot does not have."""
+
+    def __init__(self, error: FileError, name: str) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.name = name
 
 
 class _Reader:
@@ -76,25 +96,50 @@ class _Reader:
         robot = self.xml.parse(text)
         if tag(robot) != "robot":
             raise self.xml.error(robot, "is the root element, expected <robot>")
-        virtual_joints = tuple(self._virtual_joint(e) for e in robot.iterchildren("virtual_joint"))
+        virtual_joints = tuple(self._readable(robot.iterchildren("virtual_joint"), self._virtual_joint))
         self.virtual = frozenset(joint.name for joint in virtual_joints)
-        passive = [self._joint_name(e, "name") for e in robot.iterchildren("passive_joint") if not self._is_virtual(e)]
+        own = [element for element in robot.iterchildren("passive_joint") if not self._is_virtual(element)]
+        passive = self._readable(own, lambda element: self._joint_name(element, "name"))
         self.passive = frozenset(passive)
         for element in robot.iterchildren("group"):
             name = self.prefix + self.xml.attribute(element, "name")
             if name in self.elements:
                 raise self.xml.error(element, f"has the name {name!r}, which another group has already", name)
             self.elements[name] = element
-        groups = {name: self._group(name, element) for name, element in self.elements.items()}
-        pairs = [self._pair(element) for element in robot.iterchildren("disable_collisions")]
+        found = self._readable(self.elements.items(), lambda item: (item[0], self._group(*item)), required=True)
+        groups = dict(found)
         return SemanticDescription(
             frozendict(groups),
             self._states(robot, groups),
-            tuple(pairs),
-            tuple(self._end_effector(element) for element in robot.iterchildren("end_effector")),
+            tuple(self._readable(robot.iterchildren("disable_collisions"), self._pair)),
+            tuple(self._readable(robot.iterchildren("end_effector"), self._end_effector)),
             virtual_joints,
             tuple(passive),
         )
+
+    def _readable(self, elements: Iterable[E], read: Callable[[E], T], required: bool = False) -> list[T]:
+        """Return what can be read of elements; those with unknown names are left out, and are one defect.
+
+        Raises:
+            FileError: Nothing can be read and it is required: the file is probably that of another robot.
+        """
+        result: list[T] = []
+        errors: list[_UnknownName] = []
+        for element in elements:
+            try:
+                result.append(read(element))
+            except _UnknownName as error:
+                errors.append(error)
+        if errors and required and not result:
+            raise errors[0].error
+        if errors:
+            names = ", ".join(dict.fromkeys(error.name for error in errors))
+            count = "this element is" if len(errors) == 1 else f"{len(errors)} such elements are"
+            self.xml.defects.note(errors[0].error, f"{count} left out ({names})")
+        return result
+
+    def _unknown(self, element: Element, text: str, name: str) -> _UnknownName:
+        return _UnknownName(self.xml.error(element, text, name), name)
 
     def _virtual_joint(self, element: Element) -> VirtualJoint:
         return VirtualJoint(
@@ -111,14 +156,14 @@ class _Reader:
         name = self.prefix + self.xml.attribute(element, attribute)
         if name not in self.mechanism.joints:
             text = unknown_name(f"joint {name!r}", name, self.mechanism.joints)
-            raise self.xml.error(element, f"names a joint: {text}", name)
+            raise self._unknown(element, f"names a joint: {text}", name)
         return name
 
     def _link(self, element: Element, attribute: str) -> str:
         name = link_name(self.xml.attribute(element, attribute), self.prefix, self.mechanism.name)
         if name not in self.mechanism.links:
             text = unknown_name(f"link {name!r}", name, self.mechanism.links)
-            raise self.xml.error(element, f"names a link: {text}", name)
+            raise self._unknown(element, f"names a link: {text}", name)
         return name
 
     def _group(self, name: str, element: Element) -> PlanningGroup:
@@ -160,7 +205,7 @@ class _Reader:
         if name in trail:
             raise self.xml.error(element, f"closes a loop of groups: {' -> '.join((*trail, name))}", name)
         if name not in self.elements:
-            raise self.xml.error(element, f"names a group: {unknown_name(repr(name), name, self.elements)}", name)
+            raise self._unknown(element, f"names a group: {unknown_name(repr(name), name, self.elements)}", name)
         return self._joints(self.elements[name], (*trail, name))
 
     def _links_of(self, group: Element) -> Iterator[str]:
@@ -168,7 +213,8 @@ class _Reader:
 
     def _states(self, robot: Element, groups: dict[str, PlanningGroup]) -> frozendict[str, frozendict[str, float]]:
         states: dict[str, frozendict[str, float]] = {}
-        for element in robot.iterchildren("group_state"):
+
+        def state(element: Element) -> None:
             group = self._group_name(element, "group", groups)
             key = f"{group}/{self.xml.attribute(element, 'name')}"
             if key in states:
@@ -176,6 +222,8 @@ class _Reader:
             states[key] = frozendict(
                 {name: value for joint in element.iterchildren("joint") for name, value in self._values(joint)}
             )
+
+        self._readable(robot.iterchildren("group_state"), state)
         return frozendict(states)
 
     def _values(self, element: Element) -> Iterator[tuple[str, float]]:
@@ -191,7 +239,7 @@ class _Reader:
     def _group_name(self, element: Element, attribute: str, groups: dict[str, PlanningGroup]) -> str:
         name = self.prefix + self.xml.attribute(element, attribute)
         if name not in groups:
-            raise self.xml.error(element, f"names a group: {unknown_name(repr(name), name, groups)}", name)
+            raise self._unknown(element, f"names a group: {unknown_name(repr(name), name, groups)}", name)
         return name
 
     def _pair(self, element: Element) -> DisabledPair:

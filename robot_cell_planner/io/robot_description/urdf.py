@@ -10,13 +10,14 @@ import math
 
 from frozendict import frozendict
 
-from ...errors import FileError, GeometryError, LimitExceededError, ModelError, ResourceError, RobotCellError
+from ...errors import ModelError
 from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
 from ...model.mechanism import Inertial, Joint, JointExtras, JointKind, JointLimits, Link, Mechanism, Mimic
 from ...model.value import WORLD, Vector3
+from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import Element, XmlReader, tag, text_of
-from ..mesh.loading import check_collision_geometry, mesh_reference
+from .meshes import MeshReader
 
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
@@ -33,6 +34,8 @@ def read_urdf(
     source: str = "robot description",
     prefix: str = "",
     mesh_use: MeshUse = MeshUse.HULL,
+    defects: Defects | None = None,
+    files: dict[str, str] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a URDF.
 
@@ -47,6 +50,9 @@ def read_urdf(
         source: Name of the text in messages.
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
+        defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
+            inertias that are not physical, flat meshes for which a hull is asked. None: they are errors.
+        files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
 
     Raises:
         FileError: The text is malformed; the message gives file, line and what was expected.
@@ -55,7 +61,9 @@ def read_urdf(
             or without a convex hull.
         ModelError: Links and joints do not form a tree.
     """
-    return _Reader(XmlReader(source, STAGE), folder, roots, prefix, mesh_use).mechanism(text)
+    xml = XmlReader(source, STAGE, defects)
+    meshes = MeshReader(xml, folder, roots, mesh_use, {} if files is None else files)
+    return _Reader(xml, meshes, prefix).mechanism(text)
 
 
 def link_name(name: str, prefix: str, robot: str) -> str:
@@ -64,12 +72,10 @@ def link_name(name: str, prefix: str, robot: str) -> str:
 
 
 class _Reader:
-    def __init__(self, xml: XmlReader, folder: str, roots: ResourceRoots, prefix: str, mesh_use: MeshUse) -> None:
+    def __init__(self, xml: XmlReader, meshes: MeshReader, prefix: str) -> None:
         self.xml = xml
-        self.folder = folder
-        self.roots = roots
+        self.meshes = meshes
         self.prefix = prefix
-        self.mesh_use = mesh_use
         self.robot = ""
         self.materials: dict[str, tuple[Rgba | None, str]] = {}
 
@@ -111,10 +117,12 @@ class _Reader:
 
     def _link(self, element: Element) -> Link:
         name = self._link_name(element, "name")
-        visuals = tuple(self._shape(e, visual=True) for e in self.xml.children(element, "visual"))
-        collisions = tuple(self._shape(e, visual=False) for e in self.xml.children(element, "collision"))
+        visuals = [self._shape(e, visual=True) for e in self.xml.children(element, "visual")]
+        collisions = [self._shape(e, visual=False) for e in self.xml.children(element, "collision")]
+        shown = tuple(shape for shape in visuals if shape is not None)
+        checked = tuple(shape for shape in collisions if shape is not None)
         try:
-            return Link(name, visuals, collisions, self._inertial(element), self._blocks(element, LINK_TAGS))
+            return Link(name, shown, checked, self._inertial(element), self._blocks(element, LINK_TAGS))
         except ValueError as error:
             raise self.xml.error(element, f"is refused: {error}", name) from error
 
@@ -129,27 +137,33 @@ class _Reader:
         inertia = self.xml.required_child(element, "inertia")
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         ixx, ixy, ixz, iyy, iyz, izz = (self.xml.number(inertia, name) for name in names)
+        pose = self.xml.origin(element)
         try:
-            return Inertial(mass, self.xml.origin(element), (ixx, ixy, ixz, iyy, iyz, izz))
+            return Inertial(mass, pose, (ixx, ixy, ixz, iyy, iyz, izz))
         except ValueError as error:
-            raise self.xml.error(element, f"is refused: {error}") from error
+            refused = self.xml.error(element, f"is refused: {error}")
+            if mass < 0.0:
+                self.xml.defects.note(refused, f"link {link.get('name')} has no mass")
+                return None
+            self.xml.defects.note(refused, f"link {link.get('name')} has its mass and no inertia")
+            return Inertial(mass, pose)
 
-    def _shape(self, element: Element, visual: bool) -> Shape:
+    def _shape(self, element: Element, visual: bool) -> Shape | None:
         geometry = self.xml.required_child(element, "geometry")
         forms = list(geometry.iterchildren())
         if len(forms) != 1:
             raise self.xml.error(geometry, f"holds {len(forms)} elements, expected one shape")
         rgba, material, texture = self._material(element) if visual else (None, "", "")
         try:
-            form = self._geometry(forms[0], MeshUse.EXACT if visual else self.mesh_use)
-            if not visual:
-                self._check(form, forms[0])
+            form = self.meshes.read(forms[0], visual) if forms[0].tag == "mesh" else self._geometry(forms[0])
+            if form is None:
+                return None
             name = self.xml.attribute(element, "name", "")
             return Shape(form, self.xml.origin(element), name, rgba, material, texture)
         except ValueError as error:
             raise self.xml.error(forms[0], f"is refused: {error}") from error
 
-    def _geometry(self, element: Element, mesh_use: MeshUse) -> Geometry:
+    def _geometry(self, element: Element) -> Geometry:
         kind = element.tag
         if kind == "box":
             x, y, z = self.xml.numbers(element, "size", 3)
@@ -160,23 +174,7 @@ class _Reader:
             return Cylinder(self.xml.number(element, "radius"), self.xml.number(element, "length"))
         if kind == "capsule":
             return Capsule(self.xml.number(element, "radius"), self.xml.number(element, "length"))
-        if kind == "mesh":
-            return self._mesh(element, mesh_use)
         raise self.xml.error(element, "is no shape, expected box, sphere, cylinder, capsule or mesh")
-
-    def _mesh(self, element: Element, mesh_use: MeshUse) -> Geometry:
-        uri = self.xml.attribute(element, "filename")
-        x, y, z = self.xml.numbers(element, "scale", 3, (1.0, 1.0, 1.0))
-        try:
-            return mesh_reference(uri, self.folder, self.roots, (x, y, z), mesh_use)
-        except (ResourceError, GeometryError, FileError) as error:
-            raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
-
-    def _check(self, form: Geometry, element: Element) -> None:
-        try:
-            check_collision_geometry(form)
-        except (GeometryError, FileError, LimitExceededError) as error:
-            raise _placed(error, f"{self.xml.source}:{element.sourceline}: ") from error
 
     def _material(self, visual: Element) -> tuple[Rgba | None, str, str]:
         element = self.xml.child(visual, "material")
@@ -268,8 +266,3 @@ class _Reader:
         if element is None:
             return frozendict()
         return frozendict({str(name): self.xml.number(element, str(name)) for name in element.attrib})
-
-
-def _placed(error: RobotCellError, location: str) -> RobotCellError:
-    """Return the same error with the position in the file prepended to its message."""
-    return type(error)(location + error.message, stage=error.stage, subjects=error.subjects, values=error.values)

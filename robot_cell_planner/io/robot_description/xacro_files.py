@@ -17,7 +17,8 @@ from frozendict import frozendict
 from ...errors import FileError, LimitExceededError, ResourceError
 from ...model.arguments import public
 from ...system.sandboxed_process import memory_file, start
-from ..common.resources import NO_ROOTS, ResourceRoots, enclosing_folder, package_share, read_text
+from ..common.packages import enclosing_folder
+from ..common.resources import NO_ROOTS, ResourceRoots, package_share, read_text
 
 STAGE = "expand xacro"
 WORKER = "robot_cell_planner.io.robot_description.xacro_worker"
@@ -69,12 +70,12 @@ def expand_xacro(
 
 def _add_package(name: str, path: Path, roots: ResourceRoots, packages: dict[str, str], shares: list[str]) -> None:
     try:
-        share, installed = package_share(name, path.parent, roots)
+        share, trusted = package_share(name, path.parent, roots)
     except ResourceError as error:
         text = f"{path}: $(find {name}): {error.message}"
         raise ResourceError(text, stage=STAGE, subjects=(str(path), name)) from error
     packages[name] = str(share)
-    if installed:
+    if trusted:
         shares.append(str(share))
 
 

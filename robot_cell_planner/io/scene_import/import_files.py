@@ -12,7 +12,8 @@ from ...model.cell import RobotCell
 from ...model.value import check_name
 from ..cell_file.cell_file import existing_file
 from ..cell_file.reader import read_cell
-from ..common.resources import NO_ROOTS, ResourceRoots, enclosing_folder, read_text
+from ..common.defects import Defects
+from ..common.resources import NO_ROOTS, ResourceRoots, read_text
 from ..common.xml_reader import XmlReader
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots
 from .imported import Imported, with_prefix
@@ -25,12 +26,19 @@ CELLS, ROBOTS, SDF, SCENES = (".yaml", ".yml", ".json"), (".urdf", ".xacro"), ("
 
 @public
 def import_file(
-    file: str | Path, roots: ResourceRoots = NO_ROOTS, *, prefix: str = "", confined: bool = False
+    file: str | Path,
+    roots: ResourceRoots = NO_ROOTS,
+    *,
+    prefix: str = "",
+    confined: bool = False,
+    strict: bool = False,
 ) -> Imported:
     """Import a file as parts of a cell, with a prefix prepended to all names. The extension selects the format.
 
     A robot that is read from a URDF has the name of the description and no planning groups.
 
+    strict: Refuse defects that do not prevent the use of the models. Otherwise those of robots and tools are in
+        `sources.warnings`, and those of other files in `left_out`.
     confined: Treat `file` as untrusted: it must be a URI, or a path relative to a root, and located below the roots.
 
     Raises:
@@ -45,28 +53,30 @@ def import_file(
             raise InvalidRequestError(str(error), stage=STAGE, subjects=(prefix,)) from error
     path = existing_file(file, roots, confined)
     if not confined:
-        roots = roots.with_folder(enclosing_folder(path))
+        roots = roots.with_file(path)
     if path.suffix in ROBOTS:
-        return _robot(path, roots, prefix)
-    return with_prefix(_read(path, roots), prefix, roots)
+        return _robot(path, roots, prefix, strict)
+    return with_prefix(_read(path, roots, strict), prefix, roots)
 
 
-def _read(path: Path, roots: ResourceRoots) -> Imported:
+def _read(path: Path, roots: ResourceRoots, strict: bool) -> Imported:
     folder, source = str(path.parent), str(path)
     if path.suffix in CELLS:
-        return Imported(*read_cell(read_text(path, STAGE, roots.text_bytes), folder, roots, source))
+        return Imported(*read_cell(read_text(path, STAGE, roots.text_bytes), folder, roots, source, strict=strict))
     if path.suffix in SDF:
-        return read_sdf(read_text(path, STAGE, roots.text_bytes), folder, roots, source)
+        defects = Defects(strict)
+        found = read_sdf(read_text(path, STAGE, roots.text_bytes, defects), folder, roots, source, strict=strict)
+        return Imported(found.cell, found.state, (*defects.texts, *found.left_out))
     if path.suffix in SCENES:
         return read_moveit_scene(read_text(path, STAGE, roots.text_bytes), source)
     endings = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))
     raise FileError(f"{path} ends in {path.suffix or 'nothing'}, expected one of {endings}", stage=STAGE)
 
 
-def _robot(path: Path, roots: ResourceRoots, prefix: str) -> Imported:
-    sources = read_sources(str(path), roots=roots)
-    xml = XmlReader(str(path), STAGE)
+def _robot(path: Path, roots: ResourceRoots, prefix: str, strict: bool) -> Imported:
+    sources = read_sources(str(path), roots=roots, strict=strict)
+    xml = XmlReader(str(path), STAGE, Defects(strict))
     name = prefix + xml.attribute(xml.parse(sources.urdf), "name")
-    robot = robot_from_sources(name, sources, prefix, sources_roots(sources, roots))
+    robot = robot_from_sources(name, sources, prefix, sources_roots(sources, roots), strict=strict)
     cell = RobotCell(name=name, robots=frozendict({name: robot}))
     return Imported(cell, cell.default_state())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...errors import FrameCycleError
 from ...model.geometry import MeshUse
+from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import XmlReader
 from .imported import Imported
@@ -23,6 +24,8 @@ def read_sdf(
     roots: ResourceRoots = NO_ROOTS,
     source: str = "sdf",
     mesh_use: MeshUse = MeshUse.EXACT,
+    *,
+    strict: bool = False,
 ) -> Imported:
     """Read the bodies and frames of a world, or of the models of a document without a world, with their poses.
 
@@ -31,6 +34,7 @@ def read_sdf(
     it, an ellipsoid a polyhedron that tightly encloses it.
 
     folder: Base folder of relative URIs.
+    strict: Refuse defects that do not prevent the use of the bodies; otherwise they are in `left_out`.
 
     Raises:
         FileError: The document is malformed, a name does not exist in its scope, or the version is not supported; the
@@ -40,10 +44,12 @@ def read_sdf(
         FrameCycleError, DuplicateNameError: Frames form a cycle, or a name is used twice in a scope.
         LimitExceededError: Includes are nested too deeply.
     """
-    root, file = read_root(XmlReader(source, STAGE), folder, text)
+    defects = Defects(strict)
+    root, file = read_root(XmlReader(source, STAGE, defects), folder, text)
     reader = SdfReader(roots)
     try:
         name = reader.document(root, file)
-        return SdfBuilder(reader.contents, roots, mesh_use).imported(name)
+        found = SdfBuilder(reader.contents, roots, mesh_use).imported(name)
     except FrameCycleError as error:
         raise FrameCycleError(f"{source}: {error.message}", stage=STAGE, subjects=error.subjects) from error
+    return Imported(found.cell, found.state, (*defects.texts, *found.left_out))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from frozendict import frozendict
 
-from ...errors import FileError, GeometryError, LimitExceededError, NotSupportedError
+from ...errors import FileError, GeometryError, LimitExceededError, NotSupportedError, ResourceError
 from ...model.bodies import NamedFrame, RigidBody
 from ...model.cell import RobotCell
-from ...model.geometry import MeshUse, Shape
+from ...model.geometry import Mesh, MeshUse, Shape
 from ...model.mechanism import Inertial
 from ...model.pose import Pose
 from ...model.state import BodyState, RobotCellState
@@ -17,7 +17,7 @@ from ...model.value import WORLD
 from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element
 from ..mesh.inertia import sum_of_inertials, uniform_inertial
-from ..mesh.loading import check_collision_geometry
+from ..mesh.loading import check_collision_geometry, check_visual_mesh
 from .imported import Imported
 from .sdformat_document import SdfContents, SdfFile, SdfLink, read_pose
 from .sdformat_frames import Reference, SdfKind
@@ -114,8 +114,13 @@ class SdfBuilder:
         geometry = file.xml.required_child(element, "geometry")
         try:
             found = read_geometry(file.xml, geometry, file.folder, self.roots, MeshUse.EXACT)
+            if found is not None and isinstance(found[0], Mesh):
+                check_visual_mesh(found[0])
         except NotSupportedError:
             self.contents.left_out["visual of a shape that has no counterpart"] += 1
+            return None
+        except (ResourceError, GeometryError, LimitExceededError) as error:
+            file.xml.defects.note(error, "the mesh is not shown")
             return None
         if found is None:
             return None

@@ -184,8 +184,8 @@ class SdfReader:
             path = self._path(file.xml.text(uri), file.folder)
             if os.path.isdir(path):
                 path = self._file_of_folder(path)
-            text = read_text(path, STAGE, self.roots.text_bytes)
-            root, included = read_root(XmlReader(str(path), STAGE), str(path.parent), text)
+            text = read_text(path, STAGE, self.roots.text_bytes, file.xml.defects)
+            root, included = read_root(XmlReader(str(path), STAGE, file.xml.defects), str(path.parent), text)
         except RobotCellError as error:
             raise placed(error, file.xml, uri) from error
         models = list(root.iterchildren("model"))

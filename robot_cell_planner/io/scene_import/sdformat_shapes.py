@@ -164,11 +164,13 @@ def read_inertial(xml: XmlReader, element: Element, pose: Pose) -> Inertial:
     for part in inertia.iterchildren() if inertia is not None else ():
         if tag(part) in numbers:
             numbers[tag(part)] = xml.text_numbers(part, 1)[0]
+    kilograms = 1.0 if mass is None else xml.text_numbers(mass, 1)[0]
     try:
         return Inertial(
-            1.0 if mass is None else xml.text_numbers(mass, 1)[0],
+            kilograms,
             pose,
             (numbers["ixx"], numbers["ixy"], numbers["ixz"], numbers["iyy"], numbers["iyz"], numbers["izz"]),
         )
     except ValueError as error:
-        raise xml.error(element, f"is refused: {error}") from error
+        xml.defects.note(xml.error(element, f"is refused: {error}"), "the link has no inertia")
+        return Inertial(max(kilograms, 0.0), pose)

@@ -7,7 +7,7 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ...errors import InvalidRequestError
-from ...io.common.resources import MAX_MESH_BYTES, MAX_TEXT_BYTES, ResourceRoots, enclosing_folder
+from ...io.common.resources import MAX_MESH_BYTES, MAX_TEXT_BYTES, ResourceRoots
 from .parameters import Parameter, Parameters
 
 RESOURCE_PARAMETERS = (
@@ -37,7 +37,7 @@ RESOURCE_PARAMETERS = (
 
 
 def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots:
-    """The roots that the parameters name, and the folder that encloses the cell file.
+    """The roots that the parameters name, and those of the cell file (see `ResourceRoots.with_file`).
 
     Raises:
         InvalidRequestError: an entry that is no folder, or no "name=folder".
@@ -55,8 +55,10 @@ def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots
     for folder in (*folders, *packages.values()):
         if not Path(folder).is_dir():
             raise InvalidRequestError(f"resource folder {folder} does not exist", stage="parameters")
-    if cell_file:
-        folders.append(str(enclosing_folder(cell_file)))
-    return ResourceRoots(
-        frozendict(packages), tuple(folders), parameters["most_text_bytes"], parameters["most_mesh_bytes"]
+    roots = ResourceRoots(
+        frozendict(packages),
+        tuple(folders),
+        text_bytes=parameters["most_text_bytes"],
+        mesh_bytes=parameters["most_mesh_bytes"],
     )
+    return roots.with_file(cell_file) if cell_file else roots

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, Vector3
 from shape_msgs.msg import Mesh as TrianglesMessage
@@ -104,13 +106,19 @@ def _inertial_to_message(inertial: Inertial | None) -> list[InertialMessage]:
     return [InertialMessage(mass=inertial.mass, pose=pose_to_message(inertial.pose), inertia=list(inertial.inertia))]
 
 
-def _file_to_message(text: str, uri: str = "", folder: str = "", arguments: dict[str, str] | None = None) -> ModelFile:
-    pairs = [KeyValue(key=key, value=value) for key, value in (arguments or {}).items()]
-    return ModelFile(text=text, uri=uri, folder=folder, xacro_arguments=pairs)
+def _pairs_to_message(pairs: Mapping[str, str]) -> list[KeyValue]:
+    return [KeyValue(key=key, value=value) for key, value in pairs.items()]
 
 
 def _urdf_to_message(sources: ModelSources) -> ModelFile:
-    return _file_to_message(sources.urdf, sources.urdf_uri, sources.folder, dict(sources.xacro_arguments))
+    return ModelFile(
+        text=sources.urdf,
+        uri=sources.urdf_uri,
+        folder=sources.folder,
+        xacro_arguments=_pairs_to_message(sources.xacro_arguments),
+        files=_pairs_to_message(sources.files),
+        warnings=list(sources.warnings),
+    )
 
 
 def _robot_to_message(robot: Robot) -> RobotModel:
@@ -118,8 +126,8 @@ def _robot_to_message(robot: Robot) -> RobotModel:
         name=robot.name,
         prefix=robot.prefix,
         urdf=_urdf_to_message(robot.sources),
-        srdf=_file_to_message(robot.sources.srdf, robot.sources.srdf_uri),
-        limits=_file_to_message(robot.sources.limits, robot.sources.limits_uri),
+        srdf=ModelFile(text=robot.sources.srdf, uri=robot.sources.srdf_uri),
+        limits=ModelFile(text=robot.sources.limits, uri=robot.sources.limits_uri),
         mesh_use=MESH_USES[mesh_use_of(robot.mechanism)],
     )
 
@@ -128,7 +136,7 @@ def _tool_to_message(tool: Tool) -> ToolModel:
     message = ToolModel(name=tool.name, tcp_link=tool.tcp_link, tcp=pose_to_message(tool.tcp))
     if tool.sources.urdf:
         message.urdf = _urdf_to_message(tool.sources)
-        message.limits = _file_to_message(tool.sources.limits, tool.sources.limits_uri)
+        message.limits = ModelFile(text=tool.sources.limits, uri=tool.sources.limits_uri)
         message.mesh_use = MESH_USES[mesh_use_of(tool.mechanism)]
         return message
     link = tool.mechanism.links[RIGID_LINK]

@@ -163,6 +163,8 @@ class ModelReader:
             srdf_uri=srdf.uri if srdf.text else read.srdf_uri,
             limits_uri=limits.uri if limits.text else read.limits_uri,
             xacro_arguments=arguments,
+            files=frozendict((entry.key, entry.value) for entry in urdf.files) if self._trusted else frozendict(),
+            warnings=tuple(urdf.warnings) if self._trusted else read.warnings,
         )
 
     def _roots_of(self, sources: ModelSources) -> ResourceRoots:

@@ -9,6 +9,7 @@ from robot_cell_planner.msg import SceneUpdate, StateSnapshot
 
 from ...collision.geometry.collision_geometry import prepare_geometry
 from ...collision.pairs.pair_settings import unknown_names
+from ...collision.state_warnings import collision_warnings
 from ...errors import InvalidRequestError
 from ...io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
 from ...io.cell_file.changed_files import changed_files
@@ -17,6 +18,7 @@ from ...io.scene_import.imported import Imported, moved
 from ...kinematics.transforms import world_pose
 from ...model.bodies import CollisionSettings
 from ...model.cell import RobotCell
+from ...model.cell_warnings import cell_warnings
 from ...model.start_limits import states_beyond_limits
 from ...scene.changes import Change
 from ...scene.history import AcceptedChange, SceneHistory
@@ -121,6 +123,8 @@ class SceneNode(CellNode):
             self._history.load(cell, state)
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
             self._publish_all()
+            for text in collision_warnings(cell, state, "the start state"):
+                self.get_logger().warning(text)
 
     # Publishing.
 
@@ -166,6 +170,8 @@ class SceneNode(CellNode):
             "joint values skipped": self._view.measured.skipped,
             **self._follower.diagnostics,
         }
+        if warnings := cell_warnings(self._history.scene.cell):
+            values["warnings about the models"] = "; ".join(warnings[:10])
         if self._journal is not None and self._journal.broken:
             return ERROR, self._journal.broken, values
         if self._journal is not None and self._journal.warning:
@@ -199,9 +205,12 @@ class SceneNode(CellNode):
         response.warnings = [
             *found.left_out,
             *_unknown_warnings(found.cell),
+            *cell_warnings(found.cell),
             *states_beyond_limits(found.cell, found.state),
         ]
         await self._geometry.check(found.cell)
+        if request.mode == kinds.REPLACE:
+            response.warnings = [*response.warnings, *collision_warnings(found.cell, found.state)]
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
             if request.relative_to:

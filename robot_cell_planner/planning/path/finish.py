@@ -14,6 +14,7 @@ from ... import __version__
 from ...collision.certification.refinement import Overlap
 from ...collision.engines.base import TOUCHING
 from ...errors import TrajectoryInCollisionError, Value
+from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
@@ -90,12 +91,13 @@ def finish_plan(
         with context.monitor.stage("clearance"):
             clearance = path_clearance(context, plan.path)
     trajectory = None
-    warnings: tuple[str, ...] = ()
+    warnings = unchecked_warnings(context.cell, plan.variables) if check_collision else ()
     if parameterize is not None:
         with context.monitor.stage("timing"):
             trajectory = parameterize().trajectory
         with context.monitor.stage("validate"):
-            warnings = _validated(context, trajectory, validation_step if check_collision else None)
+            warnings += _validated(context, trajectory, validation_step if check_collision else None)
+        warnings += limit_warnings(context.cell, plan.variables)
     return replace(
         plan,
         clearance=clearance,

@@ -1,4 +1,4 @@
-"""A drafted SRDF disables what it says it does, the same in every run, and the command writes it."""
+"""A drafted SRDF disables what it says it does, the same in every run; home is free."""
 
 import sys
 from pathlib import Path
@@ -11,8 +11,8 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import NotSupportedError
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.setup_assistant.command_line import main
-from robot_cell_planner.setup_assistant.srdf_generator import DraftOptions, draft_robot
+from robot_cell_planner.setup_assistant.draft import draft_robot
+from robot_cell_planner.setup_assistant.options import DraftOptions
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"
@@ -26,7 +26,7 @@ def draft():
 
 
 def reasons(draft):
-    return {frozenset((pair.first, pair.second)): pair.reason for pair in draft.disabled_pairs}
+    return {frozenset((pair.first, pair.second)): pair.reason for pair in draft.pairs}
 
 
 def test_the_same_seed_gives_the_same_text(draft):
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_text(draft):
 
 
 def test_an_srdf_that_the_robot_has_does_not_matter(draft):
-    assert draft_robot(load_robot("panda", URDF, SRDF), OPTIONS) == draft
+    assert draft_robot(load_robot("panda", URDF, SRDF), OPTIONS).srdf == draft.srdf
 
 
 def test_neighbours_are_adjacent(draft):
@@ -67,28 +67,23 @@ def test_it_agrees_with_the_srdf_of_the_maker(draft):
     assert len(never & set(maker)) >= 0.8 * len(never)
 
 
-def test_a_robot_is_planned_for_with_its_draft(draft, tmp_path):
-    (tmp_path / "panda.srdf").write_text(draft.srdf)
-    (tmp_path / "joint_limits.yaml").write_text(draft.limits)
-    robot = load_robot("panda", URDF, tmp_path / "panda.srdf", tmp_path / "joint_limits.yaml")
-    assert robot.group().tip_link == "panda_hand"
-    assert not any(variable.limits.defaulted for variable in robot.variables.values())
+def test_home_is_free_and_inside_the_limits(draft):
+    cell = RobotCell(robots=frozendict(panda=draft.robot))
+    state = cell.default_state().with_configuration(draft.home.values)
+    assert not CollisionChecker(cell, state).report().in_collision
+    assert draft.home.clearance > 0.0
+    arm = draft.robot.groups["manipulator"].variables
+    limits = {name: cell.variables[name].limits for name in arm}
+    assert all(limits[n].lower + 0.1 < draft.home.values[n] < limits[n].upper - 0.1 for n in arm)
 
 
-def test_the_command(tmp_path, capsys):
-    given = [str(URDF), "--folder", str(tmp_path / "new"), "--samples", "30"]
-    assert main(given) == 0
-    assert "group manipulator: panda_joint1" in capsys.readouterr().out
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["joint_limits.yaml", "panda.srdf"]
-    assert main(given) == 1
-    assert "exists" in capsys.readouterr().err
-    assert main([*given, "--overwrite"]) == 0
-
-
-@pytest.mark.parametrize("given", [["none.urdf"], [str(URDF), "--samples", "0"], [str(URDF), "--xacro", "x"]])
-def test_the_command_says_what_is_wrong(given, capsys, tmp_path):
-    assert main([*given, "--folder", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("draft_robot: ")
+def test_the_hand_opens_and_its_tool_centre_point_is_between_the_fingers(draft):
+    """The Panda's fingertips meet on the z axis of its hand, 103.4 mm away (Franka's F_T_NE)."""
+    hand = draft.hands["hand"]
+    assert hand.opened == {"panda_finger_joint1": 0.04}
+    assert hand.closed == {"panda_finger_joint1": 0.0}
+    assert hand.base == "panda_hand"
+    assert hand.tcp.position == pytest.approx((0.0, 0.0, 0.1034), abs=0.005)
 
 
 def test_senseless_options_are_refused():

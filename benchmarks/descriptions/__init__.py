@@ -1,0 +1,6 @@
+"""Robot descriptions as they come: `new`, `check`, kinematics, plans, a line and an execution in the simulation.
+
+    python -m benchmarks.descriptions FOLDER_OR_FILE_OR_LIST ...
+
+A list is a text file with one description and its xacro arguments (`name:=value`) a line. Nothing is fetched.
+"""

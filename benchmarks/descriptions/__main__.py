@@ -1,0 +1,7 @@
+"""Entry point, see the package."""
+
+import sys
+
+from .run import main
+
+sys.exit(main())

@@ -1,0 +1,95 @@
+"""Runs the measurement of each description in a process of its own, and prints a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SECONDS = 300  # that one description may take
+ENDINGS = (".urdf", ".xacro")
+COLUMNS = ("free states", "ik", "plans")
+
+
+def main() -> int:
+    """Measure all; the exit status is 0 if no description failed."""
+    parser = argparse.ArgumentParser(prog="benchmarks.descriptions", description=__doc__)
+    parser.add_argument("sources", nargs="+", type=Path, help="folder, description, or list of descriptions")
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    given = parser.parse_args()
+    results = []
+    print(HEADER, flush=True)
+    for words in (words for source in given.sources for words in descriptions(source)):
+        results.append(measured(words))
+        print(row(results[-1]), flush=True)
+        if given.json:
+            given.json.write_text(json.dumps(results, indent=1))
+    good = sum(is_good(result) for result in results)
+    free = sum(bool(result.get("home free")) for result in results)
+    print(f"\nno edit: {good} of {len(results)}; home free: {free} of {len(results)}")
+    return 0 if good == len(results) else 1
+
+
+def descriptions(source: Path):
+    """The descriptions of a source, each with its xacro arguments."""
+    if source.is_dir():
+        for path in sorted(path for ending in ENDINGS for path in source.rglob(f"*{ending}")):
+            yield [str(path)]
+    elif source.suffix in ENDINGS:
+        yield [str(source)]
+    else:
+        for text in source.read_text(encoding="utf-8").splitlines():
+            if text.strip() and not text.startswith("#"):
+                first, *rest = text.split()
+                yield [str((source.parent / first).resolve()), *rest]
+
+
+def measured(words):
+    """The figures of one description."""
+    command = [sys.executable, "-m", "benchmarks.descriptions.measure", *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return {"description": words[0], "failed": f"did not end within {SECONDS} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"description": words[0], "failed": f"exit status {done.returncode}: {last}"[:400]}
+    return json.loads(lines[-1])
+
+
+def is_good(result):
+    """Whether a description plans, follows a line and moves without an edit."""
+    return bool(
+        "failed" not in result
+        and not result["errors"]
+        and result["arm"]
+        and result["plans"] >= 0.9 * result["free states"] > 0
+        and result["executed"]
+    )
+
+
+HEADER = (
+    "| description | groups | edits | errors | warnings | drafts | home free | IK | plans | line | executed | new s "
+    "| first plan s | 20 plans s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def row(result):
+    """One line of the table."""
+    name = Path(result["description"]).name
+    if "failed" in result:
+        return f"| {name} | failed: {result['failed']} |"
+    groups = ", ".join(f"{group} {count}" for group, count in result["groups"].items())
+    edits = "0" if is_good(result) else "needed"
+    if not result["arm"]:
+        return f"| {name} | {groups} | no arm |"
+    of = result["free states"]
+    return (
+        f"| {name} | {groups} | {edits} | {result['errors']} | {result['warnings']} | {result['drafts']} "
+        f"| {'yes' if result['home free'] else 'NO'} | {result['ik']}/{of} | {result['plans']}/{of} "
+        f"| {'yes' if result['line'] else 'NO'} | {'yes' if result['executed'] else 'NO'} | {result['new s']:.1f} "
+        f"| {result['first plan s']:.1f} | {result['plans s']:.1f} |"
+    )

@@ -1,0 +1,57 @@
+"""Warnings about a state that is in collision, with how often the pairs collide elsewhere."""
+
+from __future__ import annotations
+
+from ..model.cell import RobotCell
+from ..model.random_configurations import random_configurations
+from ..model.state import RobotCellState
+from .checker import CollisionChecker
+
+SAMPLES = 64
+SEED = 1
+MAX_PAIRS = 10
+
+
+def collision_warnings(cell: RobotCell, state: RobotCellState, what: str = "the state") -> tuple[str, ...]:
+    """Return a line for each pair that collides at a state, with what to do about it.
+
+    Each pair is checked at 64 random configurations of all joints, too: a pair that collides at all of them has to be
+    allowed or moved apart, one that collides at none of them needs other joint values.
+
+    Args:
+        cell: Models of robots, tools and bodies.
+        state: State to check.
+        what: Subject of the text.
+
+    Raises:
+        GeometryError: A collision shape cannot be built.
+    """
+    checker = CollisionChecker(cell, state)
+    report = checker.report()
+    if not report.pairs:
+        return ()
+    pairs = [(pair.first, pair.second) for pair in report.pairs]
+    counts = dict.fromkeys(pairs, 0)
+    variables = [cell.variables[name] for name in checker.variables]
+    samples = random_configurations(variables, SAMPLES if variables else 0, SEED)
+    for q in samples:
+        for pair in checker.report(q).pairs:
+            if (pair.first, pair.second) in counts:
+                counts[pair.first, pair.second] += 1
+    texts = [
+        f"{what} is in collision: {pair.first} and {pair.second} overlap by {1e3 * -(pair.distance - pair.margin):.3g} "
+        f"mm; {_remedy(counts[pair.first, pair.second], len(samples))}"
+        for pair in report.pairs[:MAX_PAIRS]
+    ]
+    more = len(pairs) - MAX_PAIRS
+    return (*texts, f"{what} has {more} more pairs in collision") if more > 0 else tuple(texts)
+
+
+def _remedy(count: int, samples: int) -> str:
+    if not samples:
+        return "nothing moves them apart"
+    if count == samples:
+        return f"they overlap at all of {samples} random states: allow the pair if it is meant to touch"
+    if count == 0:
+        return f"they overlap at none of {samples} random states: choose other joint values"
+    return f"they overlap at {count} of {samples} random states"

@@ -1,0 +1,1 @@
+"""The command `robot_cell`: `up` starts the nodes of a cell, `new` drafts a cell, `check` checks one."""

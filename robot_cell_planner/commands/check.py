@@ -1,0 +1,41 @@
+"""`robot_cell check`: what is wrong, missing or a draft in a cell file."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ..errors import RobotCellError
+from ..io.cell_file.cell_file import load_cell
+from ..setup_assistant.check import ERROR, Finding, check_cell
+from .findings import echo_findings, summary
+from .new import roots_of
+
+
+@click.command()
+@click.argument("cell_file", type=click.Path(path_type=Path))
+@click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
+    """Check CELL_FILE: its state, limits, meshes, masses, SRDF, groups and frames, and what is a draft.
+
+    The exit status is 1 if there is an error. Each finding says what to do about it.
+    """
+    logging.getLogger("robot_cell_planner").setLevel(logging.ERROR)  # the findings have the warnings
+    try:
+        findings = check_cell(*load_cell(cell_file, roots_of(folders)))
+    except RobotCellError as error:
+        remedy = "Mend what the message names; relative paths start at the folder of the file that has them."
+        findings = (Finding(ERROR, error.stage, error.message, remedy),)
+    if as_json:
+        click.echo(
+            json.dumps({"cell": str(cell_file), "findings": [asdict(finding) for finding in findings]}, indent=1)
+        )
+    else:
+        echo_findings(findings)
+        click.echo(summary(findings))
+    return 1 if any(finding.level == ERROR for finding in findings) else 0

@@ -1,0 +1,83 @@
+"""Meshes of a URDF: their files, and what is done about those that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ...errors import FileError, GeometryError, LimitExceededError, ResourceError, RobotCellError
+from ...model.geometry import Mesh, MeshUse
+from ..common.resources import ResourceRoots
+from ..common.xml_reader import Element, XmlReader
+from ..mesh.loading import check_collision_geometry, check_visual_mesh, content_digest, is_flat, mesh_reference
+
+MESH_ERRORS = (ResourceError, GeometryError, FileError, LimitExceededError)
+
+
+class MeshReader:
+    """Reads the <mesh> elements of a URDF.
+
+    Every mesh is looked at when its description is read, so that errors are found there. A visual mesh that cannot be
+    used is a defect, and is left out; a collision mesh that cannot be used is an error. A collision mesh without volume
+    has no hull; its triangles are used instead.
+
+    Args:
+        xml: Reader of the document.
+        folder: Base folder of relative URIs.
+        roots: Folders that may be read.
+        use: Collision representation.
+        files: Paths by URI that are known; those that are resolved are added.
+    """
+
+    def __init__(self, xml: XmlReader, folder: str, roots: ResourceRoots, use: MeshUse, files: dict[str, str]) -> None:
+        self._xml = xml
+        self._folder = folder
+        self._roots = roots
+        self._use = use
+        self._files = files
+
+    def read(self, element: Element, visual: bool) -> Mesh | None:
+        """Return the mesh of a <mesh> element; None for a visual mesh that cannot be used.
+
+        Raises:
+            FileError: The element is malformed.
+            ResourceError, GeometryError, LimitExceededError: A collision mesh cannot be used.
+        """
+        uri = self._xml.attribute(element, "filename")
+        x, y, z = self._xml.numbers(element, "scale", 3, (1.0, 1.0, 1.0))
+        try:
+            return self._mesh(uri, (x, y, z), element, visual)
+        except MESH_ERRORS as error:
+            placed = _placed(error, f"{self._xml.source}:{element.sourceline}: ")
+            if not visual:
+                raise placed from error
+            self._xml.defects.note(placed, "the mesh is not shown")
+            self._files[uri] = ""
+            return None
+
+    def _mesh(self, uri: str, scale: tuple[float, float, float], element: Element, visual: bool) -> Mesh | None:
+        known = self._files.get(uri)
+        if visual and known == "":
+            return None
+        use = MeshUse.EXACT if visual else self._use
+        if known:
+            mesh = Mesh(uri, known, content_digest(Path(known), self._roots.mesh_bytes), scale, use)
+        else:
+            mesh = mesh_reference(uri, self._folder, self._roots, scale, use)
+        if visual:
+            if not known:
+                check_visual_mesh(mesh)
+        elif mesh.use is not MeshUse.EXACT and is_flat(mesh):
+            text = f"{self._xml.source}:{element.sourceline}: {uri} is flat and has no convex hull"
+            self._xml.defects.note(GeometryError(text, stage="convex hull", subjects=(uri,)), "its triangles are used")
+            mesh = msgspec.structs.replace(mesh, use=MeshUse.EXACT)
+        else:
+            check_collision_geometry(mesh)
+        self._files[uri] = mesh.path
+        return mesh
+
+
+def _placed(error: RobotCellError, location: str) -> RobotCellError:
+    """Return the same error with the position in the file prepended to its message."""
+    return type(error)(location + error.message, stage=error.stage, subjects=error.subjects, values=error.values)

@@ -1,0 +1,109 @@
+"""Properties of a cell that limit what answers about it mean: what the user should know before the robot moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from .bodies import Tool
+from .cell import RobotCell
+from .mechanism import JointKind, Mechanism
+from .name_suggestions import listed
+from .robot import Robot
+
+CHECKED_LIMITS = ("velocity", "acceleration", "jerk")
+
+
+def cell_warnings(cell: RobotCell) -> tuple[str, ...]:
+    """Return the warnings about all robots and tools of a cell, one line each.
+
+    They are the defects of their descriptions, links that are shown but have no collision shapes, moving links without
+    mass, and limits that no file specifies.
+    """
+    owners: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
+    return tuple(text for owner in owners for text in model_warnings(owner))
+
+
+def model_warnings(model: Robot | Tool) -> tuple[str, ...]:
+    """Return the warnings about a robot or tool, one line each."""
+    name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
+    mechanism = model.mechanism
+    found = [f"{name}: {text}" for text in model.sources.warnings]
+    unchecked = links_without_collision_shapes(mechanism)
+    if unchecked:
+        found.append(f"{name}: {unchecked_text(unchecked)}")
+    massless = massless_links(mechanism)
+    if massless:
+        one = "link has" if len(massless) == 1 else "moving links have"
+        found.append(f"{name}: {len(massless)} {one} no mass, so dynamics are not right: {listed(massless)}")
+    assumed = assumed_limits(mechanism, (variable.name for variable in mechanism.variables))
+    if assumed:
+        found.append(f"{name}: {assumed}")
+    return tuple(found)
+
+
+def links_without_collision_shapes(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the links that are shown but have no collision shapes. All links count if none of them is shown."""
+    without = [link for link in mechanism.links.values() if not link.collisions]
+    if len(without) == len(mechanism.links):
+        return tuple(link.name for link in without)
+    return tuple(link.name for link in without if link.visuals)
+
+
+def unchecked_text(links: Sequence[str]) -> str:
+    """Return the sentence about links without collision shapes."""
+    one = "link has" if len(links) == 1 else "links have"
+    return f"{len(links)} {one} no collision shapes and can pass through anything: {listed(links)}"
+
+
+def massless_links(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the links with shapes that a joint moves and that have no mass, fixed links below them included."""
+    moving: set[str] = set()
+    heavy: set[str] = set()
+    for joint in mechanism.tree_order:
+        if joint.kind is not JointKind.FIXED or joint.parent in moving:
+            moving.add(joint.child)
+    for link in mechanism.links.values():
+        if link.inertial is not None and link.inertial.mass > 0.0:
+            heavy.add(link.name)
+    shaped = (link for link in mechanism.links.values() if link.collisions or link.visuals)
+    return tuple(link.name for link in shaped if link.name in moving and link.name not in heavy)
+
+
+def assumed_limits(mechanism: Mechanism, variables: Iterable[str]) -> str:
+    """Return a sentence about the limits of some variables that no file specifies; "" if there are none."""
+    wanted = set(variables)
+    limits = {variable.name: variable.limits for variable in mechanism.variables if variable.name in wanted}
+    parts = [
+        f"{kind} limits of {'all joints' if len(names) == len(limits) else listed(names)}"
+        for kind in CHECKED_LIMITS
+        if (names := [name for name, found in limits.items() if kind in found.defaulted])
+    ]
+    return f"{_joined(parts)} are assumed, because no file gives them" if parts else ""
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def unchecked_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, ...]:
+    """Return a warning for each robot with some of the variables that has links without collision shapes."""
+    return tuple(
+        f"robot {robot.name}: {unchecked_text(unchecked)}"
+        for robot in _robots_of(cell, variables)
+        if (unchecked := links_without_collision_shapes(robot.mechanism))
+    )
+
+
+def limit_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, ...]:
+    """Return a warning for each robot with limits of some of the variables that no file specifies."""
+    wanted = tuple(variables)
+    return tuple(
+        f"robot {robot.name}: {assumed}"
+        for robot in _robots_of(cell, wanted)
+        if (assumed := assumed_limits(robot.mechanism, wanted))
+    )
+
+
+def _robots_of(cell: RobotCell, variables: Iterable[str]) -> Iterator[Robot]:
+    wanted = set(variables)
+    return (robot for robot in cell.robots.values() if not wanted.isdisjoint(robot.variables))

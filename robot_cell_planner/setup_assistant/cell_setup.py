@@ -1,0 +1,241 @@
+"""New cells: from robot descriptions to a folder with everything that planning needs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, InvalidRequestError
+from ..io.cell_file.cell_file import load_cell
+from ..io.cell_file.writer import FORMAT
+from ..io.common.packages import enclosing_folder
+from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
+from ..io.common.serialisation import dump_yaml
+from ..io.robot_description.loading import load_robot, load_tool
+from ..model.arguments import public
+from ..model.bodies import Tool
+from ..model.cell import RobotCell
+from ..model.geometry import MeshUse
+from ..model.pose import Pose
+from ..model.robot import Robot
+from ..model.sources import ModelSources
+from ..model.state import RobotCellState
+from .check import Finding, check_cell
+from .description_copy import copy_description
+from .draft import HOME, Draft, draft_robot
+from .files import limits_text
+from .groups import draft_groups
+from .hands import HandDraft, draft_hand
+from .options import DraftOptions
+from .report import report_text
+
+STAGE = "new cell"
+CELL_FILE, LIMITS_FILE, REPORT_FILE = "cell.yaml", "joint_limits.yaml", "report.md"
+TCP_FRAME = "tcp"
+
+
+@dataclass(frozen=True)
+class NewCellOptions:
+    """Options of a new cell.
+
+    Attributes:
+        xacro_arguments: Arguments of the xacro expansion.
+        added: URDF or xacro file of a gripper to add as a tool; "" for none.
+        at: Link that the gripper is mounted on; "" for the tip of the main group.
+        roots: Additional folders that may be read.
+        mesh_use: Collision representation of meshes.
+        overwrite: Allow replacing existing files.
+        draft: Options of the draft.
+    """
+
+    xacro_arguments: Mapping[str, str] = field(default_factory=dict)
+    added: str = ""
+    at: str = ""
+    roots: ResourceRoots = NO_ROOTS
+    mesh_use: MeshUse = MeshUse.HULL
+    overwrite: bool = False
+    draft: DraftOptions = field(default_factory=DraftOptions)
+
+
+@dataclass(frozen=True)
+class NewCell:
+    """A new cell.
+
+    Attributes:
+        folder: Folder of the files.
+        files: Names of the files that were written.
+        draft: Draft of the robot.
+        cell, state: What the cell file contains.
+        findings: Result of the check of the cell file.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    draft: Draft
+    cell: RobotCell
+    state: RobotCellState
+    findings: tuple[Finding, ...]
+
+
+@public
+def new_cell(description: str | Path, folder: str | Path, options: NewCellOptions = NewCellOptions()) -> NewCell:
+    """Write a cell file, SRDF, limits and a report for a robot description, so that motions can be planned at once.
+
+    Descriptions outside the new folder's package are copied, xacro expanded, with their meshes.
+
+    Args:
+        description: URDF or xacro file, or its package:// URI.
+        folder: Folder to write to; it is made if it does not exist.
+        options: What to add, and how to draft.
+
+    Raises:
+        FileError: A file exists and must not be overwritten, or cannot be written.
+        RobotCellError: As `load_robot` and `draft_robot`.
+    """
+    return _Writer(Path(folder).absolute(), options).write(str(description))
+
+
+class _Writer:
+    def __init__(self, folder: Path, options: NewCellOptions) -> None:
+        self.folder = folder
+        self.options = options
+        self.files: list[str] = []
+
+    def write(self, description: str) -> NewCell:
+        options = self.options
+        given = load_robot(
+            "robot",
+            description,
+            xacro_arguments=options.xacro_arguments,
+            roots=options.roots,
+            mesh_use=options.mesh_use,
+        )
+        draft = draft_robot(given, options.draft)
+        tool = self._tool(draft)
+        mount = self._group_at(draft) if tool is not None else ""
+        if not options.overwrite and (self.folder / CELL_FILE).exists():
+            path = self.folder / CELL_FILE
+            raise FileError(f"{path} exists, and is not to be overwritten", stage=STAGE, subjects=(str(path),))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{self.folder}: {error}", stage=STAGE, subjects=(str(self.folder),)) from error
+        name = file_name(given.mechanism.name)
+        entries = self._entries(name, given, draft, tool, mount)
+        self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
+        cell, state = load_cell(self.folder / CELL_FILE, options.roots)
+        findings = check_cell(cell, state)
+        self._text(REPORT_FILE, report_text(description, draft, findings, tool))
+        return NewCell(self.folder, tuple(self.files), draft, cell, state, findings)
+
+    def _tool(self, draft: Draft) -> tuple[Tool, HandDraft | None] | None:
+        """Return the tool to add, and the draft of its hand."""
+        if not self.options.added:
+            return None
+        loaded = load_tool("gripper", self.options.added, roots=self.options.roots, mesh_use=self.options.mesh_use)
+        robot = Robot("gripper", loaded.mechanism, sources=loaded.sources)
+        hands = [found.hand for found in draft_groups(loaded.mechanism) if found.hand is not None]
+        return loaded, draft_hand(robot, hands[0]) if hands else None
+
+    def _entries(
+        self, name: str, given: Robot, draft: Draft, tool: tuple[Tool, HandDraft | None] | None, mount: str
+    ) -> dict[str, Any]:
+        self._text(f"{name}.srdf", draft.srdf)
+        self._text(LIMITS_FILE, draft.limits)
+        robot: dict[str, Any] = self._reference(given.sources, name)
+        robot |= {"srdf": f"{name}.srdf", "limits": LIMITS_FILE}
+        if self.options.mesh_use is not MeshUse.HULL:
+            robot["meshes"] = self.options.mesh_use.value
+        entries: dict[str, Any] = {"format": FORMAT, "name": name, "robots": {name: robot}}
+        if tool is not None:
+            entries["tools"] = {"gripper": self._tool_entry(draft, *tool, mount)}
+        frames = {
+            (TCP_FRAME if len(draft.hands) == 1 else f"{group}_{TCP_FRAME}"): {
+                "attached_to": hand.base,
+                "pose": _pose(hand.tcp),
+            }
+            for group, hand in draft.hands.items()
+        }
+        if frames:
+            entries["frames"] = frames
+        entries["state"] = {"configuration": dict(draft.home.values)}
+        return entries
+
+    def _reference(self, sources: ModelSources, name: str) -> dict[str, Any]:
+        """Return the entries for a description: its file where the cell file may refer to it, else a copy."""
+        path = Path(sources.folder, "x")
+        home = enclosing_folder(self.folder / CELL_FILE)
+        files = [Path(file) for file in sources.files.values() if file]
+        if "://" not in sources.urdf_uri and all(file.is_relative_to(home) for file in (path, *files)):
+            entry: dict[str, Any] = {"urdf": os.path.relpath(sources.urdf_uri, self.folder)}
+            if sources.xacro_arguments:
+                entry["xacro_arguments"] = dict(sources.xacro_arguments)
+            return entry
+        written = copy_description(sources, self.folder, name, self.options.overwrite)
+        self.files.append(written)
+        return {"urdf": written}
+
+    def _tool_entry(self, draft: Draft, tool: Tool, hand: HandDraft | None, group: str) -> dict[str, Any]:
+        entry = self._reference(tool.sources, "gripper")
+        limits = "gripper_limits.yaml"
+        if tool.mechanism.variables:
+            self._text(limits, limits_text(tool.mechanism))
+            entry["limits"] = limits
+        entry["attached_to"] = group
+        tip = draft.robot.groups[group].tip_link
+        entry["touch_links"] = [tip, *_carriers(draft.robot, tip)]
+        if hand is not None:
+            entry["tcp_link"], entry["tcp"] = hand.base, _pose(hand.tcp)
+            entry["configuration"] = dict(hand.opened)
+        return entry
+
+    def _group_at(self, draft: Draft) -> str:
+        """Return the group whose tip the added gripper is mounted on.
+
+        Raises:
+            InvalidRequestError: No group ends there.
+        """
+        chains = {name: group.tip_link for name, group in draft.robot.groups.items() if group.tip_link}
+        if not self.options.at and chains:
+            return draft.robot.group().name
+        found = [name for name, tip in chains.items() if self.options.at in (name, tip)]
+        if not found:
+            listed = ", ".join(f"{tip} of {name}" for name, tip in chains.items()) or "none"
+            text = f"no group ends at {self.options.at!r}; there are {listed}"
+            raise InvalidRequestError(text, stage=STAGE, subjects=(self.options.at,))
+        return found[0]
+
+    def _text(self, name: str, text: str) -> None:
+        write_text(self.folder / name, text, STAGE, self.options.overwrite, mode=0o644)
+        self.files.append(name)
+
+
+def _carriers(robot: Robot, tip: str) -> list[str]:
+    """Return the links around a tip that a tool mounted there can touch: up to two above it with shapes."""
+    found: list[str] = []
+    link = tip
+    while link in robot.mechanism.parent_joints and len(found) < 2:
+        link = robot.mechanism.parent_joints[link].parent
+        if robot.mechanism.links[link].collisions:
+            found.append(link)
+    return found
+
+
+def _cell_note(description: str) -> str:
+    return (
+        f"# Drafted from {Path(description).name}; {REPORT_FILE} says how sure each part is. Lengths in m, angles in\n"
+        f"# rad, masses in kg. The state is `{HOME}`. After a change run `robot_cell check {CELL_FILE}`.\n"
+    )
+
+
+def _pose(pose: Pose) -> dict[str, list[float]]:
+    return {"position": list(pose.position), "quaternion": list(pose.quaternion)}
+
+
+def file_name(name: str) -> str:
+    """Return a name for files and for the robot in the cell, from the name of a description."""
+    return re.sub(r"[^A-Za-z0-9_\-]+", "_", name).strip("_-") or "robot"

@@ -1,0 +1,159 @@
+"""Check of a cell: what is wrong, missing or a draft, each finding with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..collision.checker import CollisionChecker
+from ..collision.state_warnings import collision_warnings
+from ..errors import InverseKinematicsError, RobotCellError
+from ..kinematics.ik.options import IkOptions
+from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.targets import FrameTarget, TargetMode
+from ..model.arguments import public
+from ..model.bodies import Tool
+from ..model.cell import RobotCell
+from ..model.cell_warnings import assumed_limits, links_without_collision_shapes, massless_links, unchecked_text
+from ..model.frames import FrameTree
+from ..model.name_suggestions import listed
+from ..model.pose import IDENTITY
+from ..model.robot import Robot
+from ..model.start_limits import states_beyond_limits
+from ..model.state import RobotCellState
+
+ERROR, WARNING, DRAFT = "error", "warning", "draft"
+MAX_FRAMES = 100  # whose reachability is checked
+MAX_MASS = 1e4  # [kg] of a link; more indicates wrong units
+MIN_MASS = 1e-5  # [kg] of a link with shapes
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a cell that its user should know.
+
+    Attributes:
+        level: "error" prevents planning, "warning" makes answers wrong or incomplete, "draft" needs confirmation.
+        topic: "state", "limits", "meshes", "masses", "srdf", "groups" or "frames".
+        text: What was found, as a clause without a full stop.
+        remedy: What to do, as a sentence.
+    """
+
+    level: str
+    topic: str
+    text: str
+    remedy: str
+
+
+@public
+def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
+    """Check the start state, named states, limits, meshes, masses, SRDF, groups and named frames of a cell.
+
+    Findings are in this order: errors, warnings, drafts.
+    """
+    models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
+    found = [
+        *_state(cell, state),
+        *(finding for robot in cell.robots.values() for finding in _robot(cell, state, robot)),
+        *(finding for model in models for finding in _model(model)),
+        *_frames(cell, state),
+    ]
+    order = (ERROR, WARNING, DRAFT)
+    return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
+
+
+def _state(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
+    try:
+        for text in collision_warnings(cell, state):
+            remedy = "Change `state`, or allow the pair (touch_links, ignore_groups, disable_collisions)."
+            yield Finding(ERROR, "state", text, remedy)
+    except RobotCellError as error:
+        yield Finding(ERROR, "meshes", f"collisions cannot be checked: {error}", "Mend or replace the mesh.")
+    for text in states_beyond_limits(cell, state):
+        yield Finding(ERROR, "state", text, "Move the value inside the limits.")
+
+
+def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Finding]:
+    name = f"robot {robot.name}"
+    if not robot.groups:
+        remedy = "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."
+        yield Finding(ERROR, "groups", f"{name} has no planning group", remedy)
+    elif not any(group.tip_link and group.variables for group in robot.groups.values()):
+        text = f"{name} has no group that is a chain with joints, so nothing can be moved to a pose"
+        yield Finding(WARNING, "groups", text, "Define a group by <chain base_link tip_link>.")
+    if robot.groups and not robot.disabled_pairs and len(robot.mechanism.links) > 2:
+        text = f"the SRDF of {name} disables no pair, so neighbouring links collide where they touch"
+        yield Finding(WARNING, "srdf", text, "`robot_cell new` finds the pairs that need no check.")
+    doubtful = [pair for pair in robot.disabled_pairs if pair.reason == "Default"]
+    if doubtful:
+        names = listed([f"{pair.first} and {pair.second}" for pair in doubtful])
+        text = f"{len(doubtful)} pairs of {name} are disabled because they overlap in its default state: {names}"
+        yield Finding(DRAFT, "srdf", text, "Check whether they can collide; report.md says more.")
+    for variable in robot.mechanism.variables:
+        if variable.limits.lower == variable.limits.upper:
+            text = f"joint {variable.name} of {name} has the same lower and upper limit, {variable.limits.lower:g}"
+            yield Finding(WARNING, "limits", text, "Enter its range in the URDF, or make it fixed.")
+    yield from _named_states(cell, state, robot)
+
+
+def _named_states(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Finding]:
+    try:
+        checker = CollisionChecker(cell, state)
+    except RobotCellError:
+        return  # reported with the state
+    columns = {name: column for column, name in enumerate(checker.variables)}
+    for key, values in robot.named_states.items():
+        q = np.array(checker.default)
+        for name, value in values.items():
+            q[columns[name]] = value
+        report = checker.report(q, max_pairs=4)
+        if report.in_collision:
+            text = f"named state {key} is in collision: {report}"
+            yield Finding(WARNING, "state", text, "Change the values of the state in the SRDF.")
+
+
+def _model(model: Robot | Tool) -> Iterator[Finding]:
+    name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
+    mechanism = model.mechanism
+    for text in model.sources.warnings:
+        yield Finding(WARNING, "meshes" if "mesh" in text else "srdf", f"{name}: {text}", "Mend the file.")
+    if unchecked := links_without_collision_shapes(mechanism):
+        remedy = "Add <collision> elements to them; plans are not checked for these links."
+        yield Finding(WARNING, "meshes", f"{name}: {unchecked_text(unchecked)}", remedy)
+    if massless := massless_links(mechanism):
+        text = f"{name}: moving links without mass: {listed(massless)}"
+        yield Finding(WARNING, "masses", text, "Add <inertial> elements; dynamics and simulation need them.")
+    masses = {link.name: link.inertial.mass for link in mechanism.links.values() if link.inertial is not None}
+    if odd := [link for link, mass in masses.items() if mass > MAX_MASS or 0.0 < mass < MIN_MASS]:
+        text = f"{name}: masses that cannot be right: {listed([f'{link} {masses[link]:g} kg' for link in odd])}"
+        yield Finding(WARNING, "masses", text, "Check the units.")
+    if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
+        remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
+        yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)
+
+
+def _frames(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
+    """Check that a group reaches each named frame that does not move with a robot or tool."""
+    tree = FrameTree(cell, state)
+    groups = [
+        group.name
+        for robot in cell.robots.values()
+        for group in robot.groups.values()
+        if group.tip_link and len(group.variables) >= 3
+    ]
+    fixed = [name for name in cell.frames if not tree.is_moving(name)][:MAX_FRAMES]
+    for frame in fixed if groups else ():
+        reasons = []
+        for group in groups:
+            mode = TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
+            try:
+                target = FrameTarget(pose=IDENTITY, mode=mode, reference_frame=frame)
+                inverse_kinematics(cell, state, target, group, IkOptions(max_solutions=1))
+                break
+            except InverseKinematicsError as error:
+                reasons.append(f"{group}: {error.message}")
+        else:
+            text = f"no group reaches frame {frame} with its tip or tool centre point ({'; '.join(reasons[:2])})"
+            yield Finding(WARNING, "frames", text, "Move the frame or the robot, unless it is meant for a workpiece.")

@@ -1,0 +1,69 @@
+"""Copies of robot descriptions with their meshes, so that a folder has all that it needs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from lxml import etree
+
+from ..errors import FileError
+from ..io.common.defects import Defects
+from ..io.common.resources import write_text
+from ..io.common.xml_reader import XmlReader
+from ..model.sources import ModelSources
+
+STAGE = "copy description"
+MESHES = "meshes"
+
+
+def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: bool) -> str:
+    """Write the URDF of a model, xacro expanded, with its meshes below `folder`; return its path relative to `folder`.
+
+    Meshes keep the names of their files, with a number where two have the same. Meshes that cannot be used are left
+    out; they have been reported when the model was read.
+
+    Raises:
+        FileError: A file exists and must not be overwritten, or cannot be written.
+    """
+    root = XmlReader(sources.urdf_uri or name, STAGE, Defects()).parse(sources.urdf)
+    meshes = folder / MESHES / name
+    written: dict[str, str] = {}
+    for element in [e for e in root.iter("mesh") if e.get("filename")]:
+        uri = str(element.get("filename")).strip()
+        path = sources.files.get(uri, "")
+        if not path:
+            _remove_visual(element)
+            continue
+        if path not in written:
+            written[path] = _copied(Path(path), meshes, set(written.values()))
+        element.set("filename", f"{MESHES}/{name}/{written[path]}")
+    etree.cleanup_namespaces(root)
+    text = etree.tostring(root, encoding="unicode", pretty_print=True)
+    target = folder / f"{name}.urdf"
+    write_text(target, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}', STAGE, overwrite, mode=0o644)
+    return target.name
+
+
+def _remove_visual(mesh: etree._Element) -> None:
+    """Remove the <visual> around a mesh."""
+    element: etree._Element | None = mesh
+    while element is not None and element.tag != "visual":
+        element = element.getparent()
+    parent = None if element is None else element.getparent()
+    if element is not None and parent is not None:
+        parent.remove(element)
+
+
+def _copied(path: Path, folder: Path, names: set[str]) -> str:
+    """Copy a file into a folder; return the name that it has there."""
+    name, number = path.name, 1
+    while name in names:
+        number += 1
+        name = f"{path.stem}_{number}{path.suffix}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / name)
+    except OSError as error:
+        raise FileError(f"{folder / name}: {error}", stage=STAGE, subjects=(str(folder / name),)) from error
+    return name

@@ -1,0 +1,183 @@
+"""Drafts of planning groups: arms with their tips, hands, torsos, heads and composite groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..model.mechanism import Joint, JointKind, Mechanism
+from ..model.robot import PlanningGroup
+from .kinematic_tree import Hand, Structure, structure_of
+
+MAIN_GROUP = "manipulator"
+COMPOSITE_GROUP = "all_arms"
+# Names of tips, preferred first: ROS-Industrial's tool frame, REP-199's flange, and what vendors use.
+TIP_NAMES = (
+    "tool0", "flange", "tool_flange", "tool_frame", "ee_link", "link_ee", "link_eef", "eef", "end_effector_link",
+    "end_effector", "tcp", "tool_link", "tool", "gripper_link", "hand",
+)  # fmt: skip
+SIDES = ("left", "right", "front", "rear", "back")
+PARTS = ("leg", "head", "torso", "neck", "lift", "arm")
+
+
+@dataclass(frozen=True)
+class DraftedGroup:
+    """Planning group of a draft.
+
+    Attributes:
+        group: The group.
+        kind: "arm", "hand", "composite" or "other".
+        reason: How it was found, as a sentence.
+        subgroups: Names of the groups that it consists of.
+        hand: The hand, for a group of fingers.
+        arm: Name of the group of the arm that a hand is mounted on.
+    """
+
+    group: PlanningGroup
+    kind: str
+    reason: str
+    subgroups: tuple[str, ...] = ()
+    hand: Hand | None = None
+    arm: str = ""
+
+
+def draft_groups(mechanism: Mechanism) -> tuple[DraftedGroup, ...]:
+    """Derive planning groups from the kinematic tree (see `structure_of`).
+
+    A single arm is named "manipulator", several are named after their side or their links. Several arms also form one
+    composite group. A rail before an arm is in its group; another group has the arm alone. Hands are named after their
+    arm. Wheels are in no group.
+    """
+    return _Drafter(mechanism, structure_of(mechanism)).groups()
+
+
+class _Drafter:
+    def __init__(self, mechanism: Mechanism, structure: Structure) -> None:
+        self.mechanism = mechanism
+        self.structure = structure
+        self.names: set[str] = set()
+
+    def groups(self) -> tuple[DraftedGroup, ...]:
+        arms = [self._arm(joints) for joints in self.structure.arms]
+        result: list[DraftedGroup] = list(arms)
+        if len(arms) > 1:
+            variables = {name for arm in arms for name in arm.group.variables}
+            ordered = tuple(v.name for v in self.mechanism.variables if v.name in variables)
+            name, parts = self._unique(COMPOSITE_GROUP), tuple(arm.group.name for arm in arms)
+            links = tuple(link for arm in arms for link in arm.group.links)
+            reason = f"All {len(arms)} arms together."
+            result.append(DraftedGroup(PlanningGroup(name, ordered, links), "composite", reason, parts))
+        for arm, joints in zip(arms, self.structure.arms, strict=True):
+            result += self._without_rail(arm, joints)
+        for hand, index in self.structure.hands:
+            result.append(self._hand(hand, arms[index] if 0 <= index < len(arms) else None))
+        result += [self._other(joints) for joints in self.structure.others]
+        return tuple(result)
+
+    def _arm(self, joints: tuple[Joint, ...]) -> DraftedGroup:
+        name = MAIN_GROUP if len(self.structure.arms) == 1 else self._name_of(joints, "arm")
+        tip, why = self._tip(joints)
+        group = self._chain(self._unique(name), joints[0].parent, tip)
+        side = "" if len(joints) == len(group.variables) else ", some of which follow others"
+        return DraftedGroup(group, "arm", f"{len(joints)} joints in a row{side}; its tip is {tip}, {why}.")
+
+    def _without_rail(self, arm: DraftedGroup, joints: tuple[Joint, ...]) -> list[DraftedGroup]:
+        first = next((i for i, joint in enumerate(joints) if joint.kind is not JointKind.PRISMATIC), len(joints))
+        if not 0 < first < len(joints) - 2:
+            return []
+        name = self._unique(f"{arm.group.name}_without_rail")
+        group = self._chain(name, joints[first].parent, arm.group.tip_link)
+        moving = ", ".join(joint.name for joint in joints[:first])
+        return [DraftedGroup(group, "arm", f"{arm.group.name} without what moves its base: {moving}.")]
+
+    def _hand(self, hand: Hand, arm: DraftedGroup | None) -> DraftedGroup:
+        variables = tuple(variable for joint in hand.joints for variable in joint.variables)
+        links = tuple(joint.child for joint in hand.joints)
+        owner = arm.group.name if arm is not None else ""
+        name = self._unique("hand" if owner in ("", MAIN_GROUP) else f"{owner.removesuffix('_arm')}_hand")
+        mimics = sum(1 for joint in hand.joints if joint.mimic is not None)
+        follows = f", {mimics} of which follow others" if mimics else ""
+        reason = f"{len(hand.joints)} joints of fingers{follows}, mounted on {hand.base}."
+        return DraftedGroup(PlanningGroup(name, variables, links), "hand", reason, hand=hand, arm=owner)
+
+    def _other(self, joints: tuple[Joint, ...]) -> DraftedGroup:
+        name = self._unique(self._name_of(joints, "chain"))
+        return DraftedGroup(self._chain(name, joints[0].parent, joints[-1].child), "other", "No arm: a side chain.")
+
+    def _chain(self, name: str, base: str, tip: str) -> PlanningGroup:
+        joints = self.mechanism.chain(base, tip)
+        variables = tuple(variable for joint in joints for variable in joint.variables)
+        return PlanningGroup(name, variables, tuple(joint.child for joint in joints), base, tip)
+
+    def _name_of(self, joints: Sequence[Joint], kind: str) -> str:
+        """Return a name from the side, the part or the common beginning in the names of joints and links."""
+        texts = [text.lower() for joint in joints for text in (joint.name, joint.child)]
+        part = next((part for part in PARTS if sum(part in text for text in texts) * 2 >= len(joints)), kind)
+        sides = [side for side in SIDES if sum(side in text for text in texts) * 2 >= len(joints)]
+        if not sides:
+            short = {"l_": "left", "r_": "right"}
+            sides = [side for mark, side in short.items() if all(text.startswith(mark) for text in texts)]
+        if sides:
+            return "_".join((sides[0], part))
+        common = _common_beginning(texts).rstrip("_-0123456789")
+        if part in PARTS:
+            return part if not common or part in common else f"{common}_{part}"
+        return f"{common or joints[0].child}_{kind}"
+
+    def _unique(self, name: str) -> str:
+        number, result = 1, name
+        while result in self.names:
+            number += 1
+            result = f"{name}_{number}"
+        self.names.add(result)
+        return result
+
+    def _tip(self, joints: tuple[Joint, ...]) -> tuple[str, str]:
+        """Return the tip link of an arm, and why it was chosen."""
+        last = joints[-1].child
+        fixed = self._fixed_below(last)
+        plain = {link: link.lower().rpartition("/")[2] for link in fixed}
+        for wanted in TIP_NAMES[:3]:
+            for link, name in plain.items():
+                if name == wanted or name.endswith(f"_{wanted}"):
+                    return link, "by its name"
+        for hand, _ in self.structure.hands:
+            if hand.base == last:
+                mounts = [joint.parent for joint in hand.joints if joint.parent in fixed]
+                if mounts:
+                    return mounts[0], "which carries the fingers"
+        for wanted in TIP_NAMES[3:]:
+            for link, name in plain.items():
+                if name == wanted or name.endswith(f"_{wanted}"):
+                    return link, "by its name"
+        end = last
+        while len(following := [j.child for j in self.mechanism.joints.values() if j.parent == end]) == 1:
+            if following[0] not in fixed:
+                break
+            end = following[0]
+        return end, "the last link" if end == last else "the end of what is fixed to the last joint"
+
+    def _fixed_below(self, link: str) -> list[str]:
+        """Return a link and the links that are fixed to it below, nearest first."""
+        found, pending = [], [link]
+        while pending:
+            link = pending.pop(0)
+            found.append(link)
+            pending += [
+                joint.child
+                for joint in self.mechanism.joints.values()
+                if joint.parent == link and joint.kind is JointKind.FIXED
+            ]
+        return found
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    """Return the longest text that all texts begin with."""
+    first, last = min(texts), max(texts)
+    count = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:count]
+
+
+def passive_joints(mechanism: Mechanism) -> Iterable[Joint]:
+    """Return the joints of wheels and of a free base, which belong to no group."""
+    return structure_of(mechanism).wheels

@@ -1,0 +1,150 @@
+"""Open and closed states of a hand, and its tool centre point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from ..errors import RobotCellError
+from ..io.mesh.loading import load_mesh
+from ..kinematics.transforms import WorldTransforms
+from ..model.cell import RobotCell
+from ..model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Sphere, Triangles
+from ..model.geometry import Mesh as MeshGeometry
+from ..model.pose import Pose
+from ..model.random_configurations import finite_bounds
+from ..model.robot import Robot
+from .kinematic_tree import Hand
+
+Floats = NDArray[np.float64]
+INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
+
+
+@dataclass(frozen=True)
+class HandDraft:
+    """States and tool centre point of a hand.
+
+    Attributes:
+        opened, closed: Values of the variables of its fingers [rad or m].
+        tcp: Pose of the tool centre point in the link that carries the fingers; z points along the fingers.
+        base: That link.
+        opening: Distance of the fingertips when open, minus that when closed [m].
+    """
+
+    opened: frozendict[str, float]
+    closed: frozendict[str, float]
+    tcp: Pose
+    base: str
+    opening: float
+
+
+def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
+    """Find the open and closed states of a hand, by the distance of its fingertips at the limits of each variable.
+
+    The tool centre point is between the closed fingertips, 10 mm behind their ends.
+
+    Raises:
+        GeometryError: A mesh of a fingertip cannot be read.
+    """
+    base = hand.joints[0].parent if hand.joints else hand.base
+    names = [variable for joint in hand.joints for variable in joint.variables]
+    tips = _fingertips(hand)
+    points = {tip: _points(robot, tip) for tip in tips}
+    variables = [robot.variables[name] for name in names]
+    lower, upper = finite_bounds(variables)
+    opened, closed = {}, {}
+    rest = {name: float(np.clip(0.0, low, high)) for name, low, high in zip(names, lower, upper, strict=True)}
+    for name, low, high in zip(names, lower, upper, strict=True):
+        spreads = [_spread(robot, base, points, {**rest, name: float(value)}) for value in (low, high)]
+        first = spreads[0] > spreads[1]
+        opened[name], closed[name] = (float(low), float(high)) if first else (float(high), float(low))
+    opening = _spread(robot, base, points, opened) - _spread(robot, base, points, closed)
+    return HandDraft(frozendict(opened), frozendict(closed), _tcp(robot, base, points, closed), base, max(opening, 0.0))
+
+
+def _fingertips(hand: Hand) -> tuple[str, ...]:
+    parents = {joint.parent for joint in hand.joints}
+    return tuple(joint.child for joint in hand.joints if joint.child not in parents)
+
+
+def _points(robot: Robot, link: str) -> Floats:
+    """Return points (n, 3) of the shapes of a link in its frame; its origin if it has none."""
+    found = robot.mechanism.links[link]
+    rows = [np.zeros((1, 3))]
+    for shape in found.collisions or found.visuals:
+        try:
+            points = _geometry_points(shape.geometry)
+        except RobotCellError:
+            continue  # a visual mesh that changed or went; the other shapes remain
+        matrix = shape.pose.matrix
+        rows.append(points @ matrix[:3, :3].T + matrix[:3, 3])
+    return np.vstack(rows[1:] or rows)
+
+
+def _geometry_points(geometry: Geometry) -> Floats:
+    if isinstance(geometry, (MeshGeometry, Triangles)):
+        return np.asarray(load_mesh(geometry).vertices)
+    if isinstance(geometry, Box):
+        half = 0.5 * np.array(geometry.size)
+    elif isinstance(geometry, Sphere):
+        half = np.full(3, geometry.radius)
+    else:
+        length = geometry.length + (2.0 * geometry.radius if isinstance(geometry, Capsule) else 0.0)
+        assert isinstance(geometry, (Cylinder, Capsule, Cone))
+        half = np.array([geometry.radius, geometry.radius, 0.5 * length])
+    signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    return np.asarray(signs * half)
+
+
+def _in_base(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> dict[str, Floats]:
+    """Return the points of fingertips in the frame of the hand's base."""
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+    transforms = WorldTransforms(cell, cell.default_state().with_configuration(values))
+    result = {}
+    for link, rows in points.items():
+        matrix = transforms.matrix(link, base)
+        result[link] = rows @ matrix[:3, :3].T + matrix[:3, 3]
+    return result
+
+
+def _spread(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:
+    """Return the mean distance of the centres of the fingertips; of a single one from the base."""
+    centres = [_centre(rows) for rows in _in_base(robot, base, points, values).values()]
+    if len(centres) < 2:
+        return float(np.linalg.norm(centres[0][:2])) if centres else 0.0
+    pairs = [(i, j) for i in range(len(centres)) for j in range(i)]
+    return float(np.mean([np.linalg.norm(centres[i] - centres[j]) for i, j in pairs]))
+
+
+def _centre(points: Floats) -> Floats:
+    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
+
+
+def _tcp(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> Pose:
+    located = _in_base(robot, base, points, values)
+    centre = np.mean([_centre(rows) for rows in located.values()], axis=0)
+    length = float(np.linalg.norm(centre))
+    if length < 1e-6:
+        return Pose()
+    # The coordinate axis of the base that points along the fingers.
+    axis = np.zeros(3)
+    index = int(np.argmax(np.abs(centre)))
+    axis[index] = np.sign(centre[index])
+    end = max(float((rows @ axis).max()) for rows in located.values())
+    position = centre + axis * (end - INSET - centre @ axis)
+    x, y, z = (round(float(value), 5) for value in position)
+    return Pose.from_rpy((x, y, z), _rpy_of(axis))
+
+
+def _rpy_of(axis: Floats) -> tuple[float, float, float]:
+    """Return the roll, pitch and yaw that turn z to a coordinate axis."""
+    x, y, z = axis
+    if x:
+        return (0.0, 0.5 * np.pi * x, 0.0)
+    if y:
+        return (-0.5 * np.pi * y, 0.0, 0.0)
+    return (0.0, 0.0, 0.0) if z > 0.0 else (np.pi, 0.0, 0.0)

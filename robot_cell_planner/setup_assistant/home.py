@@ -1,0 +1,128 @@
+"""Search for a home configuration: free of collisions, away from limits and from singularities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from ..collision.checker import CollisionChecker
+from ..kinematics.differential import jacobians
+from ..model.cell import RobotCell
+from ..model.mechanism import Variable
+from ..model.random_configurations import finite_bounds
+from ..model.robot import Robot
+
+Floats = NDArray[np.float64]
+CANDIDATES = 400
+SPREAD = 0.25  # of the range of each joint, around its rest value
+MAX_REST_SPAN = 2.0  # [rad or m] candidates are within this of the rest values
+LIMIT_MARGIN = 0.1  # of the range, at most MAX_LIMIT_MARGIN
+MAX_LIMIT_MARGIN = 0.2  # [rad or m]
+GOOD_CLEARANCE = 0.05  # [m] a larger clearance is no better
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Home:
+    """Home configuration of a robot.
+
+    Attributes:
+        values: Value of each variable [rad or m].
+        clearance: Smallest distance of the checked pairs [m]; negative if no free configuration was found.
+        limit_margin: Smallest distance to a limit [rad or m].
+        colliding: Pairs that collide at the values.
+        tried: Number of configurations that were checked.
+    """
+
+    values: frozendict[str, float]
+    clearance: float
+    limit_margin: float
+    colliding: tuple[tuple[str, str], ...]
+    tried: int
+
+
+def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
+    """Search a configuration of all variables of a robot with groups and disabled pairs.
+
+    Candidates are the neutral values, the middles of the limits, and random values around them. Of those that are free
+    and away from limits, the one is taken that is far from contact and singularities and near to the neutral values. If
+    none is free, the one with the smallest overlap is returned.
+
+    Args:
+        robot: Robot with drafted groups and pairs.
+        preferred: Values of variables that are kept, such as those of open hands.
+
+    Raises:
+        GeometryError: A collision shape cannot be built.
+    """
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+    checker = CollisionChecker(cell, cell.default_state())
+    variables = [robot.variables[name] for name in checker.variables]
+    candidates = _candidates(variables, preferred)
+    colliding = checker.in_collision_batch(candidates)
+    free = candidates[~colliding]
+    if not len(free):
+        return _least_overlap(checker, variables, candidates)
+    best = free[int(np.argmax(_scores(cell, checker, variables, free)))]
+    return _home(checker, variables, best, len(candidates))
+
+
+def _candidates(variables: list[Variable], preferred: frozendict[str, float]) -> Floats:
+    lower, upper = finite_bounds(variables)
+    margin = np.minimum(LIMIT_MARGIN * (upper - lower), MAX_LIMIT_MARGIN)
+    low, high = lower + margin, upper - margin
+    rest = np.clip(np.zeros(len(low)), low, high)
+    middle = 0.5 * (lower + upper)
+    random = np.random.default_rng(SEED)
+    span = np.minimum(upper - lower, 2.0 * MAX_REST_SPAN)
+    around = rest + SPREAD * span * random.normal(size=(CANDIDATES, len(low)))
+    halfway = 0.5 * (rest + middle) + SPREAD * span * random.normal(size=(CANDIDATES // 2, len(low)))
+    found = np.clip(np.vstack([rest, middle, around, halfway]), low, high)
+    for column, variable in enumerate(variables):
+        if variable.name in preferred:
+            found[:, column] = preferred[variable.name]
+    return found
+
+
+def _scores(cell: RobotCell, checker: CollisionChecker, variables: list[Variable], free: Floats) -> Floats:
+    """Rate configurations (n, dof): clearance, dexterity of the chains, and nearness to the rest values count alike."""
+    clearance = np.array([min(checker.distance(q, GOOD_CLEARANCE).distance, GOOD_CLEARANCE) for q in free])
+    lower, upper = finite_bounds(variables)
+    near = np.abs(free - np.clip(0.0, lower, upper)) / np.maximum(np.minimum(upper - lower, 2.0 * np.pi), 1e-9)
+    score = clearance / GOOD_CLEARANCE - 0.5 * near.sum(axis=1) / max(near.shape[1], 1)
+    columns = {name: column for column, name in enumerate(checker.variables)}
+    for robot in cell.robots.values():
+        for group in robot.groups.values():
+            if len(group.variables) >= 5 and group.tip_link:
+                rows = free[:, [columns[name] for name in group.variables]]
+                dexterity = _dexterity(cell, group.name, group.tip_link, rows)
+                score = score + dexterity / max(float(dexterity.max()), 1e-12)
+    return np.asarray(score)
+
+
+def _dexterity(cell: RobotCell, group: str, tip: str, rows: Floats) -> Floats:
+    """Return the smallest singular value of the Jacobian at each configuration (n, dof), lengths in units of 0.5 m."""
+    jacobian = jacobians(cell, cell.default_state(), group, tip, configurations=rows).jacobian.copy()
+    jacobian[:, :3] /= 0.5
+    return np.asarray(np.linalg.svd(jacobian, compute_uv=False)[:, -1])
+
+
+def _least_overlap(checker: CollisionChecker, variables: list[Variable], candidates: Floats) -> Home:
+    overlaps = [checker.distance(q).distance for q in candidates[:CANDIDATES]]
+    return _home(checker, variables, candidates[int(np.argmax(overlaps))], len(candidates))
+
+
+def _home(checker: CollisionChecker, variables: list[Variable], q: Floats, tried: int) -> Home:
+    q = np.round(q, 4)
+    margins = [min(value - v.limits.lower, v.limits.upper - value) for v, value in zip(variables, q, strict=True)]
+    colliding = tuple((pair.first, pair.second) for pair in checker.report(q).pairs)
+    return Home(
+        frozendict({name: float(value) for name, value in zip(checker.variables, q, strict=True)}),
+        checker.distance(q).distance,
+        float(min(margins, default=np.inf)),
+        colliding,
+        tried,
+    )

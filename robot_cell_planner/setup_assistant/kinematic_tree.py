@@ -1,0 +1,148 @@
+"""Structure of a mechanism: which joints form arms, hands, wheels and other chains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ..model.mechanism import COMPOUND_SUFFIXES, Joint, JointKind, Mechanism
+
+# Names of joints, in lower case, that move fingers or wheels.
+HAND_NAME = re.compile(r"finger|gripper|knuckle|jaw|claw|thumb|digit|grasp|(^|_)hand_")
+WHEEL_NAME = re.compile(r"wheel|caster|castor|roller|steer")
+MIN_ARM = 3  # variables in a row of an arm beside which there are others
+MIN_BEFORE_HAND = 3  # variables in a row before branches are taken for fingers
+LONGEST_FINGER = 4  # variables in a row of a finger
+LONGEST_NAMED_FINGER = 8  # of one that its name tells, which may have couplings that the description leaves free
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Fingers that are mounted on one rigid part. `joints`: all joints below it that move, in tree order."""
+
+    base: str
+    joints: tuple[Joint, ...]
+
+
+@dataclass
+class Structure:
+    """Parts of a mechanism.
+
+    Attributes:
+        arms: Movable joints of each arm, from its base to its flange.
+        hands: Hands, with the index of the arm that each is mounted on; -1 without an arm.
+        others: Movable joints of chains that are no arms: torsos, heads, covers with a drive of their own.
+        wheels: Joints of wheels and casters, and those of a planar or floating base.
+    """
+
+    arms: list[tuple[Joint, ...]] = field(default_factory=list)
+    hands: list[tuple[Hand, int]] = field(default_factory=list)
+    others: list[tuple[Joint, ...]] = field(default_factory=list)
+    wheels: list[Joint] = field(default_factory=list)
+
+
+def structure_of(mechanism: Mechanism) -> Structure:
+    """Find the arms, hands and other parts of a mechanism.
+
+    Links that are fixed to each other count as one part. From the root, the branch with the most variables in a row is
+    followed; side branches (covers, parallelogram rods, heads) do not end it. Several branches with at least three
+    variables in a row are several arms, and the joints before them a chain of its own. An arm ends at fingers: joints
+    with such a name, or branches of the same size after at least three joints.
+    """
+    return _Finder(mechanism).structure()
+
+
+class _Finder:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.part: dict[str, str] = {mechanism.root: mechanism.root}  # first link of the part of each link
+        self.below: dict[str, list[Joint]] = {mechanism.root: []}  # movable joints at each part
+        for joint in mechanism.tree_order:
+            fixed = joint.kind is JointKind.FIXED
+            self.part[joint.child] = self.part[joint.parent] if fixed else joint.child
+            if not fixed:
+                self.below.setdefault(self.part[joint.parent], []).append(joint)
+                self.below.setdefault(joint.child, [])
+        self.depth: dict[str, int] = {}  # max number of variables in a row from each joint on
+        self.size: dict[str, int] = {}  # number of movable joints from each joint on
+        for joint in reversed(mechanism.tree_order):
+            if joint.kind is not JointKind.FIXED:
+                inner = self.below[joint.child]
+                self.depth[joint.name] = len(joint.variables) + max((self.depth[j.name] for j in inner), default=0)
+                self.size[joint.name] = 1 + sum(self.size[j.name] for j in inner)
+        self.found = Structure()
+
+    def structure(self) -> Structure:
+        self._follow(self.mechanism.root, [])
+        return self.found
+
+    def _follow(self, part: str, path: list[Joint]) -> None:
+        """Follow a chain from a part on; `path`: its joints so far."""
+        joints = list(self.below[part])
+        wheels = [joint for joint in joints if self._is_wheel(joint, path)]
+        for joint in wheels:
+            self.found.wheels += [j for j in self._all(joint) if j.variables]
+        joints = [joint for joint in joints if joint not in wheels]
+        for joint in [joint for joint in joints if joint.kind in COMPOUND_SUFFIXES]:
+            self.found.wheels.append(joint)  # a base that moves freely: what it carries is looked at as fixed
+            joints[joints.index(joint) : joints.index(joint) + 1] = self.below[joint.child]
+        fingers = self._fingers(joints, path)
+        if fingers:
+            moving = tuple(j for joint in fingers for j in self._all(joint))
+            rest = [joint for joint in joints if joint not in fingers]
+            self.found.hands.append((Hand(part, moving), len(self.found.arms) if path else -1))
+            joints = rest
+        strong = [joint for joint in joints if self.depth[joint.name] >= MIN_ARM]
+        if len(strong) > 1:
+            self._end(path, arm=False)
+            for joint in strong:
+                self._follow(joint.child, [joint])
+            self._sides([joint for joint in joints if joint not in strong])
+            return
+        driven = [joint for joint in joints if self.depth[joint.name]]
+        main = max(driven, key=lambda joint: self.depth[joint.name], default=None)
+        self._sides([joint for joint in joints if joint is not main])
+        if main is None:
+            self._end(path, arm=True)
+        else:
+            self._follow(main.child, [*path, main])
+
+    def _end(self, path: list[Joint], arm: bool) -> None:
+        if not any(joint.variables for joint in path):
+            return
+        (self.found.arms if arm else self.found.others).append(tuple(path))
+
+    def _sides(self, joints: list[Joint]) -> None:
+        for joint in joints:
+            chain = self._longest(joint)
+            if any(j.variables for j in chain):
+                self.found.others.append(tuple(chain))
+
+    def _longest(self, joint: Joint) -> list[Joint]:
+        chain = [joint]
+        while following := [j for j in self.below[chain[-1].child] if self.depth[j.name]]:
+            chain.append(max(following, key=lambda j: self.depth[j.name]))
+        return chain
+
+    def _is_wheel(self, joint: Joint, path: list[Joint]) -> bool:
+        return not path and self.depth[joint.name] <= 2 and WHEEL_NAME.search(joint.name.lower()) is not None
+
+    def _fingers(self, joints: list[Joint], path: list[Joint]) -> list[Joint]:
+        """Return the joints of a part that begin fingers."""
+        named = [joint for joint in joints if HAND_NAME.search(joint.name.lower())]
+        if named and all(self.depth[joint.name] <= LONGEST_NAMED_FINGER for joint in named):
+            return named
+        if sum(len(joint.variables) for joint in path) < MIN_BEFORE_HAND or len(joints) < 2:
+            return []
+        sizes = sorted(self.size[joint.name] for joint in joints)
+        alike = any(first == second for first, second in pairwise(sizes))
+        short = all(self.depth[joint.name] <= LONGEST_FINGER for joint in joints)
+        return joints if alike and short else []
+
+    def _all(self, joint: Joint) -> Iterator[Joint]:
+        """Yield a joint and all movable joints below it."""
+        yield joint
+        for inner in self.below[joint.child]:
+            yield from self._all(inner)

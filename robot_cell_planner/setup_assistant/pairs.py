@@ -1,0 +1,162 @@
+"""Drafts of the pairs of links that need no collision check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from frozendict import frozendict
+from numpy.typing import NDArray
+
+from ..collision.checker import CollisionChecker
+from ..model.cell import RobotCell
+from ..model.random_configurations import finite_bounds, random_configurations
+from ..model.robot import DisabledPair, Robot
+from .options import DraftOptions
+
+Pair = tuple[str, str]
+Floats = NDArray[np.float64]
+ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
+# Pairs that never collided at random but came closer than this [m] are searched for a collision.
+NEAR = 0.05
+CLOSE = 1e-3  # [m] a pair that the search brings closer than this stays checked
+NEAR_SAMPLES = 500  # configurations whose distances are measured
+SEARCH_STEPS = 150
+FIRST_STEP = 0.2  # fraction of the range of each joint
+MAX_SEARCHED = 400  # pairs
+# Batches of growing size, after each of which pairs that are decided are left out.
+BATCHES = (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000)
+
+
+@dataclass(frozen=True)
+class DraftedPair:
+    """Pair of links that a draft leaves out of checks.
+
+    Attributes:
+        first, second: The links.
+        reason: "Adjacent", "Always", "Never" or "Default".
+        sure: How this was found, and how sure it is.
+    """
+
+    first: str
+    second: str
+    reason: str
+    sure: str
+
+    @property
+    def disabled(self) -> DisabledPair:
+        """The pair as an SRDF has it."""
+        return DisabledPair(self.first, self.second, self.reason)
+
+
+def drafted_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...]:
+    """Find the pairs of links of a robot that need no check.
+
+    Adjacent pairs are fixed to each other or connected by a joint. The others are checked at random configurations:
+    those that collide in nearly all of them are always in collision. A pair that collided in none of them is searched
+    for a collision from the configurations at which it was closest, and is left out only if none is found.
+
+    Raises:
+        GeometryError: A mesh cannot be read.
+    """
+    return _Sampler(robot, options).pairs()
+
+
+def bare_checker(robot: Robot, disabled: Iterable[Pair] = ()) -> CollisionChecker:
+    """Return a checker of all variables of a robot alone, which leaves out the given pairs instead of those of its
+    SRDF."""
+    pairs = tuple(DisabledPair(*pair) for pair in sorted(disabled))
+    sources = msgspec.structs.replace(robot.sources, srdf="")
+    bare = msgspec.structs.replace(
+        robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=pairs, sources=sources
+    )
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: bare}))
+    return CollisionChecker(cell, cell.default_state())
+
+
+class _Sampler:
+    def __init__(self, robot: Robot, options: DraftOptions) -> None:
+        self.robot = robot
+        self.options = options
+        checker = bare_checker(robot)
+        self.adjacent = {(pair.first, pair.second) for pair in checker.allowed_pairs.skipped()}
+        self.counts = {(pair.first, pair.second): 0 for pair in checker.allowed_pairs.checked()}
+        self.closest: dict[Pair, tuple[float, Floats]] = {}
+        self.lower, self.upper = finite_bounds(robot.variables.values())
+
+    def pairs(self) -> tuple[DraftedPair, ...]:
+        settled = self._sample()
+        result = [DraftedPair(*pair, ADJACENT, "certain: fixed, or one joint apart") for pair in self.adjacent]
+        samples = self.options.samples
+        for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
+            share = f"{self.counts[pair]} of {samples} random states"
+            result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {share}"))
+        never = [pair for pair, count in self.counts.items() if not count]
+        self._measure(never)
+        for pair in never:
+            if (found := self._never(pair)) is not None:
+                result.append(found)
+        return tuple(sorted(result, key=lambda pair: (pair.first, pair.second)))
+
+    def _sample(self) -> set[Pair]:
+        """Count collisions; return the pairs that collide sometimes, and not nearly always."""
+        configurations = random_configurations(self.robot.variables.values(), self.options.samples, self.options.seed)
+        max_misses = (1.0 - self.options.always) * self.options.samples
+        cuts = [cut for cut in BATCHES if cut < self.options.samples]
+        settled: set[Pair] = set()
+        checker, done = bare_checker(self.robot, self.adjacent), 0
+        for chunk in np.split(configurations, cuts):
+            for q in chunk:
+                for found in checker.report(q).pairs:
+                    self.counts[found.first, found.second] += 1
+            done += len(chunk)
+            settled |= {pair for pair, count in self.counts.items() if count and done - count > max_misses}
+            checker = bare_checker(self.robot, settled | self.adjacent)
+        return settled
+
+    def _measure(self, pairs: list[Pair]) -> None:
+        """Find the smallest distance of each pair at random configurations, and where it is."""
+        others = {pair for pair in self.counts if pair not in set(pairs)} | self.adjacent
+        checker = bare_checker(self.robot, others)
+        count = min(NEAR_SAMPLES, self.options.samples)
+        configurations = random_configurations(self.robot.variables.values(), count, self.options.seed + 1)
+        for q in configurations:
+            for found in checker.clearances(q, max(len(pairs), 1), max_distance=NEAR):
+                pair = (found.first, found.second)
+                if pair not in self.closest or found.distance < self.closest[pair][0]:
+                    self.closest[pair] = (found.distance, q)
+
+    def _never(self, pair: Pair) -> DraftedPair | None:
+        """Return a pair that is left out because it was not found to collide; None if a search brings it close."""
+        samples = self.options.samples
+        likely = f"{3.0 / samples:.1g}"  # rule of three: bound at 95 % confidence
+        if pair not in self.closest:
+            text = f"likely: at none of {samples} random states (below {likely} of all, at 95 %), never within"
+            return DraftedPair(*pair, NEVER, f"{text} {1e3 * NEAR:g} mm")
+        if len(self.closest) > MAX_SEARCHED:
+            return None
+        distance = self._approach(pair)
+        if distance < CLOSE:
+            return None
+        text = f"likely: at none of {samples} random states, and a search brought the links no closer than"
+        return DraftedPair(*pair, NEVER, f"{text} {1e3 * distance:.0f} mm")
+
+    def _approach(self, pair: Pair) -> float:
+        """Search for a collision of a pair by random steps from where it is closest; return the smallest distance."""
+        checker = bare_checker(self.robot, (set(self.counts) | self.adjacent) - {pair})
+        best, q = self.closest[pair]
+        random = np.random.default_rng(self.options.seed)
+        span, step = self.upper - self.lower, FIRST_STEP
+        for _ in range(SEARCH_STEPS):
+            chosen = random.random(len(q)) < max(0.3, 1.0 / len(q))
+            trial = np.clip(q + chosen * span * step * random.normal(size=len(q)), self.lower, self.upper)
+            distance = checker.distance(trial).distance
+            if distance < best:
+                best, q, step = distance, trial, min(step * 1.3, FIRST_STEP)
+            else:
+                step = max(step * 0.95, 1e-3)
+            if best < CLOSE:
+                break
+        return best

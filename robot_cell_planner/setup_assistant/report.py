@@ -1,0 +1,124 @@
+"""Report page of a draft, in Markdown: what was found, how, and how sure it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..model.bodies import Tool
+from .check import Finding
+from .draft import Draft
+from .hands import HandDraft
+
+MANY = 12  # joints named in a cell of a table
+
+
+def report_text(
+    description: str, draft: Draft, findings: Sequence[Finding], tool: tuple[Tool, HandDraft | None] | None = None
+) -> str:
+    """Return the page. `tool`: Gripper that was added, with the draft of its hand."""
+    robot = draft.robot
+    parts = [
+        f"# {robot.mechanism.name}",
+        "",
+        f"Drafted from `{description}`. Every entry is a draft: review it, edit the files beside this page, and run "
+        "`robot_cell check cell.yaml`.",
+        "",
+        "## To do",
+        "",
+        *_findings(findings),
+        "",
+        "## Planning groups",
+        "",
+        "| Group | Joints | From | To | How it was found |",
+        "|---|---|---|---|---|",
+        *_groups(draft),
+        *_passive(draft.passive),
+        "",
+        "## Home",
+        "",
+        *_home(draft),
+        *_hands(draft, tool),
+        "",
+        "## Pairs that are not checked",
+        "",
+        *_pairs(draft),
+        "",
+        "## Limits",
+        "",
+        *_limits(draft),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _findings(findings: Sequence[Finding]) -> Iterable[str]:
+    if not findings:
+        yield "Nothing was found."
+    for finding in findings:
+        yield f"- **{finding.level}** ({finding.topic}): {finding.text}. {finding.remedy}"
+
+
+def _groups(draft: Draft) -> Iterable[str]:
+    for found in draft.groups:
+        group = found.group
+        names = ", ".join(group.variables[:MANY]) + (", ..." if len(group.variables) > MANY else "")
+        ends = f"{group.base_link} | {group.tip_link}"
+        yield f"| `{group.name}` | {len(group.variables)}: {names} | {ends} | {found.reason} |"
+
+
+def _passive(joints: Sequence[str]) -> Iterable[str]:
+    if joints:
+        yield ""
+        yield f"In no group, because they are wheels or move the base: {', '.join(joints)}."
+
+
+def _home(draft: Draft) -> Iterable[str]:
+    home = draft.home
+    if home.colliding:
+        yield f"**No configuration without collision was found** among {home.tried}; the best one overlaps."
+    else:
+        clearance = "no pair is near" if home.clearance > 10.0 else f"its clearance is {1e3 * home.clearance:.0f} mm"
+        yield f"Free of collisions: {clearance}, and {home.limit_margin:.3g} rad or m from the nearest limit."
+    yield ""
+    yield ", ".join(f"`{name}` {value:g}" for name, value in home.values.items()) or "There is no joint."
+
+
+def _hands(draft: Draft, tool: tuple[Tool, HandDraft | None] | None) -> Iterable[str]:
+    hands = dict(draft.hands)
+    if tool is not None and tool[1] is not None:
+        hands[f"tool {tool[0].name}"] = tool[1]
+    if hands:
+        yield ""
+        yield "## Hands"
+        yield ""
+        yield "| Hand | Open | Closed | Difference of fingertips | Tool centre point |"
+        yield "|---|---|---|---|---|"
+    for name, hand in hands.items():
+        x, y, z = hand.tcp.position
+        opened, closed = (", ".join(f"{n} {v:.4g}" for n, v in s.items()) for s in (hand.opened, hand.closed))
+        place = f"{x:g}, {y:g}, {z:g} m in {hand.base}"
+        yield f"| `{name}` | {opened} | {closed} | {1e3 * hand.opening:.0f} mm | {place} |"
+
+
+def _pairs(draft: Draft) -> Iterable[str]:
+    counts = Counter(pair.reason for pair in draft.pairs)
+    yield ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "All pairs are checked."
+    others = [pair for pair in draft.pairs if pair.reason != "Adjacent"]
+    if others:
+        yield ""
+        yield "| Links | Reason | How sure |"
+        yield "|---|---|---|"
+    for pair in others:
+        yield f"| {pair.first}, {pair.second} | {pair.reason} | {pair.sure} |"
+
+
+def _limits(draft: Draft) -> Iterable[str]:
+    yield "| Joint | From | To | Velocity | Acceleration | Jerk |"
+    yield "|---|---|---|---|---|---|"
+    for variable in draft.robot.mechanism.variables:
+        limits = variable.limits
+        rates = []
+        for name in ("velocity", "acceleration", "jerk"):
+            value = getattr(limits, name)
+            rates.append("" if value is None else f"{value:.4g}{' (assumed)' if name in limits.defaulted else ''}")
+        yield f"| {variable.name} | {limits.lower:.4g} | {limits.upper:.4g} | {' | '.join(rates)} |"

@@ -1,0 +1,130 @@
+"""The command `robot_cell`: `new` writes a cell that plans, `check` says what is wrong with one."""
+
+import json
+
+import pytest
+from robots import MANIPULATORS
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+
+ARM = """<robot name="two arms &amp; odd name" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="reach" default="0.3"/>
+  <link name="base"><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
+  {links}
+</robot>"""
+LINK = """<link name="l{i}">{shape}</link>
+<joint name="j{i}" type="revolute"><parent link="{parent}"/><child link="l{i}"/><axis xyz="{axis}"/>
+<origin xyz="0 0 $(arg reach)"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>"""
+SHAPE = '<collision><geometry><cylinder radius="0.03" length="0.2"/></geometry></collision>'
+AXES = ("0 0 1", "0 1 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1")
+
+
+def write_arm(folder, shape=SHAPE):
+    (folder / "urdf").mkdir(parents=True)
+    links = "".join(
+        LINK.format(i=i, parent=f"l{i - 1}" if i else "base", axis=axis, shape=shape) for i, axis in enumerate(AXES)
+    )
+    path = folder / "urdf" / "arm.urdf.xacro"
+    path.write_text(ARM.format(links=links))
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("new")
+    path = write_arm(folder / "somewhere")
+    assert main(["new", str(path), "reach:=0.25", "--folder", str(folder / "cell"), "--samples", "200"]) == 0
+    return folder / "cell"
+
+
+def test_a_new_cell_plans_at_once(made):
+    names = {path.name for path in made.iterdir()}
+    assert {"cell.yaml", "joint_limits.yaml", "report.md", "two_arms_odd_name.srdf", "two_arms_odd_name.urdf"} <= names
+    cell, state = load_cell(made / "cell.yaml")
+    assert cell.robot.mechanism.joints["j3"].origin.position == (0.0, 0.0, 0.25)
+    assert not CollisionChecker(cell, state).report().in_collision
+    plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"j0": 1.0, "j1": -0.5},))))
+    assert plan.trajectory is not None
+    assert any("acceleration limits of all joints" in text for text in plan.warnings)
+
+
+def test_new_replaces_nothing_unless_told(made, capsys):
+    path = made.parent / "somewhere" / "urdf" / "arm.urdf.xacro"
+    given = ["new", str(path), "--folder", str(made), "--samples", "20"]
+    assert main(given) == 1
+    assert "exists" in capsys.readouterr().err
+
+
+def test_check_lists_what_is_a_draft_with_a_remedy(made, capsys):
+    assert main(["check", str(made / "cell.yaml"), "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {finding["level"] for finding in findings} == {"warning", "draft"}  # no masses; assumed limits
+    assert all(finding["remedy"] for finding in findings)
+
+
+def test_check_fails_for_a_start_in_collision_and_names_the_pair(made, capsys):
+    text = (made / "cell.yaml").read_text()
+    box = "bodies:\n  wall: {collisions: [{type: box, size: [0.1, 0.1, 3.0]}], touch_links: [base]}\n"
+    (made / "wall.yaml").write_text(text + box)
+    assert main(["check", str(made / "wall.yaml")]) == 1
+    out = capsys.readouterr().out
+    assert "is in collision" in out
+    assert "wall" in out
+
+
+def test_links_without_collision_shapes_are_reported_by_check_and_in_plans(tmp_path, capsys):
+    visual = SHAPE.replace("collision", "visual")
+    path = write_arm(tmp_path, visual)
+    assert main(["new", str(path), "--folder", str(tmp_path / "cell"), "--samples", "20"]) == 0
+    assert "6 links have no collision shapes" in capsys.readouterr().out
+    cell, state = load_cell(tmp_path / "cell" / "cell.yaml")
+    plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"j0": 1.0},))))
+    assert any("6 links have no collision shapes" in text for text in plan.warnings)
+
+
+def test_a_gripper_is_added_as_a_tool(tmp_path):
+    gripper = tmp_path / "gripper" / "gripper.urdf"
+    gripper.parent.mkdir()
+    box = '<origin xyz="0 0 0.1"/><geometry><box size="0.01 0.02 0.06"/></geometry>'
+    finger = f'<link name="{{0}}"><collision>{box}</collision></link>'
+    joint = (
+        '<joint name="{0}_joint" type="prismatic"><parent link="palm"/><child link="{0}"/><axis xyz="{1} 0 0"/>'
+        '<limit lower="0" upper="0.04" effort="1" velocity="1"/>{2}</joint>'
+    )
+    mimic = '<mimic joint="left_finger_joint"/>'
+    fingers = (("left_finger", 1, ""), ("right_finger", -1, mimic))
+    parts = [finger.format(n) + joint.format(n, x, m) for n, x, m in fingers]
+    gripper.write_text(f'<robot name="g"><link name="palm"/>{"".join(parts)}</robot>')
+    path = write_arm(tmp_path / "arm")
+    given = ["new", str(path), "--add", str(gripper), "--folder", str(tmp_path / "cell"), "--samples", "20"]
+    assert main([*given, "--at", "nowhere"]) == 1
+    assert main([*given, "--at", "l5"]) == 0
+    cell, state = load_cell(tmp_path / "cell" / "cell.yaml")
+    tool = cell.tools["gripper"]
+    assert state.tools["gripper"].attached_to == "manipulator"
+    assert dict(state.tools["gripper"].configuration) == {"left_finger_joint": 0.04}
+    assert tool.tcp.position == pytest.approx((0.0, 0.0, 0.12), abs=1e-4)  # 10 mm behind the ends, at 0.13 m
+
+
+@pytest.mark.parametrize(
+    "given, status",
+    [
+        (["new", "none.urdf"], 1),
+        (["new", "none.urdf", "x"], 2),
+        (["new", str(MANIPULATORS["ur10"]), "--samples", "0"], 1),
+        (["new"], 2),
+        (["check", "none.yaml"], 1),
+        (["check"], 2),
+        (["--help"], 0),
+        (["new", "--help"], 0),
+        (["--version"], 0),
+    ],
+)
+def test_the_exit_status_says_what_happened(given, status, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(given) == status
+    assert not list(tmp_path.iterdir())
