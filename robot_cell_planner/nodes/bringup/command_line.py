@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Start the nodes of a robot cell, and end them together.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="robot_cell [options] [-- client [argument ...]]",
+        usage="robot_cell [up] [options] [-- client [argument ...]]",
     )
     parser.add_argument(
         "--cell",
