@@ -1,6 +1,7 @@
 """Whatever a path leads to and a file is written in, a reader answers with a cell or with an error that names it."""
 
 import os
+import re
 
 import pytest
 
@@ -61,7 +62,7 @@ PLACES = {
     "16 GiB of zeros": sparse,
     "no bytes": lambda path: path.write_bytes(b""),
     "zeros": lambda path: path.write_bytes(bytes(1000)),
-    "half a character": lambda path: path.write_bytes(b"<robot name='\xc3'/>\n"),
+    "half a character": lambda path: path.write_bytes(b"<robot name='\xc3'\n"),
     "UTF-16": lambda path: path.write_bytes(URDF.encode("utf-16")),
     "UTF-32": lambda path: path.write_bytes(URDF.encode("utf-32")),
     "only a mark": lambda path: path.write_bytes(b"\xef\xbb\xbf"),
@@ -114,10 +115,16 @@ def test_encodings_and_line_ends_of_yaml(tmp_path, encoding, ending):
 
 
 def test_old_letters_that_nothing_declares_are_named(tmp_path):
-    for name, text, read in (("a.urdf", LETTERS, load_robot), ("c.yaml", CELL + "# große\n", None)):
-        (tmp_path / name).write_bytes(text.encode("iso-8859-1"))
-        with pytest.raises(FileError, match=rf"{name}:\d: byte 0x.. is not UTF-8"):
-            load_cell(tmp_path / name) if read is None else read("r", tmp_path / name)
+    """A robot is read with a warning; a cell file, which somebody wrote for this package, is refused."""
+    arm, cell, found = tmp_path / "a.urdf", tmp_path / "c.yaml", r"{}:\d: byte 0x.. is not UTF-8"
+    arm.write_bytes(LETTERS.encode("iso-8859-1"))
+    cell.write_bytes((CELL + "# große\n").encode("iso-8859-1"))
+    with pytest.raises(FileError, match=found.format("c.yaml")):
+        load_cell(cell)
+    with pytest.raises(FileError, match=found.format("a.urdf")):
+        load_robot("r", arm, strict=True)
+    (warning,) = (text for text in load_robot("r", arm).sources.warnings if "UTF-8" in text)
+    assert re.search(found.format("a.urdf"), warning)
 
 
 def test_what_leads_out_is_refused_for_each_kind_of_file(tmp_path):
