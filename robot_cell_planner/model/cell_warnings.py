@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .bodies import Tool
 from .cell import RobotCell
-from .mechanism import JointKind, Mechanism
+from .mechanism import JointKind, Link, Mechanism
 from .name_suggestions import listed
 from .robot import Robot
 
@@ -56,17 +56,26 @@ def unchecked_text(links: Sequence[str]) -> str:
 
 
 def massless_links(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the links with shapes that a joint moves and that have no mass, fixed links below them included."""
-    moving: set[str] = set()
-    heavy: set[str] = set()
+    """Return the links with shapes of each rigid body without mass that a joint moves.
+
+    A rigid body is a link with all links that are fixed to it: a flange needs no mass of its own.
+    """
+    bodies: dict[str, list[str]] = {}  # links by the one that a joint moves
+    body_of: dict[str, str] = {}
     for joint in mechanism.tree_order:
-        if joint.kind is not JointKind.FIXED or joint.parent in moving:
-            moving.add(joint.child)
-    for link in mechanism.links.values():
-        if link.inertial is not None and link.inertial.mass > 0.0:
-            heavy.add(link.name)
-    shaped = (link for link in mechanism.links.values() if link.collisions or link.visuals)
-    return tuple(link.name for link in shaped if link.name in moving and link.name not in heavy)
+        if joint.kind is not JointKind.FIXED:
+            body_of[joint.child] = joint.child
+        elif joint.parent in body_of:
+            body_of[joint.child] = body_of[joint.parent]
+        if joint.child in body_of:
+            bodies.setdefault(body_of[joint.child], []).append(joint.child)
+    links = mechanism.links
+    massless = (body for body in bodies.values() if not any(_has_mass(links[name]) for name in body))
+    return tuple(name for body in massless for name in body if links[name].collisions or links[name].visuals)
+
+
+def _has_mass(link: Link) -> bool:
+    return link.inertial is not None and link.inertial.mass > 0.0
 
 
 def assumed_limits(mechanism: Mechanism, variables: Iterable[str]) -> str:
