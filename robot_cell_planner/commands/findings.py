@@ -23,4 +23,5 @@ def echo_findings(findings: Sequence[Finding]) -> None:
 def summary(findings: Sequence[Finding]) -> str:
     """Return the numbers of findings by level."""
     counts = Counter(finding.level for finding in findings)
-    return f"{counts[ERROR]} errors, {counts[WARNING]} warnings, {counts[DRAFT]} drafts to confirm"
+    levels = (ERROR, WARNING, DRAFT)
+    return ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in levels) + " to confirm"
