@@ -133,7 +133,8 @@ class _Finder:
         """Return the joints of a part that begin fingers."""
         named = [joint for joint in joints if HAND_NAME.search(joint.name.lower())]
         if named and all(self.depth[joint.name] <= LONGEST_NAMED_FINGER for joint in named):
-            return named
+            drives = {inner.mimic.joint for joint in named for inner in self._all(joint) if inner.mimic is not None}
+            return [joint for joint in joints if joint in named or joint.name in drives]
         if sum(len(joint.variables) for joint in path) < MIN_BEFORE_HAND or len(joints) < 2:
             return []
         sizes = sorted(self.size[joint.name] for joint in joints)

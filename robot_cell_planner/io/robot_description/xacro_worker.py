@@ -15,6 +15,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -36,6 +37,7 @@ REFUSED_EVENTS = (
 )  # fmt: skip
 MODULES = (".py", ".pyc", ".so")
 MAX_LINKS = 20_000
+UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 
 
 class OutsideError(Exception):
@@ -144,6 +146,8 @@ def reason(error: BaseException, inner: BaseException) -> str:
     text = str(inner) if isinstance(inner, OutsideError) else str(error)
     if isinstance(inner, PermissionError):
         text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
+    if undefined := UNDEFINED_ARGUMENT.search(text):
+        text += f"; give it a value: {undefined[1]}:=VALUE on a command line, or in xacro_arguments"
     if isinstance(inner, (MemoryError, RecursionError)):
         text = f"{type(inner).__name__}: {text}"
     return " ".join((text or repr(error)).split())

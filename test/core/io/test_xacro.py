@@ -191,3 +191,10 @@ def test_nothing_is_left_behind(tmp_path):
     before = set(os.listdir("/proc/self/fd"))
     expand_xacro(write(tmp_path, '<link name="a"/>'))
     assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_argument_without_a_value_is_named_with_what_to_do(tmp_path):
+    path = write(tmp_path, '<link name="$(arg side)"/>')
+    with pytest.raises(FileError, match=r"side; give it a value: side:=VALUE on a command line, or in xacro_arguments"):
+        expand_xacro(path)
+    assert names(expand_xacro(path, {"side": "left"})) == ["left"]

@@ -114,6 +114,13 @@ def test_fingers_in_a_row_are_found_by_name_and_others_by_likeness():
         assert found(mechanism) == {"manipulator": ("base", "link6", 6), "hand": ("", "", 1)}
 
 
+def test_the_joint_that_drives_the_fingers_is_theirs_whatever_its_name():
+    knuckles = [chain(f"{side}_knuckle", "link6", f"{side}_link", mimic="drive") for side in ("left", "right")]
+    tips = [chain(f"{side}_tip", f"{side}_link", f"{side}_tip_link", mimic="drive") for side in ("left", "right")]
+    mechanism = robot(*arm(6), chain("drive", "link6", "drive_link"), *knuckles, *tips)
+    assert found(mechanism) == {"manipulator": ("base", "link6", 6), "hand": ("", "", 1)}
+
+
 def test_the_tip_is_the_tool_frame_whatever_else_is_there():
     fixed = '<link name="{0}"/><joint name="{0}_joint" type="fixed"><parent link="{1}"/><child link="{0}"/></joint>'
     inner = "".join(fixed.format(*pair) for pair in (("camera", "link6"), ("flange", "link6"), ("tool0", "flange")))
