@@ -106,6 +106,7 @@ def test_processes_without_a_profile_are_heard(domain, reach, profile):
         publisher.wait()
     assert (done.returncode, done.stdout, done.stderr) == (0, "elbow\n", "")
 
+
 SENDER = """
 import rclpy
 from rclpy.duration import Duration
