@@ -27,13 +27,14 @@ from .model.state import RobotCellState
 from .planning.cartesian.path.waypoints import FrameWaypoints
 from .planning.cartesian.planner import CartesianRequest, plan_cartesian
 from .planning.joint_space.planner import plan_motion
-from .planning.problem.plan import Plan, percent
+from .planning.problem.plan import Plan
 from .planning.problem.request import Goals, MotionRequest, PlanningOptions
 from .scene.changes import Change, apply_changes
 from .scene.scene import Scene
 from .scene.state_changes import SetJoints
 from .simulation.simulated_cell import SimulatedCell
 from .viewer import Recorder, write_html
+from .viewer.plans import plan_facts
 
 PERIOD = 0.01  # [s] period of commands to the simulated robot
 NO_OPTIONS = PlanningOptions()
@@ -159,15 +160,7 @@ class OfflineCell:
         times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
         positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
         named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
-        facts = {
-            "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
-            "states": f"{plan.states_checked}",
-            "path rad": f"{plan.path_length:.2f}",
-            "% proven": percent(plan.proven),
-        }
-        if plan.clearance is not None:
-            facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"
-        self._carry_out(name, zip(*named, strict=True), facts)
+        self._carry_out(name, zip(*named, strict=True), plan_facts(plan))
         self.apply(SetJoints(plan.end_configuration()))
         return plan
 

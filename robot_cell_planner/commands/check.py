@@ -13,13 +13,13 @@ from ..errors import RobotCellError
 from ..io.cell_file.cell_file import load_cell
 from ..setup_assistant.check import ERROR, Finding, check_cell
 from .findings import echo_findings, summary
-from .new import roots_of
+from .options import json_option, roots_of
 
 
 @click.command()
 @click.argument("cell_file", type=click.Path(path_type=Path))
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option
 def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     """Check CELL_FILE: its state, limits, meshes, masses, SRDF, groups and frames, and what is a draft.
 

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+
 import click
 
 from .. import __version__
-from .check import check
-from .new import new
+
+# Module of each command, which is imported when the command is used, and its line in the help.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "new": ("new", "Draft a cell from a robot description."),
+    "check": ("check", "Check a cell file."),
+    "fk": ("kinematics", "Print poses of frames."),
+    "ik": ("kinematics", "Print configurations that reach a pose."),
+    "plan": ("plan", "Plan a motion."),
+    "verify": ("plan", "Verify a plan."),
+    "view": ("plan", "Write a page that shows a cell or a plan."),
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+class LazyGroup(click.Group):
+    """Imports the module of a command when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return [*super().list_commands(ctx), *COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by name, or None."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without importing their modules."""
+        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *((name, text) for name, (_, text) in COMMANDS.items())])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="robot_cell")
 def commands() -> None:
-    """Robot cells: draft one from a robot description, check it, and start its nodes.
+    """Robot cells: draft one from a robot description, check it, plan in it, and start its nodes.
 
     Without a command, `up` is meant: `robot_cell --cell cell.yaml -- client` starts the nodes and the client.
     """
@@ -21,7 +55,3 @@ def commands() -> None:
 @commands.command("up")
 def up() -> None:
     """Start the nodes of a cell, and end them together."""
-
-
-commands.add_command(new)
-commands.add_command(check)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import click
 
 from ..errors import RobotCellError
+from .group import COMMANDS, commands
 
 UP = "up"
-# Words that do not belong to `up`, which is meant without a command.
-OTHERS = ("new", "check", "--help", "-h", "--version")
+OPTIONS = ("--help", "-h", "--version")  # that do not belong to `up`, which is meant without a command
 FAILED = 1
 
 
@@ -23,10 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if not words or words[0] not in OTHERS:
+        if not words or words[0] not in (*COMMANDS, *OPTIONS):
             return _up(words[1:] if words[:1] == [UP] else words)
-        from .group import commands
-
         status = commands.main(words, prog_name="robot_cell", standalone_mode=False)
     except click.exceptions.Exit as exit:
         return exit.exit_code

@@ -6,25 +6,13 @@ from pathlib import Path
 
 import click
 
-from ..io.common.resources import ResourceRoots
 from ..model.geometry import MeshUse
 from ..setup_assistant.cell_setup import NewCell, NewCellOptions, new_cell
 from ..setup_assistant.options import DraftOptions
 from .findings import echo_findings, summary
+from .options import roots_of
 
 ARGUMENT = ":="
-
-
-def roots_of(folders: tuple[str, ...]) -> ResourceRoots:
-    """Return the roots that options name.
-
-    Raises:
-        click.BadParameter: One of them is no folder.
-    """
-    for folder in folders:
-        if not Path(folder).is_dir():
-            raise click.BadParameter(f"{folder} is no folder", param_hint="--root")
-    return ResourceRoots(folders=tuple(str(Path(folder).resolve()) for folder in folders))
 
 
 @click.command()

@@ -1,0 +1,106 @@
+"""`robot_cell fk` and `robot_cell ik`: poses of frames, and configurations that reach a pose."""
+
+from __future__ import annotations
+
+import click
+
+from ..collision.checker import CollisionChecker
+from ..kinematics.forward import forward_kinematics_to_frame
+from ..kinematics.ik.options import IkOptions
+from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.targets import FrameTarget
+from ..model.cell import RobotCell
+from ..model.frames import FrameTree
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD
+from .options import (
+    POSE_HELP,
+    cell_options,
+    echo_json,
+    frame_option,
+    group_option,
+    mode_of,
+    pose_entry,
+    pose_text,
+    pose_value,
+    reporting,
+)
+
+
+@click.command()
+@reporting
+@cell_options
+@click.argument("frames", nargs=-1, metavar="[FRAME]...")
+@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the poses are expressed in.")
+def fk(cell: RobotCell, state: RobotCellState, frames: tuple[str, ...], reference: str, as_json: bool) -> int:
+    """Print the poses of FRAMEs: links, tools, tool centre points, bodies and named frames; without FRAME, of all.
+
+    A line has the position [m] and the quaternion x, y, z, w.
+    """
+    names = frames or tuple(FrameTree(cell, state))
+    poses = {name: forward_kinematics_to_frame(cell, state, name, reference) for name in names}
+    if as_json:
+        echo_json({"reference_frame": reference, "poses": {name: pose_entry(pose) for name, pose in poses.items()}})
+    else:
+        width = max(map(len, names))
+        for name, pose in poses.items():
+            click.echo(f"{name:{width}}  {pose_text(pose)}")
+    return 0
+
+
+@click.command()
+@reporting
+@cell_options
+@click.option("--pose", type=pose_value, metavar="POSE", required=True, help=f"Target: {POSE_HELP}")
+@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the pose is expressed in.")
+@frame_option
+@group_option
+@click.option("--solutions", default=0, show_default=True, help="Max number of solutions; 0 for all.")
+@click.option("--colliding", is_flag=True, help="Include solutions in collision.")
+def ik(
+    cell: RobotCell,
+    state: RobotCellState,
+    pose: Pose,
+    reference: str,
+    moved: str | None,
+    group: str,
+    solutions: int,
+    colliding: bool,
+    as_json: bool,
+) -> int:
+    """Print the configurations [rad or m] that reach a pose, the nearest to the start state first.
+
+    The exit status is 1 if there is none; the error says why.
+    """
+    target = FrameTarget(mode=mode_of(cell, state, group, moved), pose=pose, reference_frame=reference)
+    options = IkOptions(max_solutions=solutions)
+    if colliding:
+        found = inverse_kinematics(cell, state, target, group, options)
+    else:
+        checker = CollisionChecker(cell, state, cell.group(group).variables)
+        found = inverse_kinematics(
+            cell,
+            state,
+            target,
+            group,
+            options,
+            lambda q: not checker.in_collision(q),
+            lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
+        )
+    if as_json:
+        echo_json(
+            {
+                "joints": list(found.variables),
+                "solutions": found.solutions.tolist(),
+                "solver": found.solver,
+                "complete": found.complete,
+            }
+        )
+    else:
+        click.echo("  ".join(found.variables))
+        for row in found.solutions.tolist():
+            click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
+        others = "all" if found.complete else "there may be others"
+        click.echo(f"{len(found)} solutions ({others}), solver {found.solver}")
+    return 0

@@ -1,0 +1,54 @@
+"""Recordings of plans, for replays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import InvalidRequestError
+from ..model.state import RobotCellState
+from ..planning.problem.plan import Plan, percent
+from .recording import Recorder, Recording
+
+PERIOD = 0.02  # [s] between the moments of a trajectory
+WAYPOINT_TIME = 0.5  # [s] for each waypoint of a path without times
+
+
+def plan_facts(plan: Plan) -> dict[str, str]:
+    """Return the main figures of a plan as table entries, text by column."""
+    facts = {
+        "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
+        "states": f"{plan.states_checked}",
+        "path rad": f"{plan.path_length:.2f}",
+        "% proven": percent(plan.proven),
+    }
+    if plan.clearance is not None:
+        facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"
+    return facts
+
+
+def plan_recording(state: RobotCellState, plan: Plan, name: str = "plan") -> Recording:
+    """Return a plan as a recording with one segment.
+
+    Args:
+        state: State that the plan starts from.
+        plan: Plan with a trajectory, or a path whose waypoints are shown for 0.5 s each.
+        name: Name of the segment.
+
+    Raises:
+        InvalidRequestError: The state does not have the plan's joints.
+    """
+    missing = sorted(set(plan.variables) - set(state.configuration))
+    if missing:
+        text = f"the state has no joint {', '.join(missing)} of the plan"
+        raise InvalidRequestError(text, stage="write replay", subjects=tuple(missing))
+    if plan.trajectory is None:
+        times = WAYPOINT_TIME * np.arange(len(plan.path), dtype=np.float64)
+        rows = plan.path
+    else:
+        times = np.array([*np.arange(0.0, plan.duration, PERIOD).tolist(), plan.duration], dtype=np.float64)
+        rows = plan.trajectory.at(times)
+    recorder = Recorder()
+    for time, row in zip(times.tolist(), rows.tolist(), strict=True):
+        recorder.add(time, state.with_configuration(dict(zip(plan.variables, row, strict=True))))
+    recorder.segment(name, 0.0, float(times[-1]), plan_facts(plan))
+    return recorder.recording({"planner": f"{plan.planner}, seed {plan.seed}"})

@@ -1,0 +1,116 @@
+"""The commands `fk`, `ik`, `plan`, `verify` and `view`: they answer as the library does, or say why they failed."""
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from robot_cell_planner.commands.group import COMMANDS, commands
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
+from robot_cell_planner.kinematics.targets import TargetMode, target_frame
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.problem.plan_file import plan_from_json
+
+ROOT = Path(__file__).parents[3]
+DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load_cell(DEMO)
+
+
+def answer(capsys, *words, status=0):
+    assert main([*words, "--json"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fk_prints_the_poses_of_frames_in_the_state_that_is_asked_for(demo, capsys):
+    cell, state = demo
+    found = answer(capsys, "fk", DEMO, "gripper/tcp", "--in", "base_link", "--from-joint", "elbow_joint=1.0")
+    expected = forward_kinematics_to_frame(
+        cell, state.with_configuration({"elbow_joint": 1.0}), "gripper/tcp", "base_link"
+    )
+    pose = found["poses"]["gripper/tcp"]
+    assert pose["position"] == pytest.approx(expected.position)
+    assert pose["quaternion"] == pytest.approx(expected.quaternion)
+    assert set(answer(capsys, "fk", DEMO)["poses"]) > {"world", "base_link", "gripper/tcp", "table", "above_pick"}
+
+
+def test_solutions_of_ik_reach_the_pose(demo, capsys):
+    cell, state = demo
+    found = answer(capsys, "ik", DEMO, "--pose=0.4,-0.3,1.1,3.14159265,0,0.5", "--colliding")
+    tool = target_frame(cell, state, mode=TargetMode.TOOL)
+    assert len(found["solutions"]) > 1
+    for row in found["solutions"]:
+        reached = state.with_configuration(dict(zip(found["joints"], row, strict=True)))
+        pose = forward_kinematics_to_frame(cell, reached, tool)
+        distance, angle = pose.distance_to(Pose.from_rpy((0.4, -0.3, 1.1), (3.14159265, 0.0, 0.5)))
+        assert (distance, angle) == pytest.approx((0.0, 0.0), abs=1e-5)
+
+
+def test_a_planned_motion_is_a_file_that_verify_accepts_and_view_shows(tmp_path, capsys):
+    file, page = tmp_path / "plan.json", tmp_path / "plan.html"
+    given = ["plan", DEMO, "--in", "above_pick", "--output", str(file), "--view", str(page)]
+    entry = answer(capsys, *given)
+    plan = plan_from_json(file.read_bytes())
+    assert entry["path"] == plan.path.tolist()
+    assert entry["duration"] == plan.duration > 0.0
+    assert entry["clearance"]["distance"] == plan.clearance.closest.distance
+    assert answer(capsys, "verify", DEMO, str(file)) == {"valid": True, "violations": []}
+    assert "robot_cell_replay" in page.read_text()
+    assert main(["view", DEMO, str(file), "--output", str(tmp_path / "other.html")]) == 0
+    assert main(["view", DEMO, "--output", str(tmp_path / "cell.html")]) == 0
+    assert (tmp_path / "cell.html").stat().st_size > 100_000
+
+
+def test_verify_fails_for_another_state_than_the_plan_is_for(tmp_path, capsys):
+    file = str(tmp_path / "plan.json")
+    assert main(["plan", DEMO, "--joint", "shoulder_pan_joint=0.3", "--output", file]) == 0
+    capsys.readouterr()
+    found = answer(capsys, "verify", DEMO, file, "--from-joint", "elbow_joint=1.0", status=1)
+    assert not found["valid"]
+    assert any("does not begin at the state" in violation["message"] for violation in found["violations"])
+    assert main(["verify", DEMO, file, "--from-joint", "elbow_joint=1.0"]) == 1
+    assert "NOT VALID" in capsys.readouterr().out
+
+
+def test_a_line_to_a_frame(capsys):
+    entry = answer(capsys, "plan", DEMO, "--line", "--frame", "flange", "--in", "wrist_3_link", "--pose=0,0,0.05")
+    assert len(entry["path"]) > 2
+
+
+def test_a_failure_is_named_as_text_and_as_json(tmp_path, capsys):
+    error = answer(capsys, "plan", DEMO, "--joint", "elbow_joint=9", status=1)["error"]
+    assert (error["name"], error["subjects"]) == ("JointLimitError", ["elbow_joint"])
+    assert main(["fk", DEMO, "gripper/tpc"]) == 1
+    assert "nearest: gripper/tcp" in capsys.readouterr().err
+    assert main(["plan", DEMO, "--to", "home", "--output", str(tmp_path)]) == 1
+    assert f"{tmp_path}: Is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["plan", DEMO], "no goal"),
+        (["plan", DEMO, "--line", "--to", "home"], "--line needs a pose"),
+        (["ik", DEMO, "--pose", "1,2"], "'1,2' is not a pose"),
+        (["ik", DEMO, "--pose", "nan,0,0"], "finite"),
+        (["fk", DEMO, "--from-joint", "elbow"], "'elbow' is not JOINT=VALUE"),
+    ],
+)
+def test_a_wrong_command_line_has_the_exit_status_2(words, text, capsys):
+    assert main(words) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_every_command_is_in_the_help_with_a_line(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    with click.Context(commands) as context:
+        for name in COMMANDS:
+            assert isinstance(commands.get_command(context, name), click.Command)
+            assert f"  {name:8}{COMMANDS[name][1]}" in text

@@ -1,0 +1,73 @@
+"""Writes docs/command_line.md: the commands of `robot_cell`, from their declarations. `--print` prints it instead."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import click
+
+from robot_cell_planner.commands.group import commands
+from robot_cell_planner.nodes.bringup.command_line import _parser
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "command_line.md"
+HEAD = """# Command line
+
+Made by `tools/describe_commands.py` from the declarations of the commands.
+
+`robot_cell` starts the nodes of a cell, and works on cell files without ROS. Positions are in metres, angles in
+radians. The exit status is 0 if a command did what was asked, 1 if it failed and 2 for a wrong command line. With
+`--json`, the answer on the standard output is JSON, also where a command fails: `{"error": {"name": ..., "message":
+..., "remedy": ...}}` with the codes of [errors.md](errors.md).
+
+```bash
+robot_cell fk config/demo/cell.yaml gripper/tcp --from-joint elbow_joint=1.0
+robot_cell ik config/demo/cell.yaml --in above_pick --pose 0,0,0.05
+robot_cell plan config/demo/cell.yaml --in above_pick --pose 0,0,0 --output plan.json --view plan.html
+robot_cell verify config/demo/cell.yaml plan.json
+```
+"""
+
+
+def document() -> str:
+    """The whole text of docs/command_line.md."""
+    text = HEAD + _up()
+    with click.Context(commands, info_name="robot_cell") as context:
+        for name in commands.list_commands(context):
+            command = commands.get_command(context, name)
+            if name != "up" and command is not None:
+                text += _section(name, command, context)
+    return text
+
+
+def _up() -> str:
+    parser = _parser()
+    parser.prog = "robot_cell up"
+    rows = [(", ".join(action.option_strings), action.help or "") for action in parser._actions]
+    return f"\n## robot_cell up\n\n{parser.description}\n{_table(rows)}"
+
+
+def _section(name: str, command: click.Command, parent: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = " ".join(command.collect_usage_pieces(context))
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    rows = [record for option in options if (record := option.get_help_record(context))]
+    text = inspect.cleandoc(command.help or "")
+    return f"\n## robot_cell {name}\n\n`robot_cell {name} {usage}`\n\n{text}\n{_table(rows)}"
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    lines = "".join(f"| `{_cell(option)}` | {_cell(text)} |\n" for option, text in rows)
+    return f"\n| Option | Meaning |\n|---|---|\n{lines}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    if "--print" in sys.argv[1:]:
+        sys.stdout.write(document())
+    else:
+        DOCUMENT.write_text(document(), encoding="utf-8")
