@@ -285,7 +285,7 @@ class Load:
 def running(node: str) -> Iterator[int]:
     """Number of a node's process that runs until the end of the block."""
     program = Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")
-    cell = ["-p", f"cell_file:={CELL}"] if node == "scene" else []
+    cell = ["-p", f"cell_file:={CELL}"] if node in ("scene", "simulated_robot") else []
     process = subprocess.Popen(
         [str(program), "--ros-args", *cell, "--log-level", "error"], stdout=subprocess.DEVNULL, start_new_session=True
     )

@@ -51,6 +51,12 @@ def generate_launch_description():
             description="start the simulated robot; false where there is a real one",
         ),
         DeclareLaunchArgument(
+            "autostart",
+            default_value="true",
+            choices=["true", "false"],
+            description="whether nodes configure and activate themselves; false: a manager of lifecycles does so",
+        ),
+        DeclareLaunchArgument(
             "respawn", default_value="true", choices=["true", "false"], description="start nodes again when they end"
         ),
     ]
@@ -70,7 +76,9 @@ def _nodes(context, journal):
 def _node(name, journal, respawn, prefix):
     # An absolute path stays what it is; a relative one is meant from where the launch was started.
     cell = PathJoinSubstitution([os.getcwd(), LaunchConfiguration("cell")])
-    use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
+    switches = {
+        switch: ParameterValue(LaunchConfiguration(switch), value_type=bool) for switch in ("use_sim_time", "autostart")
+    }
     condition = {"condition": IfCondition(LaunchConfiguration("simulated_robot"))} if name == "simulated_robot" else {}
     return Node(
         package=PACKAGE,
@@ -79,7 +87,7 @@ def _node(name, journal, respawn, prefix):
         parameters=[
             *([{"journal_file": journal}] if name == "scene" else []),
             LaunchConfiguration("params"),
-            {"cell_file": ParameterValue(cell, value_type=str), "use_sim_time": use_sim_time},
+            {"cell_file": ParameterValue(cell, value_type=str), **switches},
             *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name == "scene" and prefix else []),
         ],
         output="both",

@@ -34,6 +34,8 @@ INTERNAL = InternalError.code
 # Topics that are not attacked: those of actions, and the scene's snapshot, which nodes take over as it is.
 SPARED = ("/_action/", "/parameter", "/rosout", "/scene/snapshot")
 CLOCK = {"/clock": "rosgraph_msgs/msg/Clock"}  # nodes listen to it once use_sim_time is set
+# Services that are not attacked: a change of state would end what is tested.
+LEFT_OUT = ("/get_type_description", "/change_state")
 MEASUREMENTS = 8  # of memory and descriptors, evenly spread
 AT_ONCE = 8  # messages on their way
 ROUNDS = 8  # after which settings, speed and servo are as at the start
@@ -88,7 +90,7 @@ class Attack:
         self.services = {
             entry: types[0]
             for entry, types in sorted(found)
-            if "/_action/" not in entry and "get_type_description" not in entry
+            if "/_action/" not in entry and not entry.endswith(LEFT_OUT)
         }
         self.actions = {
             entry.removesuffix("/_action/send_goal"): types[0].removesuffix("_SendGoal")

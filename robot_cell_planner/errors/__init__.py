@@ -92,6 +92,13 @@ class NotSupportedError(RobotCellError):
     default_stage = "request"
 
 
+class NotActiveError(RobotCellError):
+    """The node that the request was sent to is not active, or was deactivated; `subjects` names it."""
+
+    code = 106
+    default_stage = "lifecycle"
+
+
 class FileError(RobotCellError):
     """A file is missing, unreadable, malformed, or of an unknown version; the message gives the position."""
 

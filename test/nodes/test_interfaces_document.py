@@ -25,6 +25,7 @@ GIVEN = {
     "simulated_robot_node": {"cell_file": DEMO, "publish_clock": True},
 }
 FOLDERS = {"service": "srv", "action": "action"}
+STANDARD = ("rcl_interfaces/", "type_description_interfaces/", "lifecycle_msgs/")
 OF_RCLPY = ("/rosout", "/parameter_events")
 OF_SCENE_MONITOR = ("/scene/snapshot", "/scene/updates")  # every node but the scene's follows the scene
 PATIENCE = 60.0  # [s] until a node's parts are known to others
@@ -75,7 +76,7 @@ def qos_of_profile(profile):
 
 
 def is_own(name, kinds):
-    standard = any(kind.startswith(("rcl_interfaces/", "type_description_interfaces/")) for kind in kinds)
+    standard = any(kind.startswith(STANDARD) for kind in kinds)
     return not standard and "/_action/" not in name and name not in OF_RCLPY
 
 

@@ -62,28 +62,24 @@ def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> 
 
 
 def node_command(
-    node: str,
-    cell: Path | None,
-    parameters: Path,
-    namespace: str,
-    use_sim_time: bool,
-    journal: Path,
-    frame_prefix: str = "",
+    node: str, cell: Path | None, parameters: Path, journal: Path, options: argparse.Namespace
 ) -> list[str]:
     """The command that starts one of NODES. journal: of the scene, where the parameters name none; a scene node that is
-    started again goes on from it. frame_prefix: of all frames in TF but world; "": as the parameters say."""
+    started again goes on from it. options: of the command line."""
     command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
     if node == "scene":
         command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # the file that follows may name another
     command += ["--params-file", str(parameters)]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
-    if node == "scene" and frame_prefix:
-        command += ["-p", f"frame_prefix:={_yaml_string(frame_prefix)}"]
-    if use_sim_time:
+    if node == "scene" and options.frame_prefix:
+        command += ["-p", f"frame_prefix:={_yaml_string(options.frame_prefix)}"]
+    if options.use_sim_time:
         command += ["-p", "use_sim_time:=true"]
-    if namespace:
-        command += ["-r", f"__ns:={namespace}"]
+    if not options.autostart:
+        command += ["-p", "autostart:=false"]
+    if options.namespace:
+        command += ["-r", f"__ns:=/{options.namespace.lstrip('/')}"]
     return command
 
 
@@ -159,6 +155,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="ROS_DOMAIN_ID (default: the variable's value, else one that is free on this machine)",
     )
+    parser.add_argument(
+        "--no-autostart",
+        action="store_false",
+        dest="autostart",
+        help="leave it to a manager of lifecycles to configure and activate the nodes",
+    )
     parser.add_argument("--use-sim-time", action="store_true", help="nodes take their time from /clock")
     return parser
 
@@ -180,11 +182,10 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
             raise ValueError(f"there is no {what} {path}")
     if options.namespace and not re.fullmatch(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", options.namespace):
         raise ValueError(f"{options.namespace!r} is no ROS namespace")
-    namespace = "/" + options.namespace.lstrip("/") if options.namespace else ""
     return [
         Program(
             node,
-            node_command(node, cell, parameters, namespace, options.use_sim_time, journal, options.frame_prefix),
+            node_command(node, cell, parameters, journal, options),
             respawn=NODE_RULE if node in options.respawn else None,
             holds_interrupt=True,
         )

@@ -21,10 +21,11 @@ from ...collision.targets import TargetChecker
 from ...errors import InvalidRequestError
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
-from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
+from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import ResolvedState
-from ..common.node import LATCHED, CellNode, end, run
+from ..common.node import LATCHED, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
@@ -60,17 +61,19 @@ PARAMETERS = (
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *DIAGNOSTIC_PARAMETERS,
+    *LIFECYCLE_PARAMETERS,
 )
 
 
-class CollisionNode(CellNode):
+class CollisionNode(ManagedNode):
     """Answers for the scene's state or one that the request brings; publishes contacts of the present state."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("collision_node")
+
+    def configure(self) -> None:
         models = ModelReader(resource_roots(self.parameters))
         timeout = self.parameters["wait_timeout"]
         self._scene_monitor = SceneMonitor(self, models, timeout, frames=ExternalFrames(self))
@@ -85,7 +88,9 @@ class CollisionNode(CellNode):
         self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
         steady_timer(self, self.parameters["contacts_period"], self._check_present_state)
-        self._diagnostics = Diagnostics(self, "collision", self._check)
+
+    def activate(self) -> None:
+        self._checked_state = ()  # what was published before may have changed
 
     def _checker(
         self, state: ResolvedState, names: tuple[str, ...], options: CollisionOptions = DEFAULT_OPTIONS
@@ -245,7 +250,7 @@ class CollisionNode(CellNode):
             self._contacts.publish(markers)
         self._has_contacts = len(markers.markers) > 1
 
-    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+    def check(self) -> tuple[bytes, str, dict[str, object]]:
         if self._present is None:
             return WARN, "no cell has come from the scene node yet", self._scene_monitor.diagnostics
         values = {**self._scene_monitor.diagnostics, "pairs checked": self._present.pairs_checked}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rclpy.action.server import CancelResponse, ServerGoalHandle
@@ -22,7 +22,7 @@ ResultT = TypeVar("ResultT")
 FeedbackT = TypeVar("FeedbackT")
 
 # Goal, function that sends feedback, token that is set when the goal is cancelled, and the result to fill.
-GoalHandler = Callable[[GoalT, Callable[[FeedbackT], None], CancellationToken, ResultT], Awaitable[None]]
+GoalHandler = Callable[[GoalT, Callable[[FeedbackT], None], CancellationToken, ResultT], Coroutine[Any, Any, None]]
 
 
 def report_error(result: Reporting, error: RobotCellError) -> None:
@@ -72,8 +72,10 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         result: ResultT = self._kind.Result()
         token = self._token(handle)
         try:
+            self._node.requests.check()
             token.check()
-            await self._handler(handle.request, lambda feedback: self._send(handle, feedback), token, result)
+            work = self._handler(handle.request, lambda feedback: self._send(handle, feedback), token, result)
+            await self._node.requests.pursue(work, token)
             to_wire(result, "result")
         except RobotCellError as error:
             self._node.get_logger().info(f"{self._name}: {error}")

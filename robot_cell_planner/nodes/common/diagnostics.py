@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from .node import CellNode, reliable
-from .parameters import Parameter
 from .waiting import steady_timer
-
-DIAGNOSTIC_PARAMETERS = (Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),)
 
 Check = Callable[[], "tuple[bytes, str, Mapping[str, object]]"]
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR

@@ -7,8 +7,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
 import rclpy
@@ -41,6 +41,7 @@ from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
 from .dds_profile import set_dds_profile
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
+from .requests import Requests
 
 if TYPE_CHECKING:
     from interface_types import Service as ServiceType
@@ -83,9 +84,12 @@ class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclp
     """Publishes messages whose fields are converted to what their interface declares (`to_wire`)."""
 
     faults: Faults | None = None
+    is_open: Callable[[], bool] = staticmethod(lambda: True)  # whether messages are sent, or dropped
 
     def publish(self, msg: Any) -> None:
         """As rclpy's. A message with a number that does not fit its field is not sent, but reported."""
+        if not self.is_open():
+            return
         try:
             to_wire(msg, type(msg).__name__, finite=False)
         except LimitExceededError as error:
@@ -111,6 +115,8 @@ class CellNode(Node):
     def __init__(self, name: str, namespace: str = "", *, sole: bool = True) -> None:
         self.faults = Faults(self)
         self.presence: Presence | None = None
+        self.requests = Requests()
+        self._held = ExitStack()
         try:
             super().__init__(name, namespace=namespace or None)
         except RuntimeError as error:  # an RCLError, which has no public name
@@ -138,6 +144,7 @@ class CellNode(Node):
 
     def destroy_node(self) -> None:
         """As rclpy's; gives the name back, and destroys its parts of actions, which rclpy leaves to their owners."""
+        self.release()
         if self.presence is not None:
             self.presence.close()
         for part in list(self.waitables):
@@ -181,7 +188,7 @@ class CellNode(Node):
         self,
         kind: type[ServiceType[RequestT, ReportingT]],
         name: str,
-        handler: Callable[[RequestT, ReportingT], Awaitable[None]],
+        handler: Callable[[RequestT, ReportingT], Coroutine[Any, Any, None]],
     ) -> None:
         """Offer a service. The handler fills the response; what it raises becomes the response's error report.
 
@@ -190,7 +197,8 @@ class CellNode(Node):
 
         async def answer(request: RequestT, response: ReportingT) -> ReportingT:
             try:
-                await handler(request, response)
+                self.requests.check()
+                await self.requests.serve(handler(request, response))
                 return to_wire(response, finite=response.error.code == ErrorReport.NONE)
             except StaleStateError as error:
                 # Those who wait for news get this every time that there is none.
@@ -230,6 +238,13 @@ class CellNode(Node):
         """End the node, from one of its callbacks, with one line on the standard error stream."""
         raise NodeEndsError(error)
 
+    def start(self) -> None:
+        """Begin to work; called once, when there is an executor.
+
+        Raises:
+            RobotCellError: the node cannot start.
+        """
+
     def resolve(self, future: Future[M], value: M) -> None:
         """Give a future its value from any thread, and wake the executor that awaits it."""
         if self.executor is not None:
@@ -242,8 +257,14 @@ class CellNode(Node):
         else:
             self.executor.create_task(work)
 
-    def close(self) -> None:
-        """Let go of what the node holds; called once when it ends."""
+    def on_release(self, work: Callable[[], object]) -> None:
+        """Do some work, which lets go of something that the node holds, when the node gives its resources back or ends;
+        what was registered last is done first."""
+        self._held.callback(work)
+
+    def release(self) -> None:
+        """Let go of what the node holds."""
+        self._held.close()
 
 
 def _print_error(name: str, error: RobotCellError) -> int:
@@ -276,9 +297,10 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     node = None
     try:
         node = kind()
-        gc.freeze()  # what was imported and loaded is not looked through again and again
         executor = GuardedExecutor(node.faults)
         executor.add_node(node)
+        node.start()
+        gc.freeze()  # what was imported and loaded is not looked through again and again
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
@@ -294,7 +316,6 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.unfreeze()  # what is frozen would outlive the libraries that it belongs to
         if node is not None:
-            node.close()
             node.destroy_node()
         rclpy.try_shutdown()
         rclpy.get_default_context().destroy()  # with its participant of DDS, of which others are told by that

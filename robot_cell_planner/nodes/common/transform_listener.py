@@ -113,7 +113,8 @@ class TransformListener:
         }
         # As tf2_ros.Buffer: any jump back, and a change to simulated time or from it.
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
-        self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_jump)
+        jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_jump)
+        node.on_release(jumps.unregister)
         steady_timer(node, READ_PERIOD, self.read)
 
     def _on_jump(self, _: TimeJump) -> None:

@@ -19,11 +19,12 @@ from robot_cell_planner.msg import ExecutionStatus
 
 from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
 from ..common.clock_monitor import ClockMonitor
-from ..common.diagnostics import OK, WARN, Diagnostics
-from ..common.node import LATCHED, CellNode, end, reliable, run, sensor
+from ..common.diagnostics import OK, WARN
+from ..common.lifecycle import ManagedNode
+from ..common.node import LATCHED, end, reliable, run, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..common.realtime_priority import set_realtime_priority
-from ..common.waiting import steady_timer
+from ..common.waiting import delay, steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
@@ -53,6 +54,7 @@ from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
 POLL_PERIOD = 0.02  # [s]
+END_PERIOD = 0.05  # [s] between looks whether the node is to end
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
 POLLS_PER_PUBLISHER_CHECK = 10  # looks at what was measured to one for others who give commands
@@ -65,13 +67,17 @@ STATES = {
 }
 
 
-class ExecutionNode(CellNode):
+class ExecutionNode(ManagedNode):
     """Streams joint commands; no trajectory is streamed that the planning node has not found valid."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("execution_node")
+        self._end_requests = 0
+        steady_timer(self, END_PERIOD, self._end_if_requested)
+
+    def configure(self) -> None:
         parameters = self.parameters
         self._joints = names(parameters, "joints")
         self._gripper = gripper_options(parameters) if parameters["gripper_joint"] else None
@@ -81,8 +87,11 @@ class ExecutionNode(CellNode):
         self._motion_access = ExclusiveAccess("the motion", self._publish_status)
         self._gripper_access = ExclusiveAccess("the gripper", self._publish_status)
         self._permission = MotionPermission(self, modes, self._on_permission)
-        self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED)
+        self._permission.suspend()
+        self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED, always=True)
         self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
+        if self._stream is not None:
+            self.on_release(self._stream.close)
         passive = (self._gripper.joint,) if self._gripper else ()
         tolerance = parameters["start_tolerance"]
         drive: Drive
@@ -107,14 +116,28 @@ class ExecutionNode(CellNode):
         self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._reported_at = 0.0
-        self._end_requests = 0
         self._polls = 0
         self._clock_monitor = ClockMonitor()
         steady_timer(self, POLL_PERIOD, self._poll)
         steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
-        self._diagnostics = Diagnostics(self, "execution", self._check)
         self._publish_status()
+
+    def activate(self) -> None:
+        self._permission.resume()
+        self._permission.report_change()
+
+    async def come_to_rest(self, reason: RobotCellError) -> None:
+        """Stop whatever moves on its path, and wait until it is at rest."""
+        if self._servo is not None:
+            self._servo.stop(reason)
+        await super().come_to_rest(reason)
+        while self._servo is not None and self._servo.active:
+            await delay(self, POLL_PERIOD)
+
+    def deactivate(self) -> None:
+        self._permission.suspend()
+        self._permission.report_change()
 
     def _make_stream(self, fields: tuple[str, ...]) -> CommandStream:
         parameters = self.parameters
@@ -191,7 +214,6 @@ class ExecutionNode(CellNode):
         if now - self._reported_at >= self._feedback_period:
             self._reported_at = now
             self._runner.report_progress()
-        self._end_if_requested()
 
     def _check_clock(self) -> None:
         """End motions if simulated time was set while they run."""
@@ -270,6 +292,9 @@ class ExecutionNode(CellNode):
     def _end_if_requested(self) -> None:
         if not self._end_requests:
             return
+        if not self.configured:
+            rclpy.try_shutdown()
+            return
         for access in (self._motion_access, self._gripper_access):
             if access.token is not None:
                 access.token.set(StoppedError("the execution node is shutting down", stage="shutdown"))
@@ -307,7 +332,7 @@ class ExecutionNode(CellNode):
     def _statistics(self) -> StreamStatistics:
         return StreamStatistics(0.0, 0.0) if self._stream is None else self._stream.statistics()
 
-    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+    def check(self) -> tuple[bytes, str, dict[str, object]]:
         sent = self._statistics()
         age = self._feedback.age(self._feedback.names, time.monotonic())
         values = {
@@ -322,10 +347,6 @@ class ExecutionNode(CellNode):
         if not math.isfinite(age):
             return WARN, "no joint was measured yet", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
 
 
 def main() -> None:

@@ -23,10 +23,11 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
-from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.diagnostics import OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
+from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import ResolvedState
-from ..common.node import CellNode, end, run
+from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
@@ -65,11 +66,11 @@ PARAMETERS = (
     *RATE_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *DIAGNOSTIC_PARAMETERS,
+    *LIFECYCLE_PARAMETERS,
 )
 
 
-class KinematicsNode(CellNode):
+class KinematicsNode(ManagedNode):
     """Forward, inverse and differential kinematics and dynamics, for the scene's state or one that a request brings."""
 
     declared = PARAMETERS
@@ -78,6 +79,8 @@ class KinematicsNode(CellNode):
         super().__init__("kinematics_node")
         # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
         threading.Thread(target=warm_up, name="warm up", daemon=True).start()
+
+    def configure(self) -> None:
         models = ModelReader(resource_roots(self.parameters))
         timeout = self.parameters["wait_timeout"]
         self._scene_monitor = SceneMonitor(self, models, timeout, frames=ExternalFrames(self))
@@ -85,7 +88,6 @@ class KinematicsNode(CellNode):
         self.serve(srv.InverseKinematics, "kinematics/inverse_kinematics", self._inverse)
         self.serve(srv.LookupTransforms, "kinematics/lookup_transforms", self._lookup)
         self._rates = KinematicRates(self, self._scene_monitor)
-        self._diagnostics = Diagnostics(self, "kinematics", self._check)
 
     async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
         names, rows = path_from_message(
@@ -190,7 +192,7 @@ class KinematicsNode(CellNode):
             pose = transforms.pose(frame, reference or WORLD)
             response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
 
-    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+    def check(self) -> tuple[bytes, str, dict[str, object]]:
         values = self._scene_monitor.diagnostics
         return (OK, "ready", values) if self._scene_monitor.revision else (WARN, "no cell has come yet", values)
 

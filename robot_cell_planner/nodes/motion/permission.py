@@ -28,6 +28,7 @@ class MotionPermission:
         self._lock = threading.Lock()
         self._stopped = self._stopped_before = False  # by live messages, and by latched ones
         self._mode = ""
+        self._suspended = False
         self._reported: str | None = None
         # A volatile subscription matches every publisher, and gets nothing that was published before it; a transient
         # local one gets the latched messages of publishers that keep some.
@@ -43,6 +44,17 @@ class MotionPermission:
         with self._lock:
             self._read()
             return self._reason()
+
+    def suspend(self) -> None:
+        """Forbid motion until `resume`."""
+        with self._lock:
+            self._suspended = True
+            self._note()
+
+    def resume(self) -> None:
+        """Allow motion again, as far as nothing else forbids it."""
+        with self._lock:
+            self._suspended = False
 
     def check(self) -> None:
         """Raise the reason if motion is not allowed."""
@@ -67,6 +79,8 @@ class MotionPermission:
             self._on_change(reason)
 
     def _reason(self) -> StoppedError | None:
+        if self._suspended:
+            return StoppedError("the execution node is not active", stage="lifecycle")
         if self._stopped or self._stopped_before:
             return StoppedError("the emergency stop is pressed", stage="emergency stop")
         if self._modes and self._mode not in self._modes:

@@ -29,9 +29,10 @@ from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
-from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
+from ..common.diagnostics import OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.node import CellNode, end, run
+from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
@@ -105,17 +106,19 @@ PARAMETERS = (
     Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *DIAGNOSTIC_PARAMETERS,
+    *LIFECYCLE_PARAMETERS,
 )
 
 
-class PlanningNode(CellNode):
+class PlanningNode(ManagedNode):
     """Monitors the scene and passes each request, with the state it refers to, to a worker process."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("planning_node")
+
+    def configure(self) -> None:
         roots = resource_roots(self.parameters)
         self._models = ModelReader(roots)
         timeout = self.parameters["wait_timeout"]
@@ -126,11 +129,14 @@ class PlanningNode(CellNode):
             niceness=self.parameters["worker_niceness"],
             preparation=PREPARE,
         )
+        self.on_release(self._pool.close)
         # Validation of motions does not wait for planning.
         self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
+        self.on_release(self._checks.close)
         self._spheres = SpherePreparation(self, self._scene_monitor, self._prepare)
         self._markers = PlanMarkers(self)
         self._running: set[Job] = set()  # of goals
+        self.on_release(self._cancel_jobs)
         self._served = 0
         GoalServer(self, action.PlanMotion, "planning/plan_motion", self._plan_motion, report_error)
         GoalServer(self, action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, report_error)
@@ -141,18 +147,15 @@ class PlanningNode(CellNode):
         limit = self.parameters["most_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
         self._paths = PathServices(self, self._scene_monitor, self._work, *defaults, roots, limit)
-        self._diagnostics = Diagnostics(self, "planning", self._check)
 
     def _prepare(self, scene: Scene) -> None:
         """Prepare the workers for a scene before requests refer to it."""
         for pool in (self._checks, self._pool):
             pool.prepare(scene)
 
-    def close(self) -> None:
+    def _cancel_jobs(self) -> None:
         for job in tuple(self._running):
             job.cancel()
-        self._checks.close()
-        self._pool.close()
 
     def _planning_defaults(self) -> PlanningOptions:
         value = self.parameters
@@ -340,7 +343,7 @@ class PlanningNode(CellNode):
         response.default_planner = self.parameters["default_planner"]
         response.planners = [plans.planner_to_message(planner.info) for planner in PLANNERS.values()]
 
-    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+    def check(self) -> tuple[bytes, str, dict[str, object]]:
         values = {
             **self._scene_monitor.diagnostics,
             "requests running": len(self._running),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
 from robot_cell_planner import srv
@@ -68,7 +68,7 @@ class PathServices:
 
     def _processor(
         self, tool: PathTool
-    ) -> Callable[[srv.ProcessPath.Request, srv.ProcessPath.Response], Awaitable[None]]:
+    ) -> Callable[[srv.ProcessPath.Request, srv.ProcessPath.Response], Coroutine[Any, Any, None]]:
         async def process(request: srv.ProcessPath.Request, response: srv.ProcessPath.Response) -> None:
             required = path_request_from_message(request, tool, self._options(), self._max_count)
             state = await self._scene_monitor.resolve(request.state)

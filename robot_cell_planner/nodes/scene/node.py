@@ -26,10 +26,11 @@ from ...scene.journal import Journal
 from ...scene.model_changes import Add, Replace
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
-from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, ERROR, OK, WARN, Diagnostics
+from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
+from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
-from ..common.node import CellNode, end, run
+from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
@@ -65,17 +66,19 @@ PARAMETERS = (
     *FOLLOW_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *DIAGNOSTIC_PARAMETERS,
+    *LIFECYCLE_PARAMETERS,
 )
 
 
-class SceneNode(CellNode):
+class SceneNode(ManagedNode):
     """Owns cell and state; every accepted change gets the next revision, and is in the journal before the reply."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("scene_node")
+
+    def configure(self) -> None:
         cell_file = self.parameters["cell_file"]
         self._roots = resource_roots(self.parameters, cell_file)
         self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
@@ -88,7 +91,6 @@ class SceneNode(CellNode):
         self._geometry = GeometryCheck(self)
         self._unknown: tuple[str, ...] = ()
         self._serve_all()
-        self._diagnostics = Diagnostics(self, "scene", self._check)
         self._start(cell_file)
 
     def _serve_all(self) -> None:
@@ -107,6 +109,7 @@ class SceneNode(CellNode):
         if not given["journal_file"]:
             return None
         journal = Journal(given["journal_file"], fsync=given["journal_fsync"], repair=given["journal_repair"])
+        self.on_release(journal.close)
         if journal.warning:
             self.get_logger().warning(journal.warning)
         return journal
@@ -116,12 +119,14 @@ class SceneNode(CellNode):
         if restored is not None:
             self._history.restore(restored.scene, restored.revision, restored.cell_revision)
             self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} is back")
-            self._publish_all()
         elif cell_file:
             cell, state = load_cell(cell_file, self._roots)
             prepare_geometry(cell)
             self._history.load(cell, state)
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
+
+    def activate(self) -> None:
+        if self._history.revision:
             self._publish_all()
             for text in collision_warnings(cell, state, "the start state"):
                 self.get_logger().warning(text)
@@ -139,7 +144,8 @@ class SceneNode(CellNode):
 
     def _apply(self, changes: list[Change]) -> None:
         """Make changes of the node's own."""
-        self._publish(self._history.apply(changes))
+        if self.active:
+            self._publish(self._history.apply(changes))
 
     def _publish_all(self) -> None:
         self._view.take(self._history.scene, self._history.revision)
@@ -159,7 +165,7 @@ class SceneNode(CellNode):
             self.get_logger().warning(_unknown_text(unknown))
         self._unknown = unknown
 
-    def _check(self) -> tuple[bytes, str, dict[str, object]]:
+    def check(self) -> tuple[bytes, str, dict[str, object]]:
         if not self._history.revision:
             return WARN, "no cell is loaded", {}
         oldest = self._view.measured.oldest()
@@ -287,10 +293,6 @@ class SceneNode(CellNode):
         else:
             self._follower.release(request.name)
         response.revision = self._history.revision
-
-    def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
 
 
 def _unknown_warnings(cell: RobotCell) -> list[str]:

@@ -71,7 +71,8 @@ class ScenePublisher:
                 self._publish_descriptions()
 
     def publish_all(self) -> None:
-        """Publish everything: another cell than before."""
+        """Publish everything: another cell than before, or to subscribers that may have missed messages."""
+        self._markers = SceneMarkers(self._node.parameters["frame_prefix"])
         self._scene_is_new = True
         self._publish_snapshot()
         self._publish_descriptions()

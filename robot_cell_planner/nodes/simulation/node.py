@@ -24,8 +24,9 @@ from ...simulation.commands import read_command
 from ...simulation.contacts import ContactRecord
 from ...simulation.options import SimulationOptions
 from ...simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
-from ..common.diagnostics import DIAGNOSTIC_PARAMETERS, OK, WARN, Diagnostics
-from ..common.node import CellNode, end, reliable, run, sensor
+from ..common.diagnostics import OK, WARN
+from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.node import end, reliable, run, sensor
 from ..common.parameters import Parameter
 from ..common.polled_subscription import PolledSubscription
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -92,7 +93,7 @@ PARAMETERS = (
         60.0,
     ),
     *RESOURCE_PARAMETERS,
-    *DIAGNOSTIC_PARAMETERS,
+    *LIFECYCLE_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MAX_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
@@ -152,13 +153,15 @@ class SimulatedMoments:
         return moment if nanoseconds and abs(self._latest - moment) <= MAX_SKEW else None
 
 
-class SimulatedRobotNode(CellNode):
+class SimulatedRobotNode(ManagedNode):
     """Hands joint commands to the simulation, and publishes what it says."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("simulated_robot_node")
+
+    def configure(self) -> None:
         schedule = self._schedule()
         cell_file = self.parameters["cell_file"]
         if not cell_file:
@@ -169,7 +172,8 @@ class SimulatedRobotNode(CellNode):
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
         self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
-            self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10))
+            # Time goes on while the node is inactive.
+            self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10), always=True)
         self._failure: RobotCellError | None = None
         self._failed = self.create_guard_condition(self._fail)
         self._lost = 0.0
@@ -177,13 +181,13 @@ class SimulatedRobotNode(CellNode):
         self._simulation = SimulationProcess(
             Start(cell, state, self._options(), schedule), self._on_sample, self._on_report, self._on_end
         )
+        self.on_release(self._simulation.close)
         for remark in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {remark}")
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
         self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
         period = max(SHORTEST_LOOK, schedule.delay / 4.0)
         steady_timer(self, period, self._read_commands)
-        self._diagnostics = Diagnostics(self, "simulated_robot", self._check)
         self._simulation.run()
         joints = ", ".join(self._simulation.driven_joints)
         self.get_logger().info(f"cell {cell.name} from {cell_file} is simulated; joints: {joints}")
@@ -199,12 +203,10 @@ class SimulatedRobotNode(CellNode):
     def _options(self) -> SimulationOptions:
         return SimulationOptions(**{name: self.parameters[name] for name in OPTION_NAMES})
 
-    def close(self) -> None:
-        self._simulation.close()
-
     def _read_commands(self) -> None:
         for message in self._joint_commands.take():
-            self._on_command(message)
+            if self.active:
+                self._on_command(message)
 
     def _on_command(self, message: JointState) -> None:
         names = list(message.name)
@@ -273,7 +275,7 @@ class SimulatedRobotNode(CellNode):
         if self._failure is not None:
             self.fail(self._failure)
 
-    def _check(self) -> tuple[bytes, str, Mapping[str, object]]:
+    def check(self) -> tuple[bytes, str, Mapping[str, object]]:
         values = {
             "time lost [s]": f"{self._lost:.3f}",
             "commands": self._commands,

@@ -1,0 +1,135 @@
+"""Transitions of all nodes under load, and what they leave behind: descriptors, threads and memory.
+
+tools/with_environment python -m benchmarks.lifecycle [--cycles 100]
+
+A cycle deactivates, cleans up, configures and activates each of the six nodes in turn, while a client sends requests to
+all of them. What a node has is taken when it is unconfigured; figures compare the last cycle with the tenth part of
+all cycles, after which caches are filled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+
+from robot_cell_planner import srv
+from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.nodes.client.client import CellClient, goal_of
+
+from .memory import MEGA, running, use_of
+from .results import Results
+from .scene_node import own_domain
+
+NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
+CYCLE = (
+    Transition.TRANSITION_DEACTIVATE,
+    Transition.TRANSITION_CLEANUP,
+    Transition.TRANSITION_CONFIGURE,
+    Transition.TRANSITION_ACTIVATE,
+)
+REQUESTS = (
+    (srv.GetCell, "scene/get_cell"),
+    (srv.CheckStates, "collision/check_states"),
+    (srv.LookupTransforms, "kinematics/lookup_transforms"),
+    (srv.ListPlanners, "planning/list_planners"),
+)
+
+
+class Load:
+    """Requests and plans, one after the other, from two threads; counts what was met and what was refused by name."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=work) for work in (self._ask, self._move)]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, name: str, work: object) -> None:
+        with CellClient(name, discovery_timeout=30.0) as client:
+            while not self._ended.is_set():
+                try:
+                    work(client)  # type: ignore[operator]
+                    outcome = "met"
+                except RobotCellError as error:
+                    outcome = error.name
+                key = f"{name}.{outcome}"
+                self.counts[key] = self.counts.get(key, 0) + 1
+
+    def _ask(self) -> None:
+        def ask(client: CellClient) -> None:
+            for kind, name in REQUESTS:
+                client.call(kind, name, kind.Request(), timeout=10.0)
+
+        self._run("requests", ask)
+
+    def _move(self) -> None:
+        def move(client: CellClient) -> None:
+            plan = client.plan_motion(goal_of(joint_goals=[{"shoulder_pan_joint": -1.0 - 0.2 * (time.time() % 1.0)}]))
+            client.execute(plan.trajectory)
+
+        self._run("motions", move)
+
+    def end(self) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def transit(client: CellClient, node: str, transition: int) -> bool:
+    """Whether a transition succeeded."""
+    request = ChangeState.Request(transition=Transition(id=transition))
+    return bool(client.call(ChangeState, f"{node}_node/change_state", request, timeout=120.0).success)
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--cycles", type=int, default=100)
+    arguments = parser.parse_args()
+    results = Results("lifecycle", 1)
+    samples: dict[str, list[tuple[int, int, int]]] = {node: [] for node in NODES}
+    failed = 0
+    with ExitStack() as stack:
+        stack.enter_context(own_domain())
+        processes = {node: stack.enter_context(running(node)) for node in NODES}
+        client = stack.enter_context(CellClient("lifecycle", discovery_timeout=120.0))
+        client.scene()
+        load = Load()
+        for _ in range(arguments.cycles):
+            for node in NODES:
+                for transition in CYCLE:
+                    failed += not transit(client, node, transition)
+                    if transition == Transition.TRANSITION_CLEANUP:
+                        pid = processes[node]
+                        use = use_of(pid)
+                        assert use is not None, f"{node} has ended"
+                        threads = len(os.listdir(Path(f"/proc/{pid}/task")))
+                        samples[node].append((use.descriptors, threads, use.memory))
+        load.end()
+    results.add("cycles", float(arguments.cycles))
+    results.add("transitions", float(arguments.cycles * len(NODES) * len(CYCLE)))
+    results.add("transitions.failed", float(failed))
+    for name, count in sorted(load.counts.items()):
+        results.add(name, float(count))
+    for node, taken in samples.items():
+        first, last = taken[min(len(taken) // 10, len(taken) - 1)], taken[-1]
+        for what, before, after, unit in zip(
+            ("descriptors", "threads", "memory_MB"), first, last, (1.0, 1.0, MEGA), strict=True
+        ):
+            results.add(f"{node}.{what}.before", before / unit)
+            results.add(f"{node}.{what}.after", after / unit)
+    results.finish()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

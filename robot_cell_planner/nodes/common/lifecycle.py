@@ -1,0 +1,222 @@
+"""Managed nodes: the states of ROS 2's lifecycle, and what a node does in each.
+
+unconfigured: only parameters, diagnostics and the services of the lifecycle are there. inactive: everything is made and
+kept up to date, but requests are refused with a NotActiveError, and nothing is published. active: the node serves.
+
+Source: https://design.ros2.org/articles/node_lifecycle.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.action.client import ActionClient
+from rclpy.action.server import ActionServer
+from rclpy.lifecycle import LifecycleNodeMixin, TransitionCallbackReturn
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+
+from ...errors import NotActiveError, RobotCellError
+from .diagnostics import WARN, Diagnostics
+from .node import CellNode, WirePublisher
+from .parameters import Parameter
+
+M = TypeVar("M")
+LIFECYCLE_PARAMETERS = (
+    Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),
+    Parameter("autostart", True, "Whether the node configures and activates itself when it starts."),
+)
+STOP_TIMEOUT = 20.0  # [s] that requests and motions have to end when a node is deactivated
+SUCCESS, FAILURE, ERROR = (
+    TransitionCallbackReturn.SUCCESS,
+    TransitionCallbackReturn.FAILURE,
+    TransitionCallbackReturn.ERROR,
+)
+
+
+class ManagedNode(LifecycleNodeMixin, CellNode):
+    """A node with the states, services and topic of a lifecycle, for a node with LIFECYCLE_PARAMETERS.
+
+    Derived classes make what they work with in `configure`. Entities of the node that they make there are destroyed by
+    a clean-up; `on_release` registers what else is to be done then. Transitions run in the executor, which goes on
+    while a node comes to rest.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._gated = False  # publishers that are made before `configure` are always open
+        CellNode.__init__(self, name)
+        LifecycleNodeMixin.__init__(self, callback_group=self.concurrent)
+        # rclpy's own callback cannot wait, and runs in the thread that a robot needs to come to rest.
+        self._service_change_state.callback = self._change_state
+        self.configured = self._publishing = False
+        self._diagnostics = Diagnostics(self, name.removesuffix("_node"), self._state_and_check)
+        self.requests.refuse(self.not_active())
+
+    # What derived classes do.
+
+    def configure(self) -> None:
+        """Make what the node works with, from its parameters.
+
+        Raises:
+            RobotCellError: it cannot; what was made so far is given back.
+        """
+
+    def activate(self) -> None:
+        """Begin to serve. Publishers are open already."""
+
+    async def come_to_rest(self, reason: RobotCellError) -> None:
+        """End all requests, for a reason; publishers are still open."""
+        if not await self.requests.end(self, reason, STOP_TIMEOUT):
+            self.get_logger().error(f"requests have not ended {2.0 * STOP_TIMEOUT:g} s after: {reason}")
+
+    def deactivate(self) -> None:
+        """What is left to do at rest. Publishers are closed after it."""
+
+    def check(self) -> tuple[bytes, str, Mapping[str, object]]:
+        """Level, message and values for diagnostics of the active node."""
+        raise NotImplementedError
+
+    # States.
+
+    @property
+    def state_label(self) -> str:
+        """The state of the lifecycle, such as "inactive"."""
+        return str(self._state_machine.current_state[1])
+
+    @property
+    def active(self) -> bool:
+        """Whether the node serves."""
+        return self.requests.accepted
+
+    def not_active(self) -> NotActiveError:
+        """The error for requests in the present state."""
+        name, state = self.get_fully_qualified_name(), self.state_label
+        text = f"{name} is {state}; `ros2 lifecycle set {name} activate` activates it once it is inactive"
+        return NotActiveError(text, subjects=(name,))
+
+    def _state_and_check(self) -> tuple[bytes, str, Mapping[str, object]]:
+        state = self.state_label
+        if not self.active or not self.configured:
+            return WARN, state, {"lifecycle state": state}
+        level, message, values = self.check()
+        return level, message, {"lifecycle state": state, **values}
+
+    def start(self) -> None:
+        """Configure and activate the node, unless the parameter autostart is false.
+
+        Raises:
+            RobotCellError: that has failed; the node is unconfigured.
+        """
+        if not self.parameters["autostart"]:
+            self.get_logger().info("unconfigured, as autostart is false")
+            return
+        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            previous = self.state_label
+            self._state_machine.trigger_transition_by_id(transition, True)
+            try:
+                self._perform(previous)
+            except BaseException:
+                self._complete(FAILURE)
+                raise
+            self._complete(SUCCESS)
+
+    async def _change_state(self, request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+        machine, previous = self._state_machine, self.state_label
+        try:
+            label = request.transition.label
+            transition = machine.get_transition_by_label(label) if label else request.transition.id
+            machine.trigger_transition_by_id(transition, True)
+        except RuntimeError:  # an RCLError, which has no public name
+            wanted = request.transition.label or request.transition.id
+            self.get_logger().warning(f"transition {wanted} is not possible: the node is {previous}")
+            response.success = False
+            return response
+        self.get_logger().info(f"{previous}: {self.state_label}")
+        outcome = SUCCESS
+        try:
+            if previous == "active":
+                await self.come_to_rest(self.not_active())
+            self._perform(previous)
+        except RobotCellError as error:
+            self.get_logger().error(f"{self.state_label}: {error}")
+            outcome = FAILURE
+        except Exception as error:
+            self.faults.report(self.state_label, error)
+            outcome = ERROR
+        self._complete(outcome)
+        self.get_logger().info(self.state_label)
+        response.success = outcome is SUCCESS
+        return response
+
+    def _perform(self, previous: str) -> None:
+        """Do what a transition that has begun stands for, at rest."""
+        state = self._state_machine.current_state[0]
+        if state == State.TRANSITION_STATE_CONFIGURING:
+            # What is there before, such as the services of parameters, is there in all states.
+            self._permanent = frozenset(id(entity) for entity, _ in self._entities())
+            self._gated = True
+            try:
+                self.configure()
+            except BaseException:
+                self._release()
+                raise
+            self.configured = True
+        elif state == State.TRANSITION_STATE_ACTIVATING:
+            self._publishing = True
+            self.requests.accept()
+            self.activate()
+        if previous == "active":
+            self.deactivate()
+            self._publishing = False
+        if state in (State.TRANSITION_STATE_CLEANINGUP, State.TRANSITION_STATE_SHUTTINGDOWN):
+            self._release()
+
+    def _complete(self, outcome: TransitionCallbackReturn) -> None:
+        """Go on to the state that a transition ends in. After a fault of ours that is unconfigured."""
+        machine = self._state_machine
+        machine.trigger_transition_by_label(outcome.to_label(), True)
+        if outcome is ERROR:
+            self._release()
+            machine.trigger_transition_by_label(SUCCESS.to_label(), True)
+        if machine.current_state[0] != State.PRIMARY_STATE_ACTIVE:
+            self._publishing = False
+            self.requests.refuse(self.not_active())
+
+    # Resources.
+
+    def create_publisher(
+        self, msg_type: type[M], topic: str, qos_profile: QoSProfile | int, *, always: bool = False, **keywords: Any
+    ) -> Publisher[M]:
+        """As `CellNode.create_publisher`. While the node is not active, messages are dropped, unless `always`."""
+        publisher = super().create_publisher(msg_type, topic, qos_profile, **keywords)
+        if self._gated and not always:
+            assert isinstance(publisher, WirePublisher)
+            publisher.is_open = lambda: self._publishing
+        return publisher
+
+    def _entities(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
+        """All entities of the node, with what destroys them."""
+        for part in tuple(self.waitables):
+            if isinstance(part, (ActionServer, ActionClient)):
+                yield part, lambda part: part.destroy()
+        for entities, destroy in (
+            (self.timers, self.destroy_timer),
+            (self.services, self.destroy_service),
+            (self.clients, self.destroy_client),
+            (self.subscriptions, self.destroy_subscription),
+            (self.publishers, self.destroy_publisher),
+            (self.guards, self.destroy_guard_condition),
+        ):
+            for entity in tuple(entities):
+                yield entity, destroy
+
+    def _release(self) -> None:
+        """Give back what `configure`, and what followed from it, has made."""
+        self.configured = False
+        self.release()
+        for entity, destroy in self._entities():
+            if id(entity) not in self._permanent:
+                destroy(entity)
