@@ -3,8 +3,9 @@
 tools/with_environment python -m benchmarks.lifecycle [--cycles 100]
 
 A cycle deactivates, cleans up, configures and activates each of the six nodes in turn, while a client sends requests to
-all of them. What a node has is taken when it is unconfigured; figures compare the last cycle with the tenth part of
-all cycles, after which caches are filled.
+all of them. What a node has is taken when it is unconfigured: the least of the second tenth of all cycles, when caches
+are filled, against the least of the last tenth, as a worker may end later than its node's clean-up. Processes are those
+that a node has started.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -24,7 +24,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.nodes.client.client import CellClient, goal_of
 
-from .memory import MEGA, running, use_of
+from .memory import MEGA, below, children, running, use_of
 from .results import Results
 from .scene_node import own_domain
 
@@ -41,6 +41,14 @@ REQUESTS = (
     (srv.LookupTransforms, "kinematics/lookup_transforms"),
     (srv.ListPlanners, "planning/list_planners"),
 )
+RESOURCES = {"descriptors": 1.0, "threads": 1.0, "processes": 1.0, "memory_MB": MEGA}  # and the unit of each figure
+
+
+def resources(pid: int) -> tuple[int, ...]:
+    """What a process has now, as RESOURCES lists it."""
+    use = use_of(pid)
+    assert use is not None, f"process {pid} has ended"
+    return use.descriptors, len(os.listdir(f"/proc/{pid}/task")), len(below(pid, children())), use.memory
 
 
 class Load:
@@ -94,10 +102,11 @@ def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--cycles", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=120.0, help="end after the cycle in which they are over")
     arguments = parser.parse_args()
     results = Results("lifecycle", 1)
-    samples: dict[str, list[tuple[int, int, int]]] = {node: [] for node in NODES}
-    failed = 0
+    samples: dict[str, list[tuple[int, ...]]] = {node: [] for node in NODES}
+    failed, longest, began = 0, 0.0, time.monotonic()
     with ExitStack() as stack:
         stack.enter_context(own_domain())
         processes = {node: stack.enter_context(running(node)) for node in NODES}
@@ -105,26 +114,31 @@ def main() -> int:
         client.scene()
         load = Load()
         for _ in range(arguments.cycles):
+            if time.monotonic() - began > 60.0 * arguments.minutes:
+                break
             for node in NODES:
                 for transition in CYCLE:
+                    asked = time.monotonic()
                     failed += not transit(client, node, transition)
+                    longest = max(longest, time.monotonic() - asked)
                     if transition == Transition.TRANSITION_CLEANUP:
-                        pid = processes[node]
-                        use = use_of(pid)
-                        assert use is not None, f"{node} has ended"
-                        threads = len(os.listdir(Path(f"/proc/{pid}/task")))
-                        samples[node].append((use.descriptors, threads, use.memory))
+                        samples[node].append(resources(processes[node]))
+        minutes = (time.monotonic() - began) / 60.0
         load.end()
-    results.add("cycles", float(arguments.cycles))
-    results.add("transitions", float(arguments.cycles * len(NODES) * len(CYCLE)))
+    cycles = len(samples[NODES[-1]])
+    results.add("cycles", float(cycles))
+    results.add("transitions", float(cycles * len(NODES) * len(CYCLE)))
     results.add("transitions.failed", float(failed))
+    results.add("transitions.longest_s", longest)
+    results.add("minutes", minutes)
     for name, count in sorted(load.counts.items()):
         results.add(name, float(count))
     for node, taken in samples.items():
-        first, last = taken[min(len(taken) // 10, len(taken) - 1)], taken[-1]
-        for what, before, after, unit in zip(
-            ("descriptors", "threads", "memory_MB"), first, last, (1.0, 1.0, MEGA), strict=True
-        ):
+        tenth = max(len(taken) // 10, 1)
+        first, last = (
+            [min(column) for column in zip(*part, strict=True)] for part in (taken[tenth : 2 * tenth], taken[-tenth:])
+        )
+        for (what, unit), before, after in zip(RESOURCES.items(), first, last, strict=True):
             results.add(f"{node}.{what}.before", before / unit)
             results.add(f"{node}.{what}.after", after / unit)
     results.finish()

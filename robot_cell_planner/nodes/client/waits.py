@@ -182,8 +182,9 @@ def result_of_goal(
     is_ready: Callable[[], bool],
     until: float,
 ) -> Any:
-    """The result of an accepted goal, with its status. It is asked for again when the goal has ended by its status and
-    none has come.
+    """The result of an accepted goal, with its status. It is asked for again when none has come for 3 s, then 6 s and
+    so on, and every 3 s once the goal has ended by its status: an answer can be lost, and a node that was configured
+    anew knows nothing of the goal.
 
     ask: asks for the result; returns the future. status: of the goal, as far as it is known.
 
@@ -193,7 +194,8 @@ def result_of_goal(
     """
     futures = Futures()
     futures.add(ask())
-    ask_at = math.inf
+    again, ended = REQUEST_AGAIN, False
+    ask_at = time.monotonic() + again
     while not futures.wait(CHECK_PERIOD):
         now = time.monotonic()
         if monitor.lost(is_ready()):
@@ -202,9 +204,10 @@ def result_of_goal(
             raise ServiceUnavailableError(f"action {name} has not ended in time; it is cancelled", subjects=(name,))
         if now >= ask_at:
             futures.add(ask())
-            ask_at = now + REQUEST_AGAIN
-        elif ask_at == math.inf and status() in ENDED:
-            ask_at = now + REQUEST_AGAIN
+            again = REQUEST_AGAIN if ended else 2.0 * again
+            ask_at = now + again
+        elif not ended and status() in ENDED:
+            ended, ask_at = True, min(ask_at, now + REQUEST_AGAIN)
     found = futures.first()
     if found.status == GoalStatus.STATUS_UNKNOWN:
         raise server_lost(f"action {name}", monitor.node, "goal", replaced=True)

@@ -23,13 +23,16 @@ from ...errors import NotActiveError, RobotCellError
 from .diagnostics import WARN, Diagnostics
 from .node import CellNode, WirePublisher
 from .parameters import Parameter
+from .waiting import delay
 
 M = TypeVar("M")
 LIFECYCLE_PARAMETERS = (
     Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),
     Parameter("autostart", True, "Whether the node configures and activates itself when it starts."),
 )
+ANSWER_TIME = 0.1  # [s] in which those are answered who have asked before services and actions are destroyed
 STOP_TIMEOUT = 20.0  # [s] that requests and motions have to end when a node is deactivated
+RELEASING = (State.TRANSITION_STATE_CLEANINGUP, State.TRANSITION_STATE_SHUTTINGDOWN)
 SUCCESS, FAILURE, ERROR = (
     TransitionCallbackReturn.SUCCESS,
     TransitionCallbackReturn.FAILURE,
@@ -139,6 +142,8 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         try:
             if previous == "active":
                 await self.come_to_rest(self.not_active())
+            if machine.current_state[0] in RELEASING and self.configured:
+                await delay(self, ANSWER_TIME)
             self._perform(previous)
         except RobotCellError as error:
             self.get_logger().error(f"{self.state_label}: {error}")
@@ -171,7 +176,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         if previous == "active":
             self.deactivate()
             self._publishing = False
-        if state in (State.TRANSITION_STATE_CLEANINGUP, State.TRANSITION_STATE_SHUTTINGDOWN):
+        if state in RELEASING:
             self._release()
 
     def _complete(self, outcome: TransitionCallbackReturn) -> None:
@@ -197,14 +202,22 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
             publisher.is_open = lambda: self._publishing
         return publisher
 
+    def _servers(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
+        """All services and action servers, with what destroys them."""
+        for service in tuple(self.services):
+            yield service, self.destroy_service
+        for part in tuple(self.waitables):
+            if isinstance(part, ActionServer):
+                yield part, lambda part: part.destroy()
+
     def _entities(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
         """All entities of the node, with what destroys them."""
+        yield from self._servers()
         for part in tuple(self.waitables):
-            if isinstance(part, (ActionServer, ActionClient)):
+            if isinstance(part, ActionClient):
                 yield part, lambda part: part.destroy()
         for entities, destroy in (
             (self.timers, self.destroy_timer),
-            (self.services, self.destroy_service),
             (self.clients, self.destroy_client),
             (self.subscriptions, self.destroy_subscription),
             (self.publishers, self.destroy_publisher),
@@ -214,9 +227,13 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
                 yield entity, destroy
 
     def _release(self) -> None:
-        """Give back what `configure`, and what followed from it, has made."""
+        """Give back what `configure`, and what followed from it, has made. Clients see first that nobody serves."""
         self.configured = False
+        self._destroy(self._servers())
         self.release()
-        for entity, destroy in self._entities():
+        self._destroy(self._entities())
+
+    def _destroy(self, entities: Iterator[tuple[Any, Callable[[Any], object]]]) -> None:
+        for entity, destroy in entities:
             if id(entity) not in self._permanent:
                 destroy(entity)
