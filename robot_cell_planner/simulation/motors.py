@@ -14,7 +14,7 @@ from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
 from .engine import Engine, JointHandle
 from .options import SimulationOptions
-from .setpoints import DEFAULT_EFFORT, Mode, Setpoint
+from .setpoints import DEFAULT_EFFORT, Mode, Setpoint, assumed_effort
 
 STAGE = "simulation"
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
@@ -96,7 +96,7 @@ class Motors:
     def assumptions(self) -> list[str]:
         """Return the assumptions made for values that the models do not specify, as sentences."""
         weak = [
-            joint.model.name
+            joint.model
             for chain in self._chains
             for joint in chain.joints
             if not joint.model.source and not joint.model.limits.effort
@@ -104,7 +104,12 @@ class Motors:
         if not weak:
             return []
         effort = f"{DEFAULT_EFFORT[True]:g} Nm or {DEFAULT_EFFORT[False]:g} N"
-        return [f"no effort limit is given for {', '.join(weak)}; {effort} is assumed"]
+        text = f"no effort limit is given for {', '.join(joint.name for joint in weak)}; {effort} is assumed"
+        loaded = [joint for joint in weak if assumed_effort(joint) > DEFAULT_EFFORT[joint.turns]]
+        if loaded:
+            names = ", ".join(f"{joint.name} {assumed_effort(joint):.0f}" for joint in loaded)
+            text += f", more where the load needs it: {names}"
+        return [text]
 
     def _free(self, joint: JointHandle) -> None:
         """Disable the default motor of the engine, which holds the joint against torques."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..io.mesh.inertia import uniform_inertial
 from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
 from ..model.geometry import Shape
@@ -17,7 +16,6 @@ from ..model.value import WORLD, Vector3
 from .inertia import MassProperties, combined
 from .shapes import SolidGroup, groups_of_solids
 
-GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
 AXES: Mapping[str, Vector3] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 ROTATION_AXES: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}
 
@@ -35,6 +33,7 @@ class JointModel:
         start: Initial value [rad or m].
         source, multiplier, offset: Mimic coupling; `source` is "" without one.
         damping, friction: As in URDF.
+        assumed_effort: Effort of a joint without an effort limit that moves its load [Nm or N]; 0 if unknown.
     """
 
     name: str
@@ -49,6 +48,7 @@ class JointModel:
     offset: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+    assumed_effort: float = 0.0
 
 
 @dataclass
@@ -117,26 +117,21 @@ class Multibodies:
     are static multibodies. A body with a mass forms one multibody with the bodies attached to it.
     - A link or body without shapes that is fixed to another is merged with it.
     - Hidden objects are omitted.
-
-    assumptions: Values that the models do not specify, as sentences.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState, assumed_density: float) -> None:
+    def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
         self._cell = cell
         self._state = state
         self._placements = placements(cell, state)
         self._world = Placements(self._placements)
         self.items: list[Multibody] = []
         self.frames: dict[str, PartFrame] = {}
-        self.assumptions: list[str] = []
         for robot in cell.robots.values():
             link = robot.mechanism.links[robot.mechanism.root]
             self._add_first(Multibody(robot.name, True), link.name, link)
             self._add_joints(robot.mechanism, state.configuration, "")
         for name in self._placements:
             self._add_frame(name)
-        for assembly in self.items:
-            self._give_mass(assembly, assumed_density)
 
     @property
     def joints(self) -> Iterator[JointModel]:
@@ -226,32 +221,9 @@ class Multibodies:
         still = body.inertial is None or body.inertial.mass == 0.0
         self._add_first(Multibody(name, still, still), name, body)
 
-    def _give_mass(self, assembly: Multibody, density: float) -> None:
-        """Assume masses below joints that would otherwise move no mass."""
-        for index, part in enumerate(assembly.parts):
-            if part.joint is None:
-                continue
-            below = [p for i, p in enumerate(assembly.parts) if index in _chain(assembly, i)]
-            if sum(p.mass_properties.mass for p in below) > 0.0:
-                continue
-            shaped = [p for p in below if p.shapes]
-            for p in shaped:
-                p.pieces.append((IDENTITY, uniform_inertial(p.shapes, density=density)))
-            if not shaped:
-                below[-1].pieces.append((IDENTITY, GRAIN))
-            what = f"a density of {density:g} kg/m3" if shaped else f"a mass of {GRAIN.mass:g} kg"
-            self.assumptions.append(f"nothing that joint {part.joint.name} moves has a mass; {what} is assumed")
-
 
 def _pieces(inertial: Inertial | None, pose: Pose = IDENTITY) -> list[tuple[Pose, Inertial]]:
     return [] if inertial is None else [(pose, inertial)]
-
-
-def _chain(assembly: Multibody, index: int) -> Iterator[int]:
-    """Return a part and its ancestors."""
-    while index >= 0:
-        yield index
-        index = assembly.parts[index].parent
 
 
 def _joint_models(

@@ -29,7 +29,8 @@ class SimulationOptions:
         acceleration_factor: Max acceleration of a joint when tracking its command, as a multiple of the cell's
             acceleration limit.
         following_window: Max lag of a blocked joint behind its command, as time at its max velocity [s].
-        assumed_density: Density of moving links without a mass in their description [kg/m3].
+        assumed_density: Density of moving links without a mass in their description [kg/m3]; it is lowered where the
+            effort limits of the joints would not hold them.
 
     Raises:
         InvalidRequestError: A value is out of range.

@@ -25,6 +25,11 @@ OPENING = 1e-4  # [rad or m] min commanded motion away from a stop to release it
 VELOCITY_HEADROOM = 1.05  # prevents a command at the limit from running ahead of the setpoint
 
 
+def assumed_effort(joint: JointModel) -> float:
+    """Return the max effort of a joint without an effort limit [Nm or N]."""
+    return max(DEFAULT_EFFORT[joint.turns], joint.assumed_effort)
+
+
 class Mode(Enum):
     """Control mode of a joint."""
 
@@ -52,7 +57,7 @@ class Setpoint:
         self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.turns])
         acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.turns]
         self.largest_acceleration = options.acceleration_factor * acceleration
-        self.largest_effort = limits.effort or DEFAULT_EFFORT[joint.turns]
+        self.largest_effort = limits.effort or assumed_effort(joint)
         self.effort_limit = self.largest_effort
         self._window = options.following_window * self.largest_velocity
         self._extrapolate_for = options.extrapolate_for

@@ -17,6 +17,7 @@ from ..model.name_suggestions import unknown_name
 from ..model.placement import Placements, placements
 from ..model.pose import Pose
 from ..model.state import RobotCellState
+from .assumptions import assume_masses_and_efforts
 from .commands import JointCommand
 from .contacts import Contact, ContactLog, ContactRecord
 from .engine import BASE, Address, Engine
@@ -60,7 +61,10 @@ class SimulatedCell:
         self._cell = cell
         self._start = state
         self._still = Placements(placements(cell, state))
-        self._assemblies = Multibodies(cell, state, options.assumed_density)
+        self._assemblies = Multibodies(cell, state)
+        assumptions = [
+            text for item in self._assemblies.items for text in assume_masses_and_efforts(item, options.assumed_density)
+        ]
         self._engine = Engine(self._assemblies, options)
         self._log = ContactLog()
         self._steps = 0
@@ -73,7 +77,7 @@ class SimulatedCell:
             self._grasps: Grasps | None = None
             if options.grasp_assist:
                 self._grasps = Grasps(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
-            self.warnings = (*self._assemblies.assumptions, *self._motors.assumptions, *self._settle())
+            self.warnings = (*assumptions, *self._motors.assumptions, *self._settle())
         except BaseException:
             self.close()
             raise

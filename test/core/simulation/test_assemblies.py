@@ -24,7 +24,7 @@ AT_ONCE = SimulationOptions(settle_time=0.0)
 
 def assemble(cell, state):
     cell.check_state(state)
-    assemblies = Multibodies(cell, state, 1000.0)
+    assemblies = Multibodies(cell, state)
     return assemblies, Engine(assemblies, AT_ONCE)
 
 
@@ -116,26 +116,6 @@ def test_a_tool_that_stands_free_keeps_its_place():
     state = cell.default_state().with_tool("gripper", ToolState(pose, configuration=frozendict({"finger": 0.02})))
     assemblies = check_frames(cell, state)
     assert [(item.name, item.fixed) for item in assemblies.items] == [("gripper", True)]
-
-
-def test_links_without_mass_get_one_from_their_shapes_and_that_is_said():
-    shapes = (box(0.1, 0.1, 0.1),)
-    joints = [
-        joint("solid", JointKind.REVOLUTE, "base", "block", (0.0, 0.0, 1.0)),
-        joint("empty", JointKind.REVOLUTE, "base", "nothing", (0.0, 0.0, 1.0)),
-        joint("dummy", JointKind.REVOLUTE, "base", "between", (0.0, 0.0, 1.0)),
-        joint("end", JointKind.REVOLUTE, "between", "weight", (1.0, 0.0, 0.0)),
-    ]
-    links = [Link("block", collisions=shapes), Link("nothing"), Link("between"), link("weight", mass=1.0)]
-    cell, state = pendulums(*joints, links=links)
-    assemblies, engine = assemble(cell, state)
-    engine.close()
-    masses = {part.owner: part.mass_properties.mass for part in assemblies.items[0].parts}
-    assert masses == pytest.approx({"base": 0.0, "block": 1.0, "nothing": 0.001, "between": 0.0, "weight": 1.0})
-    assert [sentence.split(";")[0] for sentence in assemblies.assumptions] == [
-        "nothing that joint solid moves has a mass",
-        "nothing that joint empty moves has a mass",
-    ]
 
 
 def test_more_links_than_the_engine_takes_are_refused_by_name():

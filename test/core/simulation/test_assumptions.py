@@ -1,0 +1,97 @@
+"""Masses and efforts that descriptions leave out are assumed such that motors hold them, and that is said."""
+
+import math
+
+import pytest
+from simulation_cells import GRAVITY, box, joint, link, pendulums
+
+from robot_cell_planner.model.mechanism import JointKind, JointLimits, Link
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.simulation.assumptions import assume_masses_and_efforts
+from robot_cell_planner.simulation.multibody import Multibodies
+from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+
+CUBE = (box(0.1, 0.1, 0.1),)  # 1 kg at a density of 1000 kg/m3
+Y = (0.0, 1.0, 0.0)
+
+
+def completed(*joints, links):
+    """The parts of a robot by their owner, and the assumptions."""
+    (item,) = Multibodies(*pendulums(*joints, links=links)).items
+    texts = assume_masses_and_efforts(item, 1000.0)
+    return {part.owner: part for part in item.parts}, texts
+
+
+def masses(parts):
+    return {name: part.mass_properties.mass for name, part in parts.items()}
+
+
+def limits(effort):
+    return JointLimits(-math.pi, math.pi, 1.0, 5.0, 50.0, effort)
+
+
+def arm(effort):
+    """Two links without mass: cubes 0.5 m and 1 m from a shoulder with the effort limit."""
+    out = Pose((0.5, 0.0, 0.0))
+    far = (box(0.1, 0.1, 0.1, out),)
+    shoulder = joint("shoulder", JointKind.REVOLUTE, "base", "upper", Y, limits(effort))
+    elbow = joint("elbow", JointKind.REVOLUTE, "upper", "fore", Y, limits(None), out)
+    return (shoulder, elbow), [Link("upper", collisions=far), Link("fore", collisions=far)]
+
+
+def test_links_with_shapes_get_a_mass_from_them_and_that_is_said():
+    joints = [
+        joint("solid", JointKind.REVOLUTE, "base", "block", (0.0, 0.0, 1.0)),
+        joint("empty", JointKind.REVOLUTE, "base", "nothing", (0.0, 0.0, 1.0)),
+        joint("dummy", JointKind.REVOLUTE, "base", "between", (0.0, 0.0, 1.0)),
+        joint("end", JointKind.REVOLUTE, "between", "weight", (1.0, 0.0, 0.0)),
+    ]
+    links = [Link("block", collisions=CUBE), Link("nothing"), Link("between"), link("weight", mass=1.0)]
+    parts, texts = completed(*joints, links=links)
+    expected = {"base": 0.0, "block": 1.0, "nothing": 0.001, "between": 0.0, "weight": 1.0}
+    assert masses(parts) == pytest.approx(expected)
+    assert texts == [
+        "no mass is given for block; a density of 1000 kg/m3 is assumed",
+        "nothing that joint empty moves has a mass; a mass of 0.001 kg is assumed",
+    ]
+
+
+def test_a_heavy_tool_does_not_leave_the_arm_without_mass():
+    joints = [
+        joint("shoulder", JointKind.REVOLUTE, "base", "arm", Y),
+        joint("wrist", JointKind.REVOLUTE, "arm", "hand", Y),
+        joint("mount", JointKind.FIXED, "hand", "tool", Y),
+    ]
+    links = [Link("arm", collisions=CUBE), Link("hand", collisions=CUBE), link("tool", CUBE, 3.0)]
+    parts, _ = completed(*joints, links=links)
+    assert masses(parts) == pytest.approx({"base": 0.0, "arm": 1.0, "hand": 0.0, "tool": 3.0})
+
+
+def test_assumed_masses_need_half_of_an_effort_limit_when_the_arm_is_stretched():
+    joints, links = arm(effort=10.0)
+    parts, texts = completed(*joints, links=links)
+    upper, fore = (parts[name].mass_properties.mass for name in ("upper", "fore"))
+    assert upper == pytest.approx(fore)
+    assert GRAVITY * (0.5 * upper + 1.0 * fore) == pytest.approx(0.5 * 10.0)
+    assert "which the effort limits hold" in texts[0]
+    strong, _ = completed(*arm(effort=1000.0)[0], links=links)
+    assert strong["upper"].mass_properties.mass == pytest.approx(1.0)
+
+
+def test_a_joint_without_an_effort_limit_gets_twice_what_holds_a_stretched_arm():
+    joints, links = arm(effort=None)
+    parts, _ = completed(*joints, links=links)
+    assert parts["upper"].joint.assumed_effort == pytest.approx(2.0 * GRAVITY * (0.5 + 1.0))
+    assert parts["fore"].joint.assumed_effort == pytest.approx(2.0 * GRAVITY * 0.5)
+
+
+@pytest.mark.parametrize("effort", [5.0, None])
+def test_the_motors_hold_what_was_assumed(effort):
+    joints, _ = arm(effort)
+    heavy = (box(0.5, 0.5, 0.5, Pose((0.5, 0.0, 0.0))),)
+    cell, state = pendulums(*joints, links=[Link("upper", collisions=heavy), Link("fore", collisions=heavy)])
+    with SimulatedCell(cell, state) as simulated:
+        simulated.step(1.0)
+        held = simulated.state().configuration
+        assert held == pytest.approx(state.configuration, abs=0.01)
+        assert len(simulated.warnings) == 2
