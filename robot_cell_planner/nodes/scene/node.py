@@ -124,14 +124,14 @@ class SceneNode(ManagedNode):
             prepare_geometry(cell)
             self._history.load(cell, state)
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
+            for text in collision_warnings(cell, state, "the start state"):
+                self.get_logger().warning(text)
         if self._history.revision:
             self._view.take(self._history.scene, self._history.revision)
 
     def activate(self) -> None:
         if self._history.revision:
             self._publish_all()
-            for text in collision_warnings(cell, state, "the start state"):
-                self.get_logger().warning(text)
 
     # Publishing.
 
