@@ -96,7 +96,7 @@ class NotActiveError(RobotCellError):
     """The node that the request was sent to is not active, or was deactivated; `subjects` names it."""
 
     code = 106
-    remedy = "Activate the node with a lifecycle manager or the command ros2 lifecycle set, or start it with `autostart`."
+    remedy = "Activate the node with a lifecycle manager or with ros2 lifecycle set, or start it with `autostart`."
     default_stage = "lifecycle"
 
 
