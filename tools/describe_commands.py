@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from robot_cell_planner.commands.group import commands
-from robot_cell_planner.nodes.bringup.command_line import _parser
+from robot_cell_planner.nodes.bringup.command_line import argument_parser
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "command_line.md"
 HEAD = """# Command line
@@ -42,7 +42,7 @@ def document() -> str:
 
 
 def _up() -> str:
-    parser = _parser()
+    parser = argument_parser()
     parser.prog = "robot_cell up"
     rows = [(", ".join(action.option_strings), action.help or "") for action in parser._actions]
     return f"\n## robot_cell up\n\n{parser.description}\n{_table(rows)}"

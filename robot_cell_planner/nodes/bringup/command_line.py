@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit status is that of `Session.run`, or 2 for a command line that is wrong."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     own, _, client = _partition(words)
-    options = _parser().parse_args(own)
+    options = argument_parser().parse_args(own)
     with TemporaryDirectory(prefix="robot_cell_") as folder:
         try:
             domain = _domain(options.domain_id)
@@ -90,7 +90,7 @@ def _partition(words: list[str]) -> tuple[list[str], str, list[str]]:
     return words[:at], "--", words[at + 1 :]
 
 
-def _parser() -> argparse.ArgumentParser:
+def argument_parser() -> argparse.ArgumentParser:
     share = Path(get_package_share_directory(PACKAGE))
     parser = argparse.ArgumentParser(
         prog="robot_cell",

@@ -241,10 +241,10 @@ def test_the_session_ends_while_a_program_waits_for_its_next_start():
 
 
 def test_the_nodes_are_started_again_unless_that_is_not_wanted():
-    from robot_cell_planner.nodes.bringup.command_line import NODES, _parser, _programs
+    from robot_cell_planner.nodes.bringup.command_line import NODES, _programs, argument_parser
 
     def respawned(*words):
-        return [each.name for each in _programs(_parser().parse_args(words), Path("journal")) if each.respawn]
+        return [each.name for each in _programs(argument_parser().parse_args(words), Path("journal")) if each.respawn]
 
     assert respawned() == list(NODES)
     assert respawned("--no-respawn") == []
