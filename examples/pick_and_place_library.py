@@ -3,7 +3,7 @@
 import math
 import sys
 
-from robot_cell_planner import Attach, Detach, OfflineCell, SetJoints, SetTouch
+from robot_cell_planner import OfflineCell, SetJoints, SetTouch
 
 cell_file = sys.argv[1] if len(sys.argv) > 1 else "config/demo/cell.yaml"
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -14,14 +14,16 @@ with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     cell.move("to above the workpiece", tool_at="above_pick")
     cell.line("down to the workpiece", tool_at="pick")
     cell.command("close the gripper", {finger: 0.0}, duration=0.5)
-    cell.apply(SetJoints({finger: gripping}), Attach("workpiece", "gripper/tcp", touch_links=fingers))
+    cell.apply(SetJoints({finger: gripping}))
+    cell.attach("workpiece", "gripper/tcp", touch_links=fingers)
     cell.line("up with the workpiece", tool_at="above_pick")
     cell.apply(SetTouch("workpiece", touch_bodies=()))
     cell.move("over to the bin", workpiece_at="over_bin")
     cell.apply(SetTouch("workpiece", touch_bodies=("bin",)))
     cell.line("down into the bin", workpiece_at="place")
     cell.command("open the gripper", {finger: opened}, duration=0.5)
-    cell.apply(SetJoints({finger: opened}), Detach("workpiece", touch_links=()))
+    cell.apply(SetJoints({finger: opened}))
+    cell.detach("workpiece")
     cell.line("up out of the bin", tool_at="over_bin", pose=cell.cell.frames["grasp"].pose)
     cell.move("home", named_state="home")
 

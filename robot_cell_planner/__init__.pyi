@@ -63,6 +63,7 @@ from .model import Sphere as Sphere
 from .model import Tool as Tool
 from .model import ToolState as ToolState
 from .model import rigid_tool as rigid_tool
+from .offline import ExecutedMotion as ExecutedMotion
 from .offline import OfflineCell as OfflineCell
 from .planning import CartesianOptions as CartesianOptions
 from .planning import CartesianRequest as CartesianRequest

@@ -1,0 +1,360 @@
+"""A cell in a script: planning, simulation and recording."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from frozendict import frozendict
+
+from ..collision.state_warnings import collision_warnings
+from ..errors import InvalidRequestError, NotSupportedError
+from ..io.cell_file.cell_file import load_cell
+from ..io.common.resources import NO_ROOTS, ResourceRoots
+from ..io.mesh.loading import mesh_reference
+from ..kinematics.targets import TargetMode
+from ..kinematics.transforms import world_pose
+from ..model.arguments import public
+from ..model.bodies import RigidBody
+from ..model.cell import RobotCell
+from ..model.geometry import Box, MeshUse, Shape
+from ..model.pose import IDENTITY, Pose
+from ..model.state import BodyState, RobotCellState
+from ..model.value import WORLD, Vector3
+from ..planning.cartesian.path.options import CartesianOptions
+from ..planning.cartesian.path.waypoints import FrameWaypoints
+from ..planning.cartesian.planner import CartesianRequest, plan_cartesian
+from ..planning.joint_space.planner import plan_motion
+from ..planning.problem.constraints import PathConstraint
+from ..planning.problem.plan import Plan
+from ..planning.problem.request import Goals, MotionRequest, PlanningOptions
+from ..scene.changes import Change, apply_changes
+from ..scene.model_changes import Add
+from ..scene.scene import Scene
+from ..scene.state_changes import Attach, Detach, SetJoints
+from ..simulation.simulated_cell import SimulatedCell
+from ..trajectory.timing import TimingOptions
+from ..viewer import Recorder, write_html
+from ..viewer.plans import plan_facts
+from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
+from .outcome import GOAL_TOLERANCE, ExecutedMotion, executed_motion
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+PERIOD = 0.01  # [s] period of commands to the simulated robot
+SETTLE_TIME = 1.0  # [s] for joints to arrive at the end of a motion
+NO_OPTIONS = PlanningOptions()
+DEFAULT_TIMING = TimingOptions()
+STAGE = "request"
+Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
+logger = logging.getLogger(__name__)
+
+
+def _silent(_: str) -> None:
+    """Discard a message."""
+
+
+class OfflineCell:
+    """Cell with its current state, a simulation and a recording.
+
+    Attributes:
+        cell: Models of the cell.
+        state: Start state of plans; updated by each executed motion and by `apply`.
+        options: Planning options of requests that have none of their own.
+        motions: Results of the motions that were executed.
+
+    Args:
+        report: Called with a line of text for each executed segment.
+
+    A start state in collision is logged as a warning.
+    """
+
+    @public
+    def __init__(
+        self,
+        cell: RobotCell,
+        state: RobotCellState,
+        *,
+        options: PlanningOptions = NO_OPTIONS,
+        report: Callable[[str], None] = _silent,
+    ) -> None:
+        self.cell = cell
+        self.state = state
+        self.options = options
+        self.motions: list[ExecutedMotion] = []
+        self._simulation: SimulatedCell | None = None
+        self._recorder = Recorder()
+        self._report = report
+        for text in collision_warnings(cell, state, "the start state"):
+            logger.warning(text)
+
+    @classmethod
+    @public
+    def load(
+        cls,
+        cell_file: str | Path,
+        *,
+        seed: int = 0,
+        roots: ResourceRoots = NO_ROOTS,
+        report: Callable[[str], None] = _silent,
+    ) -> OfflineCell:
+        """Load the cell and state of a cell file.
+
+        Raises:
+            FileError, ResourceError: As `load_cell`.
+        """
+        cell, state = load_cell(cell_file, roots)
+        return cls(cell, state, options=PlanningOptions(seed=seed), report=report)
+
+    def __enter__(self) -> OfflineCell:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the simulation."""
+        if self._simulation is not None:
+            self._simulation.close()
+
+    @property
+    def simulation(self) -> SimulatedCell:
+        """Physics simulation, whose bodies move when pushed or grasped. It starts in the state of its first use."""
+        if self._simulation is None:
+            self._simulation = SimulatedCell(self.cell, self.state)
+        return self._simulation
+
+    # The scene.
+
+    @public
+    def pose(self, frame: str) -> Pose:
+        """Return world_T_frame of any frame in the current state."""
+        return world_pose(self.cell, self.state, frame)
+
+    def apply(self, *changes: Change) -> None:
+        """Apply scene changes to the planning scene, all or none. A simulation that has begun is not affected."""
+        scene = apply_changes(Scene(self.cell, self.state), changes, world_pose)
+        self.cell, self.state = scene.cell, scene.state
+
+    @public
+    def add_box(self, name: str, size: Vector3, pose: Pose = IDENTITY, *, attached_to: str = WORLD) -> None:
+        """Add a box with edge lengths [m], centred at a pose in the frame `attached_to`.
+
+        Raises:
+            NotSupportedError: The simulation has begun.
+            DuplicateNameError, UnknownNameError: The name is used, or there is no such frame.
+        """
+        self._add(RigidBody(name, (Shape(Box(size)),)), pose, attached_to)
+
+    @public
+    def add_mesh(
+        self,
+        name: str,
+        file: str | Path,
+        pose: Pose = IDENTITY,
+        *,
+        attached_to: str = WORLD,
+        scale: float = 1.0,
+        use: MeshUse = MeshUse.HULL,
+    ) -> None:
+        """Add the mesh of a file, in metres after the scale, at a pose in the frame `attached_to`.
+
+        Raises:
+            NotSupportedError: The simulation has begun.
+            ResourceError, GeometryError: The file is missing, or its format is not supported.
+            DuplicateNameError, UnknownNameError: The name is used, or there is no such frame.
+        """
+        path = Path(file).resolve()
+        mesh = mesh_reference(str(path), roots=NO_ROOTS.with_file(path), scale=(scale, scale, scale), use=use)
+        self._add(RigidBody(name, (Shape(mesh),)), pose, attached_to)
+
+    def _add(self, body: RigidBody, pose: Pose, attached_to: str) -> None:
+        if self._simulation is not None:
+            text = f"{body.name} cannot be added to a simulation that has begun; add it before the first motion"
+            raise NotSupportedError(text, stage=STAGE, subjects=(body.name,))
+        place = BodyState(pose=pose, attached_to="" if attached_to == WORLD else attached_to)
+        models = RobotCell(name=self.cell.name, bodies=frozendict({body.name: body}))
+        self.apply(Add(models, RobotCellState(bodies=frozendict({body.name: place}))))
+
+    @public
+    def attach(
+        self,
+        name: str,
+        to: str,
+        *,
+        touch_links: Sequence[str] | None = None,
+        touch_bodies: Sequence[str] | None = None,
+    ) -> None:
+        """Attach a body where it is to a frame, such as a gripper's tool centre point.
+
+        Args:
+            name: Name of the body.
+            to: Frame, or planning group for a tool.
+            touch_links: Links that the body may touch; None for those that it may touch already.
+            touch_bodies: Bodies that it may touch; None as for links.
+        """
+        links, bodies = (None if names is None else tuple(names) for names in (touch_links, touch_bodies))
+        self.apply(Attach(name, to, touch_links=links, touch_bodies=bodies))
+
+    @public
+    def detach(self, name: str) -> None:
+        """Detach a body where it is. It may touch no links any more."""
+        self.apply(Detach(name, touch_links=()))
+
+    # Motions.
+
+    @public
+    def plan(
+        self,
+        *,
+        named_state: Names = "",
+        joints: JointValues | None = None,
+        tool_at: str = "",
+        workpiece_at: str = "",
+        flange_at: str = "",
+        pose: Pose = IDENTITY,
+        goals: Goals | None = None,
+        group: str = "",
+        constraints: Sequence[PathConstraint] = (),
+        options: PlanningOptions | None = None,
+        timing: TimingOptions | None = DEFAULT_TIMING,
+    ) -> Plan:
+        """Plan a collision-free motion from the current state to a goal, without executing it.
+
+        Exactly one kind of goal has to be given.
+
+        Args:
+            named_state: Named state of the group, or several of which one has to be reached.
+            joints: Joint values, by name (others are kept) or in the order of the group [rad or m].
+            tool_at: Frame in which the tool centre point has to reach `pose`.
+            workpiece_at: Frame in which the attached workpiece has to reach `pose`.
+            flange_at: Frame in which the last link of the group has to reach `pose`.
+            pose: Target pose in that frame.
+            goals: Several goals of any kinds, of which one has to be reached.
+            group: Planning group; "" for the main group.
+            constraints: Constraints that hold along the path.
+            options: Planning options; None for those of this object.
+            timing: Options of time parameterization; None for a path without times.
+
+        Raises:
+            InvalidRequestError: Not exactly one kind of goal is given.
+            RobotCellError: As `plan_motion`.
+        """
+        frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
+        wanted = goals_of(self.cell, group, pose, named_state, joints, frames, goals)
+        request = MotionRequest(wanted, group, (), options or self.options, timing, tuple(constraints))
+        return plan_motion(self.cell, self.state, request)
+
+    def move(self, name: str, **goal: Unpack[MotionArguments]) -> Plan:
+        """Plan and execute a collision-free motion; the other arguments are those of `plan`.
+
+        Args:
+            name: Name of the segment.
+
+        Raises:
+            RobotCellError: As `plan` and `follow`.
+        """
+        return self.follow(name, self.plan(**goal))
+
+    @public
+    def plan_line(
+        self,
+        *,
+        tool_at: str = "",
+        workpiece_at: str = "",
+        flange_at: str = "",
+        pose: Pose = IDENTITY,
+        group: str = "",
+        options: CartesianOptions | None = None,
+    ) -> Plan:
+        """Plan a straight line to a pose, without executing it; arguments as for `plan`.
+
+        Raises:
+            InvalidRequestError: Not exactly one frame is given.
+            RobotCellError: As `plan_cartesian`.
+        """
+        frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
+        (target,) = goals_of(self.cell, group, pose, "", None, frames, None).targets
+        waypoints = FrameWaypoints((pose,), mode=target.mode, reference_frame=target.reference_frame)
+        request = CartesianRequest(waypoints, group, options=options or CartesianOptions())
+        return plan_cartesian(self.cell, self.state, request)
+
+    def line(self, name: str, **goal: Unpack[LineArguments]) -> Plan:
+        """Plan and execute a straight line to a pose; the other arguments are those of `plan_line`.
+
+        Raises:
+            RobotCellError: As `plan_line` and `follow`.
+        """
+        return self.follow(name, self.plan_line(**goal))
+
+    @public
+    def follow(self, name: str, plan: Plan) -> Plan:
+        """Execute a plan that starts at the current state. `motions` gets its result.
+
+        Raises:
+            InvalidRequestError: The plan is a path without timing.
+            ExecutionError, TrackingError: Something touched that may not, a joint did not reach the goal, or a carried
+                body is not where it was planned to be; `partial` is the ExecutedMotion.
+        """
+        if plan.trajectory is None:
+            raise InvalidRequestError(f"{name}: the plan has no trajectory; request timing", stage=STAGE)
+        start = self.simulation.time
+        times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
+        positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
+        named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
+        lag = self._carry_out(name, zip(*named, strict=True), plan_facts(plan))
+        self._settle(plan)
+        self.apply(SetJoints(plan.end_configuration()))
+        executed = executed_motion(self.cell, self.state, plan, self.simulation, lag, start)
+        self.motions.append(executed)
+        executed.check()
+        return plan
+
+    def _settle(self, plan: Plan) -> None:
+        """Let joints that lag behind arrive at the end of a plan, within a second."""
+        end = plan.end_configuration()
+        until = self.simulation.time + SETTLE_TIME
+        while self.simulation.time < until:
+            reached = self.simulation.state()
+            if all(abs(reached.configuration[name] - value) <= 0.5 * GOAL_TOLERANCE for name, value in end.items()):
+                return
+            self.simulation.set_targets(dict(end))
+            self.simulation.step(PERIOD)
+            self._recorder.add(self.simulation.time, self.simulation.state())
+
+    @public
+    def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:
+        """Command joints of the simulated robot to positions [rad or m] for a duration [s], for example a gripper.
+
+        The planning state is not changed.
+        """
+        self._carry_out(name, round(duration / PERIOD) * [(dict(positions), None)], {})
+
+    def _carry_out(self, name: str, commands: Iterable[Command], facts: dict[str, str]) -> dict[str, float]:
+        """Send commands to the simulation; return the max lag of each joint of the robots [rad or m]."""
+        simulation = self.simulation
+        start = simulation.time
+        lag: dict[str, float] = {}
+        for positions, velocities in commands:
+            simulation.set_targets(positions, velocities)
+            simulation.step(PERIOD)
+            state = simulation.state()
+            self._recorder.add(simulation.time, state)
+            for joint in positions.keys() & state.configuration.keys():
+                lag[joint] = max(lag.get(joint, 0.0), abs(positions[joint] - state.configuration[joint]))
+        self._recorder.segment(name, start, simulation.time, facts)
+        self._report(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
+        return lag
+
+    @public
+    def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:
+        """Write the recording as one HTML file that plays offline in any browser, and return its path."""
+        facts = {**(summary or {}), "planner": f"{self.options.planner}, seed {self.options.seed}"}
+        return write_html(path, self.cell, self._recorder.recording(facts), f"Cell {self.cell.name}")

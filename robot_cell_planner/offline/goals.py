@@ -1,0 +1,96 @@
+"""Goals of motions from keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypedDict
+
+from ..errors import InvalidRequestError
+from ..kinematics.targets import FrameTarget, TargetMode
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..planning.cartesian.path.options import CartesianOptions
+from ..planning.problem.constraints import PathConstraint
+from ..planning.problem.request import Goals, PlanningOptions
+from ..trajectory.timing import TimingOptions
+
+STAGE = "request"
+Names: TypeAlias = str | Sequence[str]
+JointValues: TypeAlias = Mapping[str, float] | Sequence[float]
+OPTIONS = "named_state, joints, tool_at, workpiece_at, flange_at, goals"
+
+
+class LineArguments(TypedDict, total=False):
+    """Keyword arguments of `OfflineCell.line`."""
+
+    tool_at: str
+    workpiece_at: str
+    flange_at: str
+    pose: Pose
+    group: str
+    options: CartesianOptions | None
+
+
+class MotionArguments(TypedDict, total=False):
+    """Keyword arguments of `OfflineCell.move`."""
+
+    named_state: Names
+    joints: JointValues | None
+    tool_at: str
+    workpiece_at: str
+    flange_at: str
+    pose: Pose
+    goals: Goals | None
+    group: str
+    constraints: Sequence[PathConstraint]
+    options: PlanningOptions | None
+    timing: TimingOptions
+
+
+def goals_of(
+    cell: RobotCell,
+    group: str,
+    pose: Pose,
+    named_state: Names,
+    joints: JointValues | None,
+    frames: Mapping[TargetMode, str],
+    goals: Goals | None,
+) -> Goals:
+    """Return the alternative goals of a motion.
+
+    Args:
+        cell: Cell with the group.
+        group: Planning group; "" for the main group.
+        pose: Pose in the frame of `frames` that is not "".
+        named_state: Named states of the group.
+        joints: Values by variable, or in the order of the group [rad or m].
+        frames: Frame in which each part of the robot has to reach the pose; "" for none.
+        goals: Further goals.
+
+    Raises:
+        InvalidRequestError: No goal or more than one kind of goal is given, or the number of values is wrong.
+    """
+    wanted = {mode: frame for mode, frame in frames.items() if frame}
+    states = (named_state,) if isinstance(named_state, str) and named_state else tuple(named_state)
+    kinds = len(wanted) + bool(states) + (joints is not None) + (goals is not None)
+    if kinds != 1:
+        raise InvalidRequestError(f"{kinds} kinds of goals are given, expected one of {OPTIONS}", stage=STAGE)
+    if goals is not None:
+        return goals
+    if joints is not None:
+        return Goals(joint_goals=(_joint_goal(cell, group, joints),))
+    if states:
+        return Goals(named_states=states)
+    mode, frame = wanted.popitem()
+    return Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
+
+
+def _joint_goal(cell: RobotCell, group: str, joints: JointValues) -> Mapping[str, float]:
+    if isinstance(joints, Mapping):
+        return joints
+    variables = cell.group(group).variables
+    values = list(joints)
+    if len(values) != len(variables):
+        text = f"{len(values)} joint values are given, group {cell.group(group).name} has {len(variables)}"
+        raise InvalidRequestError(f"{text}: {', '.join(variables)}", stage=STAGE, subjects=variables)
+    return dict(zip(variables, values, strict=True))

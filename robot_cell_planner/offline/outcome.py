@@ -1,0 +1,104 @@
+"""What a simulated motion did: how far joints lagged behind, what touched, and what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from frozendict import frozendict
+
+from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
+from ..errors import ExecutionError, TrackingError, Value
+from ..kinematics.transforms import world_pose
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..planning.problem.plan import Plan
+from ..simulation.contacts import ContactRecord
+from ..simulation.simulated_cell import SimulatedCell
+
+STAGE = "simulation"
+GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
+PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
+
+
+@dataclass(frozen=True)
+class ExecutedMotion:
+    """Result of a simulated motion.
+
+    Attributes:
+        plan: Plan that was executed.
+        lag: Max distance of a joint behind its command, by joint [rad or m].
+        end_errors: Distance of each joint from the plan's last waypoint at the end [rad or m].
+        contacts: Contacts during the motion of pairs that the collision rules do not allow to touch.
+        part_errors: Distance of each body that the robot carries from its planned place at the end [m].
+    """
+
+    plan: Plan
+    lag: Mapping[str, float]
+    end_errors: Mapping[str, float]
+    contacts: tuple[ContactRecord, ...]
+    part_errors: Mapping[str, float]
+
+    def check(self) -> None:
+        """Raise an error unless the motion was executed as planned.
+
+        Raises:
+            ExecutionError: Objects touched that may not, or a carried body is not where it was planned to be.
+            TrackingError: A joint did not reach its goal.
+        """
+        if self.contacts:
+            pairs = tuple(f"{record.first} - {record.second}" for record in self.contacts)
+            force = Value("force", max(record.max_force for record in self.contacts), unit="N")
+            text = f"{', '.join(pairs)} touched during the motion"
+            raise ExecutionError(text, stage=STAGE, subjects=pairs, values=(force,), partial=self)
+        missed = {name: error for name, error in self.end_errors.items() if error > GOAL_TOLERANCE}
+        if missed:
+            values = tuple(Value(name, error, GOAL_TOLERANCE) for name, error in missed.items())
+            text = f"joint {', '.join(missed)} did not reach the goal"
+            raise TrackingError(text, stage=STAGE, subjects=tuple(missed), values=values, partial=self)
+        lost = {name: error for name, error in self.part_errors.items() if error > PART_TOLERANCE}
+        if lost:
+            values = tuple(Value(name, error, PART_TOLERANCE, "m") for name, error in lost.items())
+            text = f"{', '.join(lost)} slipped or was lost during the motion"
+            raise ExecutionError(text, stage=STAGE, subjects=tuple(lost), values=values, partial=self)
+
+
+def executed_motion(
+    cell: RobotCell,
+    planned: RobotCellState,
+    plan: Plan,
+    simulation: SimulatedCell,
+    lag: Mapping[str, float],
+    start: float,
+) -> ExecutedMotion:
+    """Compare a motion of the simulation, which is at its end, with its plan.
+
+    Args:
+        cell: Models of the cell.
+        planned: State at the end of the plan.
+        plan: The plan.
+        simulation: Simulation that has executed the plan.
+        lag: As in `ExecutedMotion`.
+        start: Time of the simulation at which the motion began [s].
+    """
+    reached = simulation.state()
+    errors = {name: abs(reached.configuration[name] - value) for name, value in plan.end_configuration().items()}
+    rules = AllowedPairs(cell, planned)
+    forbidden = tuple(c for c in simulation.contact_log if c.end > start and _is_checked(rules, c))
+    parts = {
+        name: world_pose(cell, planned, name).distance_to(simulation.body_pose(name))[0]
+        for name in _carried(cell, planned)
+        if name in reached.bodies
+    }
+    return ExecutedMotion(plan, frozendict(lag), frozendict(errors), forbidden, frozendict(parts))
+
+
+def _is_checked(rules: AllowedPairs, contact: ContactRecord) -> bool:
+    pair = (contact.first, contact.second)
+    return all(name in rules.by_name for name in pair) and isinstance(rules.pair(*pair), CheckedPair)
+
+
+def _carried(cell: RobotCell, state: RobotCellState) -> list[str]:
+    """Return the bodies that are attached to tools of the robot."""
+    tools = [name for name, tool in state.tools.items() if tool.attached_to]
+    return [body for tool in tools for body in cell.workpieces_of_tool(state, tool)]

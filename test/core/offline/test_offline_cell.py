@@ -1,0 +1,131 @@
+"""The library's one object for scripts: goals of every kind, bodies in one line, and motions that are reported as they
+were."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_cell_planner import (
+    CollisionChecker,
+    FrameTarget,
+    Goals,
+    OfflineCell,
+    Pose,
+    TargetMode,
+    forward_kinematics,
+)
+from robot_cell_planner.errors import (
+    ExecutionError,
+    InvalidRequestError,
+    NotSupportedError,
+    TrackingError,
+    UnknownNameError,
+)
+
+DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
+DOWN = 3.141592653589793
+
+
+@pytest.fixture
+def cell():
+    with OfflineCell.load(DEMO) as loaded:
+        yield loaded
+
+
+def test_goals_of_every_kind_are_reached(cell):
+    home = cell.state.configuration
+    variables = cell.cell.group().variables
+    given = [home[name] for name in variables]
+    given[0] += 0.3
+    pose = Pose.from_rpy((0.4, -0.35, 1.15), (DOWN, 0.0, 0.0))
+    flange = forward_kinematics(cell.cell, cell.state)
+    assert cell.plan(joints=given).path[-1].tolist() == given
+    assert cell.plan(joints={variables[0]: given[0]}).path[-1].tolist() == given
+    for plan, mode, wanted in (
+        (cell.plan(tool_at="world", pose=pose), TargetMode.TOOL, pose),
+        (cell.plan(flange_at="world", pose=flange, joints=None), TargetMode.ROBOT, flange),
+        (cell.plan_line(tool_at="gripper/tcp", pose=Pose((0.0, 0.0, -0.05))), TargetMode.TOOL, None),
+    ):
+        reached = cell.state.with_configuration(plan.end_configuration())
+        wanted = wanted or cell.pose("gripper/tcp") @ Pose((0.0, 0.0, -0.05))
+        found = forward_kinematics(cell.cell, reached, mode=mode)
+        assert found.distance_to(wanted) == pytest.approx((0.0, 0.0), abs=1e-5)
+    several = Goals(named_states=("home",), targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),))
+    assert cell.plan(goals=several).goal in (0, 1)
+    assert cell.plan(named_state=("home", "up")).goal == 0
+    assert cell.plan(joints=given, timing=None).trajectory is None
+    assert cell.state.configuration == home  # nothing was executed
+    assert cell.motions == []
+
+
+def test_a_goal_that_is_not_clear_is_refused(cell):
+    with pytest.raises(InvalidRequestError):
+        cell.plan()
+    with pytest.raises(InvalidRequestError, match="2 kinds of goals"):
+        cell.plan(named_state="home", joints={"wrist_1_joint": 0.4})
+    with pytest.raises(InvalidRequestError, match="2 joint values are given, group manipulator has 6"):
+        cell.plan(joints=[0.0, 1.0])
+
+
+def test_a_box_that_is_added_is_planned_around(cell):
+    free = cell.plan(joints={"shoulder_pan_joint": 1.2}, timing=None)
+    middle = cell.state.with_configuration(dict(zip(free.variables, free.path.mean(axis=0), strict=True)))
+    place = forward_kinematics(cell.cell, middle, mode=TargetMode.TOOL)
+    cell.add_box("wall", (0.05, 0.05, 0.05), Pose(place.position))
+    checker = CollisionChecker(cell.cell, cell.state, free.variables)
+    steps = np.linspace(0.0, 1.0, 200)[:, None]
+    straight = np.vstack([a + steps * (b - a) for a, b in zip(free.path, free.path[1:], strict=False)])
+    assert checker.in_collision_batch(straight).any()
+    around = cell.plan(joints={"shoulder_pan_joint": 1.2}, timing=None)
+    dense = np.vstack([a + steps * (b - a) for a, b in zip(around.path, around.path[1:], strict=False)])
+    assert not checker.in_collision_batch(dense).any()
+
+
+def test_bodies_are_added_before_the_simulation_begins(cell):
+    with pytest.raises(UnknownNameError, match="bench"):
+        cell.add_box("lid", (0.1, 0.1, 0.01), attached_to="bench")
+    cell.add_box("lid", (0.1, 0.1, 0.01), Pose((0.0, 0.0, 0.3)), attached_to="table")
+    assert cell.pose("lid").position[2] == pytest.approx(cell.pose("table").position[2] + 0.3)
+    assert cell.simulation.body_pose("lid").distance_to(cell.pose("lid"))[0] < 1e-6
+    with pytest.raises(NotSupportedError, match="before the first motion"):
+        cell.add_box("other", (0.1, 0.1, 0.1))
+
+
+def test_a_motion_reports_its_lag_and_no_contacts(cell):
+    cell.move("aside", joints={"shoulder_pan_joint": -0.9})
+    (executed,) = cell.motions
+    assert executed.contacts == ()
+    assert max(executed.end_errors.values()) < 1e-3
+    assert 0.0 < executed.lag["shoulder_pan_joint"] < 0.2
+    reached = cell.simulation.state().configuration["shoulder_pan_joint"]
+    assert reached == pytest.approx(-0.9, abs=1e-3)
+
+
+def test_a_motion_into_something_that_the_planner_does_not_know_is_an_error(cell):
+    """The simulation has a wall that was hidden from the planner afterwards."""
+    plan = cell.plan(joints={"shoulder_pan_joint": 0.6})
+    row = plan.path[-1] * 0.6 + plan.path[0] * 0.4
+    there = cell.state.with_configuration(dict(zip(plan.variables, row.tolist(), strict=True)))
+    cell.add_box("wall", (0.1, 0.1, 0.1), Pose(forward_kinematics(cell.cell, there, mode=TargetMode.TOOL).position))
+    with pytest.raises((ExecutionError, TrackingError)) as failure:
+        cell.follow("into the wall", plan)
+    assert any("wall" in subject for subject in failure.value.subjects)
+    assert failure.value.partial.contacts
+    assert cell.motions == [failure.value.partial]
+
+
+def test_a_part_that_is_not_gripped_is_lost(cell):
+    """The gripper stays open, while the planner believes that it holds the workpiece."""
+    cell.move("above", tool_at="above_pick")
+    cell.line("down", tool_at="pick")
+    cell.attach("workpiece", "gripper/tcp", touch_links=("gripper/left_finger", "gripper/right_finger"))
+    with pytest.raises(ExecutionError, match="workpiece slipped or was lost") as failure:
+        cell.line("up", tool_at="above_pick")
+    assert failure.value.partial.part_errors["workpiece"] > 0.05
+
+
+def test_a_start_in_collision_is_warned_of(cell, caplog):
+    cell.add_box("block", (0.2, 0.2, 0.2), cell.pose("gripper/tcp"))
+    with OfflineCell(cell.cell, cell.state):
+        assert "block" in caplog.text
