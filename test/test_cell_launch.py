@@ -15,7 +15,7 @@ import launch_testing
 import launch_testing.actions
 import launch_testing.asserts
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable, SetLaunchConfiguration
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from rcl_interfaces.srv import GetParameters
 from tf2_msgs.msg import TFMessage
@@ -32,6 +32,10 @@ DOMAIN = reserve_domain()
 ENVIRONMENT = {"ROS_DOMAIN_ID": str(DOMAIN.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 
 
+# launch kills a program 10 s after Ctrl-C, which is short on a busy machine.
+PATIENT_ENDS = [SetLaunchConfiguration(f"{signal}_timeout", "60") for signal in ("sigterm", "sigkill")]
+
+
 @pytest.mark.launch_test
 def generate_test_description():
     os.environ.update(ENVIRONMENT)
@@ -41,7 +45,7 @@ def generate_test_description():
         PythonLaunchDescriptionSource(str(ROOT / "launch" / "cell.launch.py")), launch_arguments=arguments.items()
     )
     variables = [SetEnvironmentVariable(name, value) for name, value in ENVIRONMENT.items()]
-    return LaunchDescription([*variables, cell, launch_testing.actions.ReadyToTest()])
+    return LaunchDescription([*variables, *PATIENT_ENDS, cell, launch_testing.actions.ReadyToTest()])
 
 
 class TestRunningCell(unittest.TestCase):

@@ -17,7 +17,7 @@ import launch_testing
 import launch_testing.actions
 import launch_testing.asserts
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable, SetLaunchConfiguration
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from sensor_msgs.msg import JointState
 
@@ -50,6 +50,10 @@ def prefix_of_stand_ins():
     return prefix
 
 
+# launch kills a program 10 s after Ctrl-C, which is short on a busy machine.
+PATIENT_ENDS = [SetLaunchConfiguration(f"{signal}_timeout", "60") for signal in ("sigterm", "sigkill")]
+
+
 @pytest.mark.launch_test
 def generate_test_description():
     environment = {
@@ -67,7 +71,7 @@ def generate_test_description():
         }.items(),
     )
     variables = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
-    return LaunchDescription([*variables, cell, launch_testing.actions.ReadyToTest()])
+    return LaunchDescription([*variables, *PATIENT_ENDS, cell, launch_testing.actions.ReadyToTest()])
 
 
 class TestRunningCell(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""The commands of `robot_cell` that need the library alone."""
+"""The commands of `robot_cell` besides `up`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("plan", "Plan a motion."),
     "verify": ("plan", "Verify a plan."),
     "view": ("plan", "Write a page that shows a cell or a plan."),
+    "call": ("graph", "Call a service of the running nodes."),
+    "echo": ("graph", "Print the messages of a topic."),
+    "describe": ("graph", "Print what the running nodes offer, or an interface."),
 }
 
 
@@ -32,7 +35,10 @@ class LazyGroup(click.Group):
         """Return a command by name, or None."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), cmd_name)
+        try:
+            command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), cmd_name)
+        except ImportError as error:
+            raise click.ClickException(f"{cmd_name} needs a library that is not installed: {error}") from error
         assert isinstance(command, click.Command)
         return command
 

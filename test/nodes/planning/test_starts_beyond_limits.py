@@ -9,7 +9,7 @@ from running import DEMO
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import StartBeyondLimitsError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.msg import MotionRequest
+from robot_cell_planner.msg import ErrorReport, MotionRequest
 from robot_cell_planner.nodes.client.client import from_configuration, goal_of
 
 pytestmark = pytest.mark.alone
@@ -82,13 +82,16 @@ def test_a_trajectory_from_there_is_valid_with_a_warning_and_its_limits_include_
 
 @pytest.mark.parametrize("send", [move, execute], ids=["move", "execute_trajectory"])
 def test_a_motion_from_there_is_carried_out(client, robot, send):
-    robot.put(**at(BEYOND))
-    robot.run_for(20)
-    robot.taken()
-    if send is move:
-        sent = move(client, MotionRequest(goal=goal_of(joint_goals=[at(-2.0)]))).wait()
-    else:
-        sent = execute(client, swing(ARM, list(at(LIMIT).values()), list(at(-2.0).values()), duration=8.0)).wait()
+    for _ in range(20):  # until the last commands have come, and the node has seen where the robot was put
+        robot.put(**at(BEYOND))
+        robot.run_for(20)
+        robot.taken()
+        if send is move:
+            sent = move(client, MotionRequest(goal=goal_of(joint_goals=[at(-2.0)]))).wait()
+        else:
+            sent = execute(client, swing(ARM, list(at(LIMIT).values()), list(at(-2.0).values()), duration=8.0)).wait()
+        if sent.result.error.code != ErrorReport.TRAJECTORY_START:
+            break
     assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
     assert any(PAN in warning for warning in sent.result.validation.warnings)
     commanded = [command[PAN] for command, _ in robot.taken()]

@@ -1,0 +1,133 @@
+"""`robot_cell call`, `echo` and `describe`: services and topics of running nodes, without the command `ros2`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from itertools import islice
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+import yaml
+
+from ..errors import UnknownNameError
+from ..io.common.yaml_reader import parse_yaml
+from ..model.name_suggestions import unknown_name
+from .options import echo_json, reporting
+
+if TYPE_CHECKING:
+    from ..nodes.client.connection import CellConnection
+
+NODE = "robot_cell_command"
+
+
+def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where the nodes are."""
+    for option in (
+        click.option("--timeout", default=10.0, show_default=True, help="Time to wait for what is named [s]."),
+        click.option("--domain-id", type=click.IntRange(0, 232), help="ROS_DOMAIN_ID (default: the variable's value)."),
+        click.option("--namespace", default="", help="Namespace of the nodes."),
+    ):
+        command = option(command)
+    return command
+
+
+def ros() -> ModuleType:
+    """Return the module that reads the graph.
+
+    Raises:
+        click.ClickException: There is no ROS 2.
+    """
+    try:
+        from ..nodes.client import inspection
+    except ImportError as error:
+        raise click.ClickException(f"the running nodes are reached with ROS 2, which is not there: {error}") from error
+    return inspection
+
+
+def connected(namespace: str, domain_id: int | None, timeout: float) -> CellConnection:
+    """Return a connection to the nodes."""
+    if domain_id is not None:
+        os.environ["ROS_DOMAIN_ID"] = str(domain_id)
+    connection: CellConnection = ros().CellConnection(NODE, namespace, timeout)
+    return connection
+
+
+@click.command()
+@reporting
+@click.argument("service")
+@click.argument("request", default="{}")
+@graph_options
+def call(service: str, request: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+    """Call SERVICE with REQUEST, a YAML mapping of its fields, and print the reply.
+
+    An error report in the reply is printed as an error, with the exit status 1.
+
+    robot_cell call scene/apply_changes '{changes: [{operation: 5, name: post}]}'
+    """
+    with connected(namespace, domain_id, timeout) as connection:
+        kind = ros().wait_for_type(connection, "service", service, timeout)
+        fields = parse_yaml(request, "REQUEST", "command line") or {}
+        reply = connection.call(
+            kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
+        )
+    _echo(ros().message_to_plain(reply), as_json)
+    return 0
+
+
+@click.command()
+@reporting
+@click.argument("topic")
+@click.option("--count", type=click.IntRange(1), help="End after as many messages.")
+@graph_options
+def echo(topic: str, count: int | None, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+    """Print the messages of TOPIC, also those that its publishers keep."""
+    with connected(namespace, domain_id, timeout) as connection:
+        for message in islice(ros().messages(connection, topic, timeout), count):
+            _echo(ros().message_to_plain(message), as_json)
+            click.echo("---", err=as_json)
+    return 0
+
+
+@click.command()
+@reporting
+@click.argument("name", default="")
+@graph_options
+def describe(name: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+    """Print what the running nodes offer, or the definition of NAME with its comments.
+
+    NAME is a service, an action, a topic, or an interface such as robot_cell_planner/srv/GetCell.
+    """
+    if name.count("/") == 2 and not name.startswith("/") and name.split("/")[1] in ("msg", "srv", "action"):
+        found: Any = {"type": name, "definition": ros().definition(name)}
+    else:
+        with connected(namespace, domain_id, timeout) as connection:
+            if name:
+                found = _described(connection, name, timeout)
+            else:
+                found = ros().settled(connection, timeout)
+    if as_json:
+        echo_json(found)
+    elif "definition" in found:
+        click.echo(f"{found['type']}\n\n{found['definition']}", nl=False)
+    else:
+        click.echo("\n".join(ros().lines(found)))
+    return 0
+
+
+def _described(connection: CellConnection, name: str, timeout: float) -> dict[str, str]:
+    full = ros().full_name(connection, name)
+    names = ros().settled(connection, timeout)
+    types = {entry: type_name for entries in names.values() for entry, type_name in entries.items()}
+    if full not in types:
+        raise UnknownNameError(unknown_name(f"{full!r}", full, types), stage="describe", subjects=(full,))
+    return {"type": types[full], "definition": ros().definition(types[full])}
+
+
+def _echo(value: Any, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(value))
+    else:
+        click.echo(yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=120), nl=False)

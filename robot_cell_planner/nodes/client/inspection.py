@@ -1,0 +1,163 @@
+"""What a running graph offers, by name: for people who have no `ros2` command."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from ...errors import ResourceError, ServiceUnavailableError
+from ...model.name_suggestions import unknown_name
+from ..conversions.plain_values import message_from_plain, message_to_plain
+from .connection import CellConnection
+
+__all__ = [
+    "CellConnection",
+    "definition",
+    "full_name",
+    "interface",
+    "lines",
+    "message_from_plain",
+    "message_to_plain",
+    "messages",
+    "offered",
+    "settled",
+    "wait_for_type",
+]
+
+POLL_PERIOD = 0.1  # [s]
+SETTLE_TIME = 1.0  # [s]
+
+
+def full_name(connection: CellConnection, name: str) -> str:
+    """Return a name with the namespace of the connection's node, unless it begins with a slash."""
+    return name if name.startswith("/") else f"{connection.node.get_namespace().rstrip('/')}/{name}"
+
+
+def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
+    """Return the types of all services, actions and topics, by kind and full name."""
+    node = connection.node
+    services = dict(node.get_service_names_and_types())
+    topics = dict(node.get_topic_names_and_types())
+    suffix = "/_action/send_goal"
+    actions = {name.removesuffix(suffix): types for name, types in services.items() if name.endswith(suffix)}
+    return {
+        "service": {name: types[0] for name, types in services.items() if "/_action/" not in name},
+        "action": {name: types[0].removesuffix("_SendGoal") for name, types in actions.items()},
+        "topic": {name: types[0] for name, types in topics.items() if "/_action/" not in name},
+    }
+
+
+def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, str]]:
+    """Return `offered` when nothing new has appeared for a second, or after `timeout` [s]."""
+    tries = threading.Event()
+    until = time.monotonic() + timeout
+    found, since = offered(connection), time.monotonic()
+    while time.monotonic() < min(since + SETTLE_TIME, until):
+        tries.wait(POLL_PERIOD)
+        now = offered(connection)
+        if now != found:
+            found, since = now, time.monotonic()
+    return found
+
+
+def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: float) -> Any:
+    """Return the interface type of a service or topic, when it has appeared.
+
+    Args:
+        kind: "service" or "topic".
+        name: Name, relative to the namespace or from the root.
+        timeout: Time to wait [s].
+
+    Raises:
+        ServiceUnavailableError: It does not appear; the message has the nearest names.
+        ResourceError: The package of its type is not installed.
+    """
+    full = full_name(connection, name)
+    until = time.monotonic() + timeout
+    tries = threading.Event()
+    while full not in (names := offered(connection)[kind]):
+        if time.monotonic() > until:
+            text = unknown_name(f"{kind} {full!r}", full, names)
+            raise ServiceUnavailableError(f"{text}; is ROS_DOMAIN_ID that of the nodes?", subjects=(full,))
+        tries.wait(POLL_PERIOD)
+    return interface(names[full])
+
+
+def interface(type_name: str) -> Any:
+    """Return the class of an interface such as robot_cell_planner/srv/GetCell.
+
+    Raises:
+        ResourceError: There is none.
+    """
+    package, _, name = type_name.replace("::", "/").rpartition("/")
+    try:
+        return getattr(import_module(package.replace("/", ".")), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ResourceError(f"interface {type_name} is not installed", subjects=(type_name,)) from error
+
+
+def definition(type_name: str) -> str:
+    """Return the text of an interface such as robot_cell_planner/srv/GetCell, with its comments.
+
+    Raises:
+        ResourceError: There is none.
+    """
+    package, _, rest = type_name.partition("/")
+    folder, _, name = rest.rpartition("/")
+    try:
+        path = Path(get_package_share_directory(package), folder or "msg", f"{name}.{folder or 'msg'}")
+        return path.read_text(encoding="utf-8")
+    except (PackageNotFoundError, ValueError, OSError) as error:
+        raise ResourceError(f"interface {type_name} is not installed", subjects=(type_name,)) from error
+
+
+def messages(connection: CellConnection, name: str, timeout: float) -> Iterator[Any]:
+    """Yield the messages of a topic, kept ones first.
+
+    Args:
+        name: Name, relative to the namespace or from the root.
+        timeout: Time to wait for the topic and for each message [s].
+
+    Raises:
+        ServiceUnavailableError: The topic, or a message, does not come.
+    """
+    kind = wait_for_type(connection, "topic", name, timeout)
+    full = full_name(connection, name)
+    queue: SimpleQueue[Any] = SimpleQueue()
+    subscription = connection.node.create_subscription(kind, full, queue.put, _profile(connection, full))
+    try:
+        while True:
+            try:
+                yield queue.get(timeout=timeout)
+            except Empty:
+                text = f"no message on {full} within {timeout:g} s"
+                raise ServiceUnavailableError(text, subjects=(full,)) from None
+    finally:
+        connection.node.destroy_subscription(subscription)
+
+
+def _profile(connection: CellConnection, name: str) -> QoSProfile:
+    """Return a profile with which all publishers of a topic are heard."""
+    profiles = [info.qos_profile for info in connection.node.get_publishers_info_by_topic(name)]
+    reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in profiles)
+    kept = bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
+    return QoSProfile(
+        depth=100,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
+    )
+
+
+def lines(types: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield a line for each entry of `offered`."""
+    for kind, names in types.items():
+        for name, type_name in sorted(names.items()):
+            yield f"{kind:8} {name}  [{type_name}]"

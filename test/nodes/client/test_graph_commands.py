@@ -1,0 +1,86 @@
+"""`robot_cell call`, `echo` and `describe` beside a running node, and messages as plain values."""
+
+import json
+import subprocess
+
+import pytest
+from geometry_msgs.msg import Pose
+from running import DEMO
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner import srv
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.conversions.plain_values import message_from_plain, message_to_plain
+
+
+@pytest.fixture(scope="module")
+def command(start_node, client, domain):
+    start_node("scene_node", cell_file=DEMO)
+    client.scene()
+
+    def run(*words, status=0):
+        given = ["robot_cell", *words, "--domain-id", str(domain), "--timeout", "30"]
+        done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 or "--json" in words else done.stderr
+
+    return run
+
+
+def test_a_service_is_called_with_fields_in_yaml(command, client):
+    revision = client.scene()[1]
+    request = f"{{changes: [{{operation: {SceneChange.HIDE}, name: post}}]}}"
+    reply = json.loads(command("call", "scene/apply_changes", request, "--json"))
+    assert reply["revision"] == revision + 1 == client.scene()[1]
+    assert client.scene()[0].state.bodies["post"].hidden
+    text = command("call", "/scene/get_state")
+    assert f"revision: {revision + 1}" in text
+
+
+def test_an_error_of_the_node_is_an_error_of_the_command(command):
+    request = f"{{changes: [{{operation: {SceneChange.HIDE}, name: pots}}]}}"
+    assert "nearest: post" in command("call", "scene/apply_changes", request, status=1)
+    error = json.loads(command("call", "scene/apply_changes", request, "--json", status=1))["error"]
+    assert error["name"] == "UnknownNameError"
+    assert "field 'changs'" in command("call", "scene/apply_changes", "{changs: []}", status=1)
+
+
+def test_kept_messages_of_a_topic_are_printed(command):
+    message = json.loads(command("echo", "scene/state", "--count", "1", "--json"))
+    assert "shoulder_pan_joint" in json.dumps(message)
+
+
+def test_what_runs_and_what_an_interface_means_is_described(command):
+    text = command("describe")
+    assert "service  /scene/apply_changes  [robot_cell_planner/srv/ApplyChanges]" in text
+    text = command("describe", "scene/apply_changes")
+    assert text.startswith("robot_cell_planner/srv/ApplyChanges\n")
+    assert "SceneChange[] changes" in text
+    assert "float64[] position" in command("describe", "sensor_msgs/msg/JointState")
+    assert "sensor_msgs/msg/Nothing is not installed" in command("describe", "sensor_msgs/msg/Nothing", status=1)
+
+
+def test_messages_survive_the_way_to_plain_values_and_back():
+    state = JointState(name=["a", "b"], position=[1.0, -2.5])
+    state.header.frame_id = "world"
+    assert message_from_plain(JointState, message_to_plain(state)) == state
+    change = SceneChange(operation=SceneChange.MOVE, name="post", pose=Pose())
+    request = srv.ApplyChanges.Request(changes=[change])
+    assert message_from_plain(srv.ApplyChanges.Request, message_to_plain(request)) == request
+    assert message_from_plain(JointState, {"position": [1, 2]}).position.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"nme": []}, "nearest: name"),
+        ({"name": "a"}, "name is 'a', expected a list"),
+        ({"position": ["a"]}, r"position\[0\] is 'a', expected a value of type double"),
+        ({"header": 3}, "header is 3, expected fields"),
+        ({"header": {"stamp": {"sec": 2**40}}}, "header.stamp"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(values, text):
+    with pytest.raises(InvalidRequestError, match=text):
+        message_from_plain(JointState, values)
