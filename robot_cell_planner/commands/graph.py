@@ -104,10 +104,7 @@ def describe(name: str, namespace: str, domain_id: int | None, timeout: float, a
         found: Any = {"type": name, "definition": ros().definition(name)}
     else:
         with connected(namespace, domain_id, timeout) as connection:
-            if name:
-                found = _described(connection, name, timeout)
-            else:
-                found = ros().settled(connection, timeout)
+            found = _described(connection, name, timeout) if name else ros().settled(connection, timeout)
     if as_json:
         echo_json(found)
     elif "definition" in found:
