@@ -54,7 +54,7 @@ class Runs:
     verify: list[float] = field(default_factory=list)
     length: list[float] = field(default_factory=list)
     states: list[float] = field(default_factory=list)
-    proven: list[float] = field(default_factory=list)
+    certified_fraction: list[float] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)  # our time to the peer's, of the same problem and seed
     colliding: int = 0
 

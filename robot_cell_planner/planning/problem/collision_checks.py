@@ -335,7 +335,7 @@ class CountedChecks:
 
 def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:
     """Return a checker for the same cell, state and variables with another extra margin [m]."""
-    options = CollisionOptions(extra_margin, checker.options.steps)
+    options = CollisionOptions(extra_margin, checker.options.pair_types)
     return CollisionChecker(checker.cell, checker.state, checker.variables, engine=checker.engine, options=options)
 
 
