@@ -147,7 +147,7 @@ def requests(results: Results, problems: Sequence[Problem], planner: str) -> Non
         tried += 1
         stages = {stage.stage: stage.seconds for stage in plan.times}
         search.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
-        proven.append(plan.proven)
+        proven.append(plan.certified_fraction)
         lengths.append(plan.path_length)
         by_certified += plan.planner == "CertifiedRRTConnect"
         colliding += collides(CollisionChecker(problem.cell, problem.state, problem.joints), np.array(plan.path))

@@ -54,7 +54,7 @@ class Runs:
     verify: list[float] = field(default_factory=list)
     length: list[float] = field(default_factory=list)
     states: list[float] = field(default_factory=list)
-    proven: list[float] = field(default_factory=list)
+    certified_fraction: list[float] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)  # our time to the peer's, of the same problem and seed
     colliding: int = 0
 
@@ -97,7 +97,7 @@ def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> float | N
     runs.verify.append(times.get("verify", 0.0))
     runs.length.append(plan.path_length)
     runs.states.append(plan.states_checked)
-    runs.proven.append(plan.proven)
+    runs.certified_fraction.append(plan.certified_fraction)
     runs.colliding += collides(problem, plan.path)
     return runs.total[-1]
 
@@ -170,7 +170,9 @@ def _add(results: Results, prefix: str, runs: Sequence[Runs]) -> None:
     if len(states):
         results.add(f"{prefix}.states_median", float(np.median(states)))
         results.add(f"{prefix}.states_p95", float(np.percentile(states, 95)))
-        results.add(f"{prefix}.proven_mean", float(np.mean(np.concatenate([entry.proven for entry in runs]))))
+        results.add(
+            f"{prefix}.proven_mean", float(np.mean(np.concatenate([entry.certified_fraction for entry in runs])))
+        )
     results.add(f"{prefix}.colliding_at_1_1000_rad", float(sum(entry.colliding for entry in runs)))
 
 

@@ -35,7 +35,7 @@ PLAIN = PlanningOptions(state_limit=60_000)
 OPTIONS = {
     "default": PLAIN,
     "RRTConnect": replace(PLAIN, planner="RRTConnect"),
-    "escape": replace(PLAIN, jiggle=0.3),
+    "escape": replace(PLAIN, max_start_correction=0.3),
     "without certificates": replace(PLAIN, certify=False),
     "bullet": replace(PLAIN, engine="bullet"),
     "extra margin": replace(PLAIN, extra_margin=0.004),
@@ -61,7 +61,7 @@ class PlanCase:
     path: Floats
     margin: float
     certified: NDArray[np.bool_]
-    proven: float
+    certified_fraction: float
     recomputed: float
     escaped: int
     hidden: float
@@ -124,9 +124,9 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
         _with(plan.path, held),
         options.extra_margin,
         certified,
-        plan.proven,
+        plan.certified_fraction,
         share,
-        plan.escape_waypoints,
+        plan.start_correction_waypoints,
         max((1e-3 * float(found) for text in plan.warnings for found in HIDDEN.findall(text)), default=0.0),
         trajectory,
     )

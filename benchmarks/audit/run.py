@@ -96,10 +96,14 @@ def audit_plan(record: Record, robot: str, cell: str, model: AuditModel, plan: P
     """Audit the segments and the trajectory of a plan, and what it says is proven."""
     record.counts["plans"] += 1
     record.counts[f"plans.{plan.kind.replace(' ', '_')}"] += 1
-    same = math.isnan(plan.proven) if math.isnan(plan.recomputed) else abs(plan.proven - plan.recomputed) <= SAME
+    same = (
+        math.isnan(plan.certified_fraction)
+        if math.isnan(plan.recomputed)
+        else abs(plan.certified_fraction - plan.recomputed) <= SAME
+    )
     record.counts["proven.different"] += not same
     if not same:
-        facts = {"said": plan.proven, "recomputed": plan.recomputed, "escaped": plan.escaped}
+        facts = {"said": plan.certified_fraction, "recomputed": plan.recomputed, "escaped": plan.escaped}
         record.violation("proven.different", cell, kind=plan.kind, names=plan.names, motion=plan.path.tolist(), **facts)
     for index in range(len(plan.path) - 1):
         motion = Straight(plan.path[index], plan.path[index + 1])

@@ -63,7 +63,7 @@ def _collision_pair(geometry_model: GeometryModel, pair: CheckedPair, hits: list
         hits.sort(key=lambda hit: hit.distance)
     by_name = geometry_model.allowed_pairs.by_name
     return CollisionPair(
-        pair.step,
+        pair.pair_type,
         pair.first,
         pair.second,
         by_name[pair.first].kind,

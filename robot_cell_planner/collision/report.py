@@ -6,7 +6,7 @@ import msgspec
 
 from ..errors import CollisionCheckError, Value
 from ..model.value import Vector3
-from .pairs.allowed_pairs import CheckedPair, SkippedPair, Step
+from .pairs.allowed_pairs import CheckedPair, PairType, SkippedPair
 from .pairs.objects import ObjectKind
 
 MAX_LISTED = 4
@@ -33,7 +33,7 @@ class CollisionPair(msgspec.Struct, frozen=True):
     """Two objects that collide.
 
     Attributes:
-        step: step of the collision check that the pair belongs to.
+        pair_type: type of the pair.
         first, second: names of the objects.
         first_kind, second_kind: link, tool or body.
         distance: smallest distance of the surfaces [m]; negative: penetration depth.
@@ -41,7 +41,7 @@ class CollisionPair(msgspec.Struct, frozen=True):
         contacts: one for each pair of collision geometries that collides, deepest first.
     """
 
-    step: Step
+    pair_type: PairType
     first: str
     second: str
     first_kind: ObjectKind
@@ -74,7 +74,7 @@ class CollisionPair(msgspec.Struct, frozen=True):
         state = f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
         margin = f", margin {self.margin:.3g} m" if self.margin else ""
         things = f"{self.first_kind.value} {self.first} and {self.second_kind.value} {self.second}"
-        return f"{self.step}: {things} {state}{margin}"
+        return f"{self.pair_type}: {things} {state}{margin}"
 
 
 class CollisionReport(msgspec.Struct, frozen=True):

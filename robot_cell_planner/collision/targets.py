@@ -24,10 +24,10 @@ from ..model.state import RobotCellState
 from .attachment_topology import topology_of
 from .contact_results import pairs_among
 from .engines.base import Floats
-from .pairs.allowed_pairs import DEFAULT_OPTIONS, AllowedPairs, CheckedPair, CollisionOptions, SkippedPair, Step
+from .pairs.allowed_pairs import DEFAULT_OPTIONS, AllowedPairs, CheckedPair, CollisionOptions, PairType, SkippedPair
 from .report import CollisionReport
 
-STEPS = (Step.CC4, Step.CC5, Step.CC6)
+PAIR_TYPES = (PairType.BODY_BODY, PairType.TOOL_BODY, PairType.TOOL_TOOL)
 ROTATIONS = 24  # about the axis of a point-axis target
 MAX_LISTED = 100_000
 
@@ -54,8 +54,8 @@ class TargetChecker:
             UnknownNameError: the group or the engine does not exist.
             ModelError: the group has no tip link.
         """
-        steps = tuple(step for step in STEPS if step in options.steps)
-        options = CollisionOptions(options.extra_margin, steps)
+        pair_types = tuple(kind for kind in PAIR_TYPES if kind in options.pair_types)
+        options = CollisionOptions(options.extra_margin, pair_types)
         self._cell, self._state, self._group = cell, state, group
         model, self._topology = topology_of(cell, state, engine, options)
         geometry_model, allowed_pairs = self._topology.geometry_model, self._topology.allowed_pairs

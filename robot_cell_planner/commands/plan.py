@@ -174,7 +174,7 @@ def _entry(found: Plan) -> dict[str, object]:
         "states_checked": found.states_checked,
         "path_length": found.path_length,
         "duration": found.duration,
-        "proven": None if math.isnan(found.proven) else found.proven,
+        "certified_fraction": None if math.isnan(found.certified_fraction) else found.certified_fraction,
         "clearance": closest,
         "times": [asdict(stage) for stage in found.times],
         "warnings": list(found.warnings),
@@ -185,7 +185,7 @@ def _echo(found: Plan) -> None:
     click.echo(f"planner   {found.planner}, seed {found.seed}, {found.states_checked} states checked")
     click.echo(f"path      {len(found.path)} waypoints, {found.path_length:.3f} rad or m")
     click.echo(f"duration  {found.duration:.2f} s")
-    click.echo(f"proven    {percent(found.proven)} % of the path is certified free of collisions")
+    click.echo(f"proven    {percent(found.certified_fraction)} % of the path is certified free of collisions")
     if found.clearance is not None:
         near = found.clearance.closest
         click.echo(f"clearance {1e3 * near.distance:.1f} mm between {near.first} and {near.second}")

@@ -72,7 +72,7 @@ class CancelledError(RobotCellError):
     """The caller cancelled the request."""
 
     code = 103
-    remedy = "Nothing: whoever sent the request cancelled it, or stopped waiting for it."
+    remedy = "None: the client cancelled the request or stopped waiting for it."
     default_stage = "request"
 
 
@@ -258,7 +258,7 @@ class AllSolutionsInCollisionError(InverseKinematicsError):
     """Solutions exist, but all are in collision; `subjects` names the pairs."""
 
     code = 304
-    remedy = "Move what the pairs name, or allow the contact for this request if it is intended."
+    remedy = "Move the objects in `subjects`, or allow the contact for this request if it is intended."
 
 
 class JointLimitError(RobotCellError):
@@ -306,7 +306,7 @@ class MPInterpolationInCollisionError(PlanningError):
     """A state along the motion is in collision; `partial` is the trajectory up to the failure."""
 
     code = 503
-    remedy = "Plan around by `plan_motion`, move the obstacle, or approach from another side."
+    remedy = "Use `plan_motion` to plan around the obstacle, move the obstacle, or approach from another side."
 
 
 class MPMaxJumpError(PlanningError):
@@ -342,8 +342,8 @@ class StartBeyondLimitsError(PlanningError):
 
     code = 508
     remedy = (
-        "Move the robot inside its limits, or allow a start correction (`jiggle` in the options of the request). For "
-        "small excesses raise the parameter `start_limit_tolerance` of the planning node."
+        "Move the robot inside its limits, or allow a start correction (`max_start_correction` in the options "
+        "of the request). For small excesses raise the parameter `start_limit_tolerance` of the planning node."
     )
 
 

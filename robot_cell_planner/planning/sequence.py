@@ -177,10 +177,10 @@ class _SequencePlanner:
             replace(options, state_limit=self.states_left),
             self.monitor,
             constraints=step.constraints,
-            slack=options.jiggle if index == 0 else 0.0,
+            slack=options.max_start_correction if index == 0 else 0.0,
             certify=options.certify,
         )
-        if not (index == 0 and options.jiggle):
+        if not (index == 0 and options.max_start_correction):
             check_start(context)
         goals = GoalSet(context, step.goals, options.seed)
         self._count(context.checks.states)
@@ -227,7 +227,9 @@ class _SequencePlanner:
             group=step.group,
             joints=step.joints,
             options=replace(
-                self.options, state_limit=self.states_left, jiggle=self.options.jiggle if index == 0 else 0.0
+                self.options,
+                state_limit=self.states_left,
+                max_start_correction=self.options.max_start_correction if index == 0 else 0.0,
             ),
             timing=self.timing,
             constraints=step.constraints,

@@ -24,7 +24,7 @@ class SimulationOptions:
         grasp_assist: Whether grasped bodies are attached to the gripper with the strength of friction, see `grasps`.
             Otherwise contact friction holds them, which works well for boxes and less well for other shapes.
         extrapolate_for: How long a position command is extrapolated with its velocity if the next one is late [s], at
-            least the execution's `longest_gap`; afterwards the joint holds the commanded position.
+            least the execution's `max_command_gap`; afterwards the joint holds the commanded position.
         command_timeout: Validity of a velocity or effort command [s]; afterwards the joint holds its position.
         acceleration_factor: Max acceleration of a joint when tracking its command, as a multiple of the cell's
             acceleration limit.

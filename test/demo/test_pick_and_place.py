@@ -49,7 +49,7 @@ def test_the_table_tells_of_every_motion(first):
     for segment in motions:
         assert segment["states_checked"] > 0
         assert segment["clearance_mm"] > 0.0
-        assert segment["proven"] == pytest.approx(1.0)
+        assert segment["certified_fraction"] == pytest.approx(1.0)
         assert segment["execution"]["commands"] > 200 * segment["duration"]
         assert segment["name"] in done.stdout
 

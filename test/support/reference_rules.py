@@ -58,7 +58,7 @@ class ReferenceRules:
     def rigid_root(self, name):
         return self.fixed_to(name)[-1]
 
-    def step(self, a, b):
+    def pair_type(self, a, b):
         kinds = (self.kind[a], self.kind[b])
         if kinds == ("tool", "tool") and self.unit[a] == self.unit[b]:
             return 7
@@ -157,5 +157,5 @@ class ReferenceRules:
         for i, a in enumerate(self.objects):
             for b in self.objects[i + 1 :]:
                 if not self.allowed(a, b):
-                    found[self.step(a, b), a, b] = self.margin(a, b)
+                    found[self.pair_type(a, b), a, b] = self.margin(a, b)
         return found

@@ -25,7 +25,7 @@ class PathCertificate:
     Attributes:
         verdict: COLLIDING if a segment collides, else UNDECIDED if one is undecided, else FREE.
         segments: verdict of each segment; None for segments after the first collision, which are not evaluated.
-        proven: certified fraction of the path, see `proven_fraction`.
+        certified_fraction: see the function `certified_fraction`.
         clearance: proven minimum clearance along the motion [m]; NaN unless free.
         first_open: certificate of the first segment that determines the verdict; None if all are free.
         place: path parameter of that result, counted in waypoints.
@@ -37,7 +37,7 @@ class PathCertificate:
 
     verdict: Verdict
     segments: tuple[Verdict | None, ...]
-    proven: float
+    certified_fraction: float
     clearance: float
     first_open: MotionCertificate | None
     place: float
@@ -103,7 +103,7 @@ def certify_trajectory(
     return _of_segments(certifier, rows, segment, margin, resolution)
 
 
-def proven_fraction(path: Floats, certified: Sequence[bool]) -> float:
+def certified_fraction(path: Floats, certified: Sequence[bool]) -> float:
     """Return the fraction of a path (n, dof), by Euclidean length in joint space, whose segments are certified free.
 
     The result is NaN for a path of length zero. certified: for each of the n - 1 segments, whether it is certified
@@ -136,7 +136,7 @@ def _of_segments(
     return PathCertificate(
         verdict=Verdict.FREE if first is None else first.verdict,
         segments=tuple(verdicts),
-        proven=proven_fraction(rows, [verdict is Verdict.FREE for verdict in verdicts]),
+        certified_fraction=certified_fraction(rows, [verdict is Verdict.FREE for verdict in verdicts]),
         clearance=margin if first is None else math.nan,
         first_open=first,
         place=place,

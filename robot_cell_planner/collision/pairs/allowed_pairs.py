@@ -22,22 +22,22 @@ from .pair_settings import IgnoreGroups, Margins, common_group
 MAX_EXTRA_MARGIN = 10.0  # [m]
 
 
-class Step(IntEnum):
-    """Steps of a collision check. The numbers are those of the ROS messages."""
+class PairType(IntEnum):
+    """Types of pairs: the steps of a collision check, `CC.1` to `CC.7`. The numbers are those of the ROS messages."""
 
-    CC1 = 1  # link and link
-    CC2 = 2  # link and tool
-    CC3 = 3  # link and body
-    CC4 = 4  # attached body and body
-    CC5 = 5  # tool and body
-    CC6 = 6  # tool and tool
-    CC7 = 7  # links of one tool
+    LINK_LINK = 1  # link and link
+    LINK_TOOL = 2  # link and tool
+    LINK_BODY = 3  # link and body
+    BODY_BODY = 4  # attached body and body
+    TOOL_BODY = 5  # tool and body
+    TOOL_TOOL = 6  # tool and tool
+    WITHIN_TOOL = 7  # links of one tool
 
     def __str__(self) -> str:
         return f"CC.{self.value}"
 
 
-ALL_STEPS = tuple(Step)
+ALL_PAIR_TYPES = tuple(PairType)
 
 
 @checked_fields
@@ -47,14 +47,14 @@ class CollisionOptions:
 
     Attributes:
         extra_margin: distance in addition to the margins of the cell [m].
-        steps: steps to check.
+        pair_types: types of pairs to check.
 
     Raises:
         InvalidValueError: the margin is not within 0 to 10 m.
     """
 
     extra_margin: float = 0.0
-    steps: tuple[Step, ...] = ALL_STEPS
+    pair_types: tuple[PairType, ...] = ALL_PAIR_TYPES
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.extra_margin <= MAX_EXTRA_MARGIN:
@@ -67,7 +67,7 @@ DEFAULT_OPTIONS = CollisionOptions()
 class CheckedPair(NamedTuple):
     """A pair to check; it collides if its distance is below `margin` [m]."""
 
-    step: Step
+    pair_type: PairType
     first: str
     second: str
     margin: float
@@ -76,7 +76,7 @@ class CheckedPair(NamedTuple):
 class SkippedPair(NamedTuple):
     """A pair that is not checked, with the reason."""
 
-    step: Step
+    pair_type: PairType
     first: str
     second: str
     reason: str
@@ -98,12 +98,12 @@ class StaticRow:
 
 
 _STEPS = {
-    (ObjectKind.LINK, ObjectKind.LINK): Step.CC1,
-    (ObjectKind.LINK, ObjectKind.TOOL): Step.CC2,
-    (ObjectKind.LINK, ObjectKind.BODY): Step.CC3,
-    (ObjectKind.BODY, ObjectKind.BODY): Step.CC4,
-    (ObjectKind.TOOL, ObjectKind.BODY): Step.CC5,
-    (ObjectKind.TOOL, ObjectKind.TOOL): Step.CC6,
+    (ObjectKind.LINK, ObjectKind.LINK): PairType.LINK_LINK,
+    (ObjectKind.LINK, ObjectKind.TOOL): PairType.LINK_TOOL,
+    (ObjectKind.LINK, ObjectKind.BODY): PairType.LINK_BODY,
+    (ObjectKind.BODY, ObjectKind.BODY): PairType.BODY_BODY,
+    (ObjectKind.TOOL, ObjectKind.BODY): PairType.TOOL_BODY,
+    (ObjectKind.TOOL, ObjectKind.TOOL): PairType.TOOL_TOOL,
 }
 
 
@@ -143,15 +143,15 @@ class AllowedPairs:
         self.moving = tuple(obj.index for obj in self.objects if obj.moves and not obj.hidden)
         self.static = tuple(obj.index for obj in self.objects if not obj.moves and not obj.hidden)
 
-    def step(self, first: CollisionObject, second: CollisionObject) -> Step:
+    def pair_type(self, first: CollisionObject, second: CollisionObject) -> PairType:
         """Return the step that a pair belongs to; the objects are in index order."""
         if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.model == second.model:
-            return Step.CC7
+            return PairType.WITHIN_TOOL
         return _STEPS[first.kind, second.kind]
 
     def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
         """Return why a pair is not checked; "" if it is checked."""
-        if self.step(first, second) not in self._options.steps:
+        if self.pair_type(first, second) not in self._options.pair_types:
             return "its step is not requested"
         if first.hidden or second.hidden:
             return f"{(first if first.hidden else second).name} is hidden"
@@ -196,12 +196,12 @@ class AllowedPairs:
         return self._verdict(one, other)
 
     def _verdict(self, one: CollisionObject, other: CollisionObject) -> CheckedPair | SkippedPair:
-        step = self.step(one, other)
+        pair_type = self.pair_type(one, other)
         reason = self.reason_to_skip(one, other)
         if reason:
-            return SkippedPair(step, one.name, other.name, reason)
+            return SkippedPair(pair_type, one.name, other.name, reason)
         margin = self._margins.between(one, other) + self._options.extra_margin
-        return CheckedPair(step, one.name, other.name, margin)
+        return CheckedPair(pair_type, one.name, other.name, margin)
 
     @cached_property
     def moving_pairs(self) -> tuple[tuple[int, int, float], ...]:
@@ -278,7 +278,7 @@ class AllowedPairs:
     def as_pair(self, first: int, second: int, margin: float) -> CheckedPair:
         """Return a pair of collision objects, given by index, with its step."""
         one, other = self.objects[min(first, second)], self.objects[max(first, second)]
-        return CheckedPair(self.step(one, other), one.name, other.name, margin)
+        return CheckedPair(self.pair_type(one, other), one.name, other.name, margin)
 
     def skipped(self) -> Iterator[SkippedPair]:
         """Yield the pairs that are not checked, in index order; n objects have up to n (n - 1) / 2 of them."""

@@ -23,7 +23,7 @@ from ...viewer import Recorder, write_html
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.basic import duration_from_message
 from ..conversions.models import ModelReader
-from ..conversions.plans import proven_from_message
+from ..conversions.plans import certified_fraction_from_message
 from .client import CellClient
 
 COLUMNS = (
@@ -33,7 +33,7 @@ COLUMNS = (
     ("states", 8, ">"),
     ("path [rad]", 11, ">"),
     ("time [s]", 9, ">"),
-    ("proven", 7, ">"),
+    ("certified_fraction", 7, ">"),
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
@@ -42,7 +42,7 @@ ON_PAGE = {
     "plan [ms]": "plan ms",
     "states": "states",
     "path [rad]": "path rad",
-    "proven": "proven %",
+    "certified_fraction": "proven %",
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]
@@ -63,7 +63,7 @@ class SegmentRecord:
     states_checked: int = 0
     path_length: float = 0.0
     duration: float = 0.0
-    proven: float | None = None
+    certified_fraction: float | None = None
     clearance_mm: float = float("nan")
     closest_pair: str = ""
     plan_digest: str = ""
@@ -104,7 +104,7 @@ class RunRecord:
     def begin(self, name: str, plan: MotionPlan, waited: float) -> SegmentRecord:
         """A planned motion is about to be carried out. waited: for its plan [s]."""
         record, clearance = plan.record, plan.record.clearance
-        proven = proven_from_message(record.certificate)
+        proven = certified_fraction_from_message(record.certificate)
         segment = SegmentRecord(
             name=name,
             start=self.now(),
@@ -113,7 +113,7 @@ class RunRecord:
             states_checked=record.states_checked,
             path_length=record.path_length,
             duration=duration_from_message(plan.trajectory.points[-1].time_from_start),
-            proven=None if math.isnan(proven) else proven,
+            certified_fraction=None if math.isnan(proven) else proven,
             clearance_mm=1e3 * clearance.distance,
             closest_pair=f"{clearance.name_a} - {clearance.name_b}",
             plan_digest=plan_digest(plan),
@@ -139,7 +139,7 @@ class RunRecord:
             f"{segment.states_checked}",
             f"{segment.path_length:.2f}",
             f"{segment.duration:.2f}",
-            f"{percent(math.nan if segment.proven is None else segment.proven)} %",
+            f"{percent(math.nan if segment.certified_fraction is None else segment.certified_fraction)} %",
             f"{segment.clearance_mm:.1f}",
             segment.closest_pair,
         ]

@@ -53,12 +53,12 @@ from ..conversions.trajectories import rows_from_points, trajectory_from_message
 
 PARAMETERS = (
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
-    Parameter("most_configurations", 10_000, "Maximum number of configurations in a request.", 1, 10_000_000),
-    Parameter("most_pairs", 1000, "Maximum number of pairs in a report.", 1, 1_000_000, running=True),
+    Parameter("max_configurations", 10_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("max_pairs", 1000, "Maximum number of pairs in a report.", 1, 1_000_000, running=True),
     Parameter(
         "contacts_period", 0.5, "Time between checks of the present state, for markers and diagnostics [s].", 0.02, 60.0
     ),
-    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *LIFECYCLE_PARAMETERS,
@@ -100,7 +100,7 @@ class CollisionNode(ManagedNode):
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """Maximum number of pairs in a report."""
-        limit = int(self.parameters["most_pairs"])
+        limit = int(self.parameters["max_pairs"])
         return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
 
     async def _check_states(self, request: srv.CheckStates.Request, response: srv.CheckStates.Response) -> None:
@@ -126,7 +126,7 @@ class CollisionNode(ManagedNode):
     def _configurations(
         self, request: srv.CheckStates.Request | srv.ComputeClearance.Request
     ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        return path_from_message(request.configurations, "configurations", self.parameters["most_configurations"])
+        return path_from_message(request.configurations, "configurations", self.parameters["max_configurations"])
 
     async def _check_trajectory(
         self, request: srv.CheckTrajectory.Request, response: srv.CheckTrajectory.Response
@@ -137,7 +137,7 @@ class CollisionNode(ManagedNode):
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         checker = self._checker(state, names, covered)
-        limit = int(self.parameters["most_pairs"])
+        limit = int(self.parameters["max_pairs"])
         found = check_path(
             checker,
             rows,
@@ -146,7 +146,7 @@ class CollisionNode(ManagedNode):
             resolution=request.resolution,
             clearance=request.clearance,
             max_collisions=min(options.max_pairs or limit, limit),
-            max_states=self.parameters["most_configurations"],
+            max_states=self.parameters["max_configurations"],
         )
         response.valid, response.truncated, response.states_checked = found.valid, found.truncated, found.states_checked
         response.collisions = [
@@ -161,7 +161,7 @@ class CollisionNode(ManagedNode):
 
     def _path(self, trajectory: JointTrajectory) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
         """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
-        points, limit = trajectory.points, self.parameters["most_configurations"]
+        points, limit = trajectory.points, self.parameters["max_configurations"]
         check_count(len(points), limit, "trajectory", "points")
         rows = rows_from_points(trajectory, "positions", "trajectory")
         if rows is None:
@@ -170,7 +170,7 @@ class CollisionNode(ManagedNode):
 
     async def _certify_motion(self, request: srv.CertifyMotion.Request, response: srv.CertifyMotion.Response) -> None:
         """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
-        limit = int(self.parameters["most_configurations"])
+        limit = int(self.parameters["max_configurations"])
         margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
         trajectory = None
         names, rows = path_from_message(request.path, "path", limit)
@@ -194,7 +194,7 @@ class CollisionNode(ManagedNode):
     async def _check_targets(self, request: srv.CheckTargets.Request, response: srv.CheckTargets.Response) -> None:
         options = request.options
         covered = options_from_message(options, "options")
-        limit = self.parameters["most_configurations"]
+        limit = self.parameters["max_configurations"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
@@ -242,7 +242,7 @@ class CollisionNode(ManagedNode):
             return
         self._checked_state = seen
         checker = CollisionChecker(self._scene_monitor.scene.cell, state, engine=self.parameters["engine"])
-        self._present = checker.report(max_pairs=self.parameters["most_pairs"])
+        self._present = checker.report(max_pairs=self.parameters["max_pairs"])
         markers = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
         for pair in self._present.pairs:
             markers.markers.extend(_contact_markers(pair, len(markers.markers)))

@@ -18,15 +18,13 @@ RESOURCE_PARAMETERS = (
         constraint="each exists",
     ),
     Parameter(
-        "most_text_bytes",
+        "max_text_bytes",
         MAX_TEXT_BYTES,
         "Maximum size of a text file that is read, such as a URDF [bytes].",
         1,
         MAX_TEXT_BYTES,
     ),
-    Parameter(
-        "most_mesh_bytes", MAX_MESH_BYTES, "Maximum size of a mesh file that is read [bytes].", 1, MAX_MESH_BYTES
-    ),
+    Parameter("max_mesh_bytes", MAX_MESH_BYTES, "Maximum size of a mesh file that is read [bytes].", 1, MAX_MESH_BYTES),
     Parameter(
         "resource_packages",
         [""],
@@ -58,7 +56,7 @@ def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots
     roots = ResourceRoots(
         frozendict(packages),
         tuple(folders),
-        text_bytes=parameters["most_text_bytes"],
-        mesh_bytes=parameters["most_mesh_bytes"],
+        text_bytes=parameters["max_text_bytes"],
+        mesh_bytes=parameters["max_mesh_bytes"],
     )
     return roots.with_file(cell_file) if cell_file else roots

@@ -30,8 +30,8 @@ def path_certificate_to_message(
     message = MotionCertificate(
         verdict=VERDICTS[found.verdict],
         method=found.method,
-        proven=found.proven if math.isfinite(found.proven) else 0.0,
-        clearance=found.clearance if found.verdict is Verdict.FREE else 0.0,
+        certified_fraction=found.certified_fraction if math.isfinite(found.certified_fraction) else 0.0,
+        clearance_beyond_margins=found.clearance if found.verdict is Verdict.FREE else 0.0,
         resolution=found.resolution,
         undecided_from=found.place if found.verdict is Verdict.UNDECIDED else -1.0,
         geometry_digest=found.digest,

@@ -10,7 +10,14 @@ from robot_cell_planner.msg import CollisionOptions as OptionsMessage
 from robot_cell_planner.msg import CollisionPair as PairMessage
 from robot_cell_planner.msg import CollisionReport as ReportMessage
 
-from ...collision.pairs.allowed_pairs import ALL_STEPS, AllowedPairs, CheckedPair, CollisionOptions, SkippedPair, Step
+from ...collision.pairs.allowed_pairs import (
+    ALL_PAIR_TYPES,
+    AllowedPairs,
+    CheckedPair,
+    CollisionOptions,
+    PairType,
+    SkippedPair,
+)
 from ...collision.pairs.objects import ObjectKind
 from ...collision.paths import PathCollision
 from ...collision.report import Clearance, CollisionPair, CollisionReport
@@ -22,14 +29,14 @@ KINDS = {ObjectKind.LINK: PairMessage.LINK, ObjectKind.TOOL: PairMessage.TOOL, O
 
 
 def options_from_message(message: OptionsMessage, field: str) -> CollisionOptions:
-    """What a check covers; steps in their order, each once.
+    """The scope of a check; pair types in their order, each once.
 
     Raises:
         InvalidRequestError: a step that does not exist, or a margin that is negative, too large or not finite.
     """
     try:
-        steps = tuple(sorted(Step(number) for number in set(message.steps))) or ALL_STEPS
-        return CollisionOptions(message.extra_margin, steps)
+        pair_types = tuple(sorted(PairType(number) for number in set(message.pair_types))) or ALL_PAIR_TYPES
+        return CollisionOptions(message.extra_margin, pair_types)
     except ValueError as error:
         raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
 
@@ -37,7 +44,7 @@ def options_from_message(message: OptionsMessage, field: str) -> CollisionOption
 def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessage:
     """A pair that collides; contacts: with points, normals and depths."""
     return PairMessage(
-        step=int(pair.step),
+        pair_type=int(pair.pair_type),
         name_a=pair.first,
         kind_a=KINDS[pair.first_kind],
         name_b=pair.second,
@@ -67,7 +74,7 @@ def report_to_message(
     found = {(pair.first, pair.second): pair_to_message(pair, contacts=contacts) for pair in report.pairs}
     others: list[CheckedPair | SkippedPair] = [*report.checked, *report.skipped]
     rest = [_other(pair, allowed_pairs) for pair in others if (pair.first, pair.second) not in found]
-    pairs = sorted([*found.values(), *rest], key=lambda pair: (pair.step, pair.name_a, pair.name_b))
+    pairs = sorted([*found.values(), *rest], key=lambda pair: (pair.pair_type, pair.name_a, pair.name_b))
     return ReportMessage(
         in_collision=report.in_collision,
         pairs=pairs[:max_pairs],
@@ -104,7 +111,7 @@ def path_collision_to_message(found: PathCollision, *, contacts: bool = True) ->
 def _other(pair: CheckedPair | SkippedPair, allowed_pairs: AllowedPairs) -> PairMessage:
     """A pair that was checked and is clear, or was skipped; its distance was not computed."""
     return PairMessage(
-        step=int(pair.step),
+        pair_type=int(pair.pair_type),
         name_a=pair.first,
         kind_a=KINDS[allowed_pairs.by_name[pair.first].kind],
         name_b=pair.second,

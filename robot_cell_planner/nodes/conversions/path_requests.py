@@ -24,11 +24,11 @@ from .collisions import path_collision_to_message
 from .constraints import constraints_from_message
 from .models import ModelReader
 from .plans import (
+    certified_fraction_from_message,
     goals_from_message,
     plan_failure_to_message,
     plan_to_message,
     planning_options_from_message,
-    proven_from_message,
     record_to_message,
     suggestions_from_message,
 )
@@ -115,7 +115,7 @@ def _check_options(
 
 def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, used: msg.StateUsed) -> None:
     """What a CheckPath service answers."""
-    response.faults = [error_to_message(fault) for fault in found.violations]
+    response.violations = [error_to_message(violation) for violation in found.violations]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
     response.record = record_to_message(found.record, used)
 
@@ -204,10 +204,10 @@ def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
         tool_path_length=record.tool_path_length,
         resolution=record.certificate.resolution,
         goal=message.goal,
-        escape_waypoints=message.escape_waypoints,
+        start_correction_waypoints=message.start_correction_waypoints,
         clearance=_clearance(record.clearance, f"{field}.record.clearance", names),
         trajectory=trajectory,
-        proven=proven_from_message(record.certificate),
+        certified_fraction=certified_fraction_from_message(record.certificate),
         warnings=tuple(record.warnings),
         revision=record.state.revision,
     )

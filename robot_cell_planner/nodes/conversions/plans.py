@@ -91,7 +91,7 @@ def planning_options_from_message(
         improvement_states=message.improvement_states,
         simplify=message.simplify,
         tighten=message.tighten,
-        jiggle=message.jiggle,
+        max_start_correction=message.max_start_correction,
         extra_margin=message.extra_margin,
         search_step=max(default.search_step, resolution) if math.isfinite(resolution) else default.search_step,
         resolution=resolution,
@@ -122,7 +122,7 @@ def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
         path=path_to_message(plan.variables, plan.path),
         goal=plan.goal,
         record=record_to_message(plan, used),
-        escape_waypoints=plan.escape_waypoints,
+        start_correction_waypoints=plan.start_correction_waypoints,
     )
     if plan.trajectory is not None:
         message.trajectory = trajectory_to_message(plan.trajectory)
@@ -157,21 +157,21 @@ def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
 
 def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
     """What is proven of a path, and at what steps the rest was checked."""
-    unproven = math.isnan(plan.proven)
-    verdict = msg.MotionCertificate.FREE if plan.proven >= 1.0 else msg.MotionCertificate.UNDECIDED
+    unproven = math.isnan(plan.certified_fraction)
+    verdict = msg.MotionCertificate.FREE if plan.certified_fraction >= 1.0 else msg.MotionCertificate.UNDECIDED
     return msg.MotionCertificate(
         verdict=msg.MotionCertificate.NONE if unproven else verdict,
-        method="exact" if plan.proven >= 1.0 else "samples",
-        proven=0.0 if unproven else plan.proven,
+        method="exact" if plan.certified_fraction >= 1.0 else "samples",
+        certified_fraction=0.0 if unproven else plan.certified_fraction,
         resolution=plan.resolution,
         undecided_from=-1.0,
         states_checked=plan.states_checked,
     )
 
 
-def proven_from_message(certificate: msg.MotionCertificate) -> float:
-    """The certified fraction (`proven`) of a certificate; NaN where nothing could be proven."""
-    return math.nan if certificate.verdict == msg.MotionCertificate.NONE else float(certificate.proven)
+def certified_fraction_from_message(certificate: msg.MotionCertificate) -> float:
+    """The certified fraction (`certified_fraction`) of a certificate; NaN where nothing could be proven."""
+    return math.nan if certificate.verdict == msg.MotionCertificate.NONE else float(certificate.certified_fraction)
 
 
 def failure_to_message(error: RobotCellError) -> msg.PlanFailure:

@@ -59,7 +59,7 @@ class FollowJointTrajectoryServer:
             goal,
             await self._runner.ready(token),
             tolerance_defaults(parameters),
-            parameters["most_points"],
+            parameters["max_points"],
             partial=parameters["allow_partial_joints_goal"],
             expected=self._expected,
         )

@@ -82,7 +82,7 @@ class ExecutionNode(ManagedNode):
         self._joints = names(parameters, "joints")
         self._gripper = gripper_options(parameters) if parameters["gripper_joint"] else None
         fields, modes = command_fields(parameters), names(parameters, "motion_modes")
-        self._feedback = JointFeedback(parameters["joint_jump"])
+        self._feedback = JointFeedback(parameters["max_joint_step"])
         self._planning = PlanningCalls(self)
         self._motion_access = ExclusiveAccess("the motion", self._publish_status)
         self._gripper_access = ExclusiveAccess("the gripper", self._publish_status)
@@ -148,8 +148,8 @@ class ExecutionNode(ManagedNode):
             clock=time.monotonic,
             fields=fields,
             joints=self._joints,
-            late_after=parameters["late_after"],
-            longest_gap=parameters["longest_gap"],
+            late_command_periods=parameters["late_command_periods"],
+            max_command_gap=parameters["max_command_gap"],
             hold=parameters["hold_when_idle"],
             priority=parameters["realtime_priority"],
             forbidden=self._permission.forbidden,

@@ -55,10 +55,12 @@ PARAMETERS = (
         "Joints of every command, in this order; none: all joints that goals have named since the start.",
         constraint="each once",
     ),
-    Parameter("hold_when_idle", False, "Whether the last command is published on between motions."),
-    Parameter("late_after", 2.0, "Age at which a command counts as late [periods of command_rate].", 1.0, 100.0),
+    Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
     Parameter(
-        "longest_gap",
+        "late_command_periods", 2.0, "Age at which a command counts as late [periods of command_rate].", 1.0, 100.0
+    ),
+    Parameter(
+        "max_command_gap",
         0.1,
         "Time between two commands after which the robot is assumed to stand still; motion resumes from rest [s].",
         0.02,
@@ -73,21 +75,21 @@ PARAMETERS = (
     ),
     Parameter("validate", True, "Whether the planning node validates trajectories before they run.", running=True),
     Parameter(
-        "watch",
+        "monitor_scene",
         True,
         "Whether the rest of a validated trajectory is checked again when the scene changes while it runs.",
         running=True,
     ),
     Parameter(
-        "watch_timeout",
+        "monitor_timeout",
         2.0,
-        "Time without an answer from the scene or planning node after which a watched motion stops [s].",
+        "Time without an answer from the scene or planning node after which a monitored motion stops [s].",
         1.0,
         600.0,
         running=True,
     ),
     Parameter(
-        "most_replans",
+        "max_replans",
         10,
         "Maximum number of times that a move plans again around an obstacle, if its goal asks for that.",
         0,
@@ -95,7 +97,7 @@ PARAMETERS = (
         running=True,
     ),
     Parameter(
-        "appear_timeout",
+        "server_timeout",
         5.0,
         "Time to wait for the robot and the planning node to appear [s].",
         0.1,
@@ -103,11 +105,11 @@ PARAMETERS = (
         running=True,
     ),
     Parameter("validation_timeout", 30.0, "Time limit of a validation [s].", 0.1, 600.0, running=True),
-    Parameter("most_points", 100_000, "Maximum number of points of a trajectory.", 1, 1_000_000, running=True),
+    Parameter("max_points", 100_000, "Maximum number of points of a trajectory.", 1, 1_000_000, running=True),
     Parameter(
         "joint_state_timeout",
         0.25,
-        "Age at which joint_states count as missing: a motion holds on its path until they come again [s].",
+        "Age at which joint_states count as missing: the motion pauses on its path until they are received again [s].",
         0.05,
         10.0,
     ),
@@ -119,21 +121,23 @@ PARAMETERS = (
         60.0,
     ),
     Parameter(
-        "return_time",
+        "path_return_timeout",
         2.0,
         "Time limit for the robot to return to its path after its process or this one was suspended [s].",
         0.0,
         60.0,
     ),
-    Parameter("joint_jump", 0.5, "Maximum change of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
+    Parameter("max_joint_step", 0.5, "Maximum change of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
     Parameter("start_tolerance", 0.01, "Maximum distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
     Parameter("path_tolerance", 0.1, "Maximum tracking error of a joint along the path [rad or m].", 0.0, ENDLESS),
     Parameter("goal_tolerance", 0.005, "Maximum error of a joint at the end [rad or m].", 0.0, ENDLESS),
-    Parameter("stopped_velocity", 0.02, "Maximum measured speed of a joint at the end [rad/s or m/s].", 0.0, ENDLESS),
+    Parameter(
+        "stopped_velocity_tolerance", 0.02, "Maximum measured speed of a joint at the end [rad/s or m/s].", 0.0, ENDLESS
+    ),
     Parameter(
         "goal_time",
         2.0,
-        "Time after the end within which goal_tolerance and stopped_velocity must be met [s].",
+        "Time after the end within which goal_tolerance and stopped_velocity_tolerance must be met [s].",
         0.0,
         600.0,
     ),
@@ -201,7 +205,7 @@ PARAMETERS = (
     Parameter(
         "stall_timeout",
         0.3,
-        "Time of standing still away from the goal after which the gripper has stalled [s].",
+        "Time without motion, away from the goal, after which the gripper counts as stalled [s].",
         0.01,
         60.0,
     ),
@@ -248,7 +252,7 @@ def tolerance_defaults(parameters: Parameters) -> ToleranceDefaults:
         start=parameters["start_tolerance"],
         path=parameters["path_tolerance"],
         goal=parameters["goal_tolerance"],
-        stopped_velocity=parameters["stopped_velocity"],
+        stopped_velocity_tolerance=parameters["stopped_velocity_tolerance"],
         goal_time=parameters["goal_time"],
     )
 
@@ -272,7 +276,7 @@ def controller_actions(parameters: Parameters) -> tuple[str, ...]:
 
 def controller_options(parameters: Parameters) -> ControllerOptions:
     """How trajectories are handed to controllers."""
-    return ControllerOptions(parameters["controller_lead"], playback_options(parameters), parameters["appear_timeout"])
+    return ControllerOptions(parameters["controller_lead"], playback_options(parameters), parameters["server_timeout"])
 
 
 def gripper_options(parameters: Parameters) -> GripperOptions:

@@ -69,7 +69,7 @@ class TrajectoryActions:
     ) -> None:
         """Carry a trajectory out; fills `validation` and `record` of the result."""
         joints = await self._runner.ready(token)
-        asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["most_points"])
+        asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["max_points"])
         state = goal.options.state if self._parameters["validate"] else None
         try:
             outcome = await self._runner.run(asked, token, on_progress, state)
@@ -103,7 +103,7 @@ class TrajectoryActions:
                     await self._execute(planned, token, on_progress, result)
                     return
                 except StoppedError as error:
-                    if error.stage != STAGE or not may_replan or replans >= self._parameters["most_replans"]:
+                    if error.stage != STAGE or not may_replan or replans >= self._parameters["max_replans"]:
                         raise
                     self._node.get_logger().info(f"planning around an obstacle: {error}")
                     request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)

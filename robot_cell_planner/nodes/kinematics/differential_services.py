@@ -50,7 +50,7 @@ _DynamicsResponse = srv.InverseDynamics.Response | srv.ForwardDynamics.Response 
 
 
 class KinematicRates:
-    """Registers its services with a node, which declares RATE_PARAMETERS and `most_configurations`."""
+    """Registers its services with a node, which declares RATE_PARAMETERS and `max_configurations`."""
 
     def __init__(self, node: CellNode, scene_monitor: SceneMonitor) -> None:
         self._parameters = node.parameters
@@ -63,7 +63,7 @@ class KinematicRates:
 
     @property
     def _max_count(self) -> int:
-        return int(self._parameters["most_configurations"])
+        return int(self._parameters["max_configurations"])
 
     async def _jacobian(self, request: srv.ComputeJacobian.Request, response: srv.ComputeJacobian.Response) -> None:
         if request.axes not in AXES:

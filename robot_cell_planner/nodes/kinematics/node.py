@@ -59,10 +59,10 @@ PARAMETERS = (
         running=True,
     ),
     Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
-    Parameter("most_pairs", 100, "Maximum number of colliding pairs that a failure names.", 1, 1_000_000, running=True),
-    Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
-    Parameter("most_targets", 10_000, "Maximum number of targets in a request.", 1, 1_000_000),
-    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    Parameter("max_pairs", 100, "Maximum number of colliding pairs that a failure names.", 1, 1_000_000, running=True),
+    Parameter("max_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("max_targets", 10_000, "Maximum number of targets in a request.", 1, 1_000_000),
+    Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
     *RATE_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
@@ -90,9 +90,7 @@ class KinematicsNode(ManagedNode):
         self._rates = KinematicRates(self, self._scene_monitor)
 
     async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
-        names, rows = path_from_message(
-            request.configurations, "configurations", self.parameters["most_configurations"]
-        )
+        names, rows = path_from_message(request.configurations, "configurations", self.parameters["max_configurations"])
         if request.mode not in MODES:
             raise InvalidRequestError(f"mode {request.mode} is none of 0 to 3", subjects=("mode",))
         state = await self._scene_monitor.resolve(request.state)
@@ -120,7 +118,7 @@ class KinematicsNode(ManagedNode):
     async def _inverse(self, request: srv.InverseKinematics.Request, response: srv.InverseKinematics.Response) -> None:
         options = self._ik_options(request.options)
         covered = options_from_message(request.collision, "collision")
-        limit = self.parameters["most_targets"]
+        limit = self.parameters["max_targets"]
         if not request.targets:
             raise InvalidRequestError("no target is given", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
@@ -155,7 +153,7 @@ class KinematicsNode(ManagedNode):
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """How many colliding pairs a failure is to name."""
-        limit = int(self.parameters["most_pairs"])
+        limit = int(self.parameters["max_pairs"])
         return min(options.max_pairs or limit, limit) if options.full_report else 1
 
     def _ik_options(self, message: msg.IkOptions) -> IkOptions:
@@ -181,7 +179,7 @@ class KinematicsNode(ManagedNode):
         if len(references) not in (1, len(request.frames)):
             text = f"{len(references)} reference frames for {len(request.frames)} frames, expected one or as many"
             raise InvalidRequestError(text, subjects=("reference_frames",))
-        check_count(len(request.frames), self.parameters["most_targets"], "frames", "entries")
+        check_count(len(request.frames), self.parameters["max_targets"], "frames", "entries")
         check_scale(request.native_scale)
         if len(references) == 1:
             references *= len(request.frames)

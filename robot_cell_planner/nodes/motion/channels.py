@@ -72,22 +72,22 @@ class Channel:
     def ended(self) -> bool:
         return math.isfinite(self.ended_at)
 
-    def play(self, now: float, stamp: int, longest_gap: float) -> None:
+    def play(self, now: float, stamp: int, max_command_gap: float) -> None:
         """Go on to what is to be commanded now, stamp [ns] in the time of messages.
 
         After a longer gap the robot stands; it waits there to be resumed, from rest. A command that would break a
         limit is not made: it stops instead.
         """
-        sample = self._allowed(now, longest_gap) if self.breach is None else None
+        sample = self._allowed(now, max_command_gap) if self.breach is None else None
         if sample is None:
             self.stopping = True
-            sample = self._stopped(now, longest_gap)
+            sample = self._stopped(now, max_command_gap)
         self._record(sample, now, stamp)
 
-    def _allowed(self, now: float, longest_gap: float) -> TrajectorySample | None:
+    def _allowed(self, now: float, max_command_gap: float) -> TrajectorySample | None:
         """What is to be commanded now; None if that must not be."""
         try:
-            sample = self._next(now, longest_gap)
+            sample = self._next(now, max_command_gap)
         except Exception as error:
             # Whatever is wrong with what is played back, the stream goes on, and the robot is brought to rest.
             self.breach = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
@@ -95,20 +95,20 @@ class Channel:
         self.breach = self.barrier.breach(sample, now)
         return sample if self.breach is None else None
 
-    def _next(self, now: float, longest_gap: float) -> TrajectorySample:
+    def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
         """What is to be commanded now, before it is held against limits."""
         if self.playback is None:
             begins = self.begins if math.isfinite(self.begins) else now
             self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
-        elif now - self.played_at > longest_gap and not self.playback.is_still(self.played_at):
+        elif now - self.played_at > max_command_gap and not self.playback.is_still(self.played_at):
             self.playback.stand_at(self.last.parameter, now)
             self.barrier.rest()
             self.stands = True
         return self.playback.sample(now)
 
-    def _stopped(self, now: float, longest_gap: float) -> TrajectorySample:
+    def _stopped(self, now: float, max_command_gap: float) -> TrajectorySample:
         """The next command of a stop after a breach."""
-        if not self.halted and not now - self.played_at > longest_gap:
+        if not self.halted and not now - self.played_at > max_command_gap:
             sample = self._stop_step(now)
             if sample is not None:
                 self.halted = not sample.velocities.any()
@@ -164,9 +164,9 @@ class Channel:
         """Whether another channel has taken its place."""
         return self.successor is not None and self.ended
 
-    def hands_over(self, now: float, longest_gap: float) -> bool:
+    def hands_over(self, now: float, max_command_gap: float) -> bool:
         """Whether its successor's time has come, and it is where that begins; after a longer gap it is not."""
-        if self.successor is None or now - self.played_at > longest_gap:
+        if self.successor is None or now - self.played_at > max_command_gap:
             return False
         return self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
 

@@ -45,11 +45,11 @@ class CommandStream:
     """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
     rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
-    commanded by. joints: those in every message; without any, those that were ever commanded. late_after: an interval
-    longer than this many periods counts as late. longest_gap: after a longer one the robot is taken to have stopped
-    [s], and goes on from rest. hold: keep publishing the last command between motions. priority: of real time, 0 for
-    none. forbidden(seen): asked before each command; how often commands were forbidden, and why they are now, or were
-    if that is more often than was seen.
+    commanded by. joints: those in every message; without any, those that were ever commanded. late_command_periods: an
+    interval longer than this many periods counts as late. max_command_gap: after a longer one the robot is assumed to
+    have stopped [s], and the motion continues from rest. hold: keep publishing the last command between motions.
+    priority: of real time, 0 for none. forbidden(seen): called before each command; returns the number of times
+    that commands were forbidden, and the reason if they are now, or were more often than `seen`.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class CommandStream:
         clock: Clock,
         fields: Sequence[str] = ("position",),
         joints: Sequence[str] = (),
-        late_after: float = 2.0,
-        longest_gap: float = 0.1,
+        late_command_periods: float = 2.0,
+        max_command_gap: float = 0.1,
         hold: bool = False,
         priority: int = 0,
         forbidden: Forbidden = lambda _: (0, None),
@@ -76,8 +76,8 @@ class CommandStream:
         self._forbidden = forbidden
         self._times_forbidden = 0
         self._joints = tuple(joints)
-        self._late = late_after * self._period
-        self._longest_gap = longest_gap
+        self._late = late_command_periods * self._period
+        self._max_command_gap = max_command_gap
         self._hold = hold
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
@@ -229,7 +229,7 @@ class CommandStream:
         for index, channel in enumerate(self._channels):
             if channel.successor is None:
                 continue
-            if channel.hands_over(now, self._longest_gap):
+            if channel.hands_over(now, self._max_command_gap):
                 self._channels[index] = channel.successor[0]
                 self._channels[index].remember(channel)
                 channel.ended_at = time.monotonic()
@@ -342,7 +342,7 @@ class CommandStream:
         velocities: dict[str, float] = {}
         for channel in self._channels:
             faultless = channel.breach is None
-            channel.play(now, stamp.nanoseconds, self._longest_gap)
+            channel.play(now, stamp.nanoseconds, self._max_command_gap)
             if faultless and channel.breach is not None:
                 self._node.get_logger().error(f"{channel.owner} is stopped: {channel.breach}")
             sample = channel.last

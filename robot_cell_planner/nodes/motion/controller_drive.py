@@ -47,7 +47,7 @@ class ControllerDrive:
             ServiceUnavailableError: there is none.
         """
         self._absent -= {controller.name for controller in self._controllers if self._is_there(controller)}
-        within = self._node.parameters["appear_timeout"]
+        within = self._node.parameters["server_timeout"]
         expected = [controller for controller in self._controllers if controller.name not in self._absent]
         missing = [controller.action for controller in expected or self._controllers if not self._is_there(controller)]
         try:

@@ -29,7 +29,7 @@ from .motion import Array, Motion
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 STAGE = "look-ahead"  # of errors that end motions because of the scene
-MONITOR = "watch"  # of errors because a node does not reply; the name of the parameter
+MONITOR = "monitoring"  # stage of errors because a node does not reply
 PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
 MAX_POINTS = 500  # of a request; what lies further ahead follows in others
 NEVER = 2**63  # a revision that no scene gets to
@@ -164,7 +164,7 @@ class MotionMonitor:
         who: str,
         name: str,
     ) -> ResponseT:
-        timeout = self._node.parameters["watch_timeout"]
+        timeout = self._node.parameters["monitor_timeout"]
         try:
             return await reply_of(self._node, client, request, token, PERIOD + timeout, name)
         except ServiceUnavailableError:

@@ -11,26 +11,28 @@ from ..common.parameters import Parameters
 @dataclass(frozen=True)
 class FeedbackTimeouts:
     """silence: age at which joint states count as missing, so that a motion is held [s]. lost_after: age at which they
-    count as lost, so that it ends; not below the former [s]. return_time: how long the robot may take to come back to
-    its path after a pause [s]."""
+    count as lost, so that it ends; not below the former [s]. path_return_timeout: time limit for the robot to return
+    to its path after a pause [s]."""
 
     silence: float
     lost_after: float
-    return_time: float
+    path_return_timeout: float
 
 
 def feedback_timeouts(parameters: Parameters) -> FeedbackTimeouts:
     """How long is waited for joint states, and for the robot after a pause."""
     silence = parameters["joint_state_timeout"]
-    return FeedbackTimeouts(silence, max(silence, parameters["joint_state_lost_after"]), parameters["return_time"])
+    return FeedbackTimeouts(
+        silence, max(silence, parameters["joint_state_lost_after"]), parameters["path_return_timeout"]
+    )
 
 
 class PathReturn:
     """The moment that a robot is given to come back to its path after a pause of its process, or of this one; once for
     each time that it is off the path, so that it ends."""
 
-    def __init__(self, return_time: float) -> None:
-        self._return_time = return_time
+    def __init__(self, path_return_timeout: float) -> None:
+        self._path_return_timeout = path_return_timeout
         self._since = math.nan
 
     @property
@@ -46,7 +48,7 @@ class PathReturn:
         """Whether a robot that is off its path now may be so; paused_at: when the last pause ended, on the same clock
         as now [s]."""
         if math.isnan(self._since):
-            if not now - paused_at <= self._return_time:
+            if not now - paused_at <= self._path_return_timeout:
                 return False
             self._since = now
-        return now - self._since <= self._return_time
+        return now - self._since <= self._path_return_timeout

@@ -60,7 +60,7 @@ class PlanningCalls:
         def served() -> bool:
             return self._validator.service_is_ready() and self._validating.begin()
 
-        await available(self._node, served, token, self._parameters["appear_timeout"], f"service {VALIDATE}")
+        await available(self._node, served, token, self._parameters["server_timeout"], f"service {VALIDATE}")
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
 
         def lives() -> bool:
@@ -115,7 +115,7 @@ class PlanningCalls:
         def lives() -> bool:
             return not self._planning.lost(ready())
 
-        await available(self._node, served, token, self._parameters["appear_timeout"], f"action {PLAN}")
+        await available(self._node, served, token, self._parameters["server_timeout"], f"action {PLAN}")
         identity = UUID(uuid=list(os.urandom(16)))
         send = partial(
             self._planner.send_goal_async,

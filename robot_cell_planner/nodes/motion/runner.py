@@ -113,7 +113,7 @@ class MotionRunner:
         Raises:
             ServiceUnavailableError: it did not appear in time.
         """
-        within = self._node.parameters["appear_timeout"]
+        within = self._node.parameters["server_timeout"]
         joints = self._options.joints
 
         def is_known() -> bool:
@@ -392,7 +392,7 @@ class MotionRunner:
         self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
     ) -> CancellationToken:
         """Monitor a motion if it was validated in a scene; returns the token that ends the monitor."""
-        if state is None or reply is None or not self._node.parameters["watch"]:
+        if state is None or reply is None or not self._node.parameters["monitor_scene"]:
             return CancellationToken()
         return self._monitor.begin(motion, state, reply.state.revision)
 

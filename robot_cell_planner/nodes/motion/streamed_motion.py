@@ -46,7 +46,7 @@ class StreamedMotion(Motion):
         )
         self._held_at = self._settling_at = math.nan
         self._stands_since: int | None = None
-        self._return = PathReturn(self._timeouts.return_time)
+        self._return = PathReturn(self._timeouts.path_return_timeout)
 
     @property
     def sent(self) -> Sent:
@@ -158,7 +158,7 @@ class StreamedMotion(Motion):
             self._stands_since = tracking.stamp
         # By the robot's own time: a simulation that is starved is late with all that it does.
         stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
-        max_return, held = self._timeouts.return_time, now - self._held_at
+        max_return, held = self._timeouts.path_return_timeout, now - self._held_at
         late = min(stood, held) > max_return or held > MAX_RETURN * max_return
         if (tracking.error > self.goal.tolerances.path).any():
             if not late:
@@ -305,7 +305,7 @@ class StreamDrive:
 
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot listens."""
-        within = self._node.parameters["appear_timeout"]
+        within = self._node.parameters["server_timeout"]
         heard = f"who listens to {self._stream.topic}"
         await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 

@@ -37,7 +37,7 @@ class ToleranceDefaults:
     start: float
     path: float
     goal: float
-    stopped_velocity: float
+    stopped_velocity_tolerance: float
     goal_time: float
 
 
@@ -215,7 +215,7 @@ def _tolerances_of_options(options: ExecutionOptions, dof: int, defaults: Tolera
         path=np.full(dof, options.path_tolerance or defaults.path),
         path_velocity=np.full(dof, math.inf),
         goal=np.full(dof, options.goal_tolerance or defaults.goal),
-        goal_velocity=np.full(dof, defaults.stopped_velocity),
+        goal_velocity=np.full(dof, defaults.stopped_velocity_tolerance),
         goal_time=duration_from_message(options.goal_time_tolerance) or defaults.goal_time,
     )
 
@@ -266,7 +266,7 @@ def from_follow(
             path=_chosen(path[0], defaults.path),
             path_velocity=_chosen(path[1], math.inf),
             goal=_chosen(end[0], defaults.goal),
-            goal_velocity=_chosen(end[1], defaults.stopped_velocity),
+            goal_velocity=_chosen(end[1], defaults.stopped_velocity_tolerance),
             goal_time=_checked_wait(goal.goal_time_tolerance, "goal_time_tolerance") or defaults.goal_time,
         ),
         efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),

@@ -102,8 +102,8 @@ PARAMETERS = (
         MAX_START_TOLERANCE,
         running=True,
     ),
-    Parameter("most_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
-    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
+    Parameter("max_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
+    Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *LIFECYCLE_PARAMETERS,
@@ -144,7 +144,7 @@ class PlanningNode(ManagedNode):
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
-        limit = self.parameters["most_configurations"]
+        limit = self.parameters["max_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
         self._paths = PathServices(self, self._scene_monitor, self._work, *defaults, roots, limit)
 
@@ -220,7 +220,7 @@ class PlanningNode(ManagedNode):
         result: action.PlanMotion.Result,
     ) -> None:
         message = goal.request
-        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["max_configurations"]
         request = plans.motion_request_from_message(message, *defaults)
         state = await self._scene_monitor.resolve(message.start, "start")
         if await self._scene_monitor.rewrite(references_of_motion(message), state.scene.cell, token=token):
@@ -254,7 +254,7 @@ class PlanningNode(ManagedNode):
         result: action.PlanMultistep.Result,
     ) -> None:
         result.failed_step = -1
-        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["most_configurations"]
+        defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["max_configurations"]
         request = multistep_request_from_message(goal, self._models, *defaults)
         state = await self._scene_monitor.resolve(goal.start, "start")
         added = frames_added(change for step in request.steps for change in step.changes)

@@ -108,7 +108,7 @@ class PathServices:
         response.state = state.used
         options = self._options()
         verdict = await self._work(tasks.VERIFY_PLAN, state.scene, tasks.PlanCheck(plan, options), options.time_limit)
-        response.holds = verdict.valid
+        response.valid = verdict.valid
         response.violations = [error_to_message(violation) for violation in verdict.violations]
         response.certificate = certificate_to_message(verdict.record)
 

@@ -59,10 +59,10 @@ PARAMETERS = (
     Parameter("frame_prefix", "", "Prefix of the names of all frames in TF except world."),
     Parameter("tf_rate", 100.0, "Maximum rate of /tf [Hz].", 0.1, 1000.0),
     Parameter("view_rate", 10.0, "Maximum rate of /tf_static, scene/markers and scene/state [Hz].", 0.1, 100.0),
-    Parameter("wait_timeout", 5.0, "Time to wait for a newer state for requests that name no time [s].", 0.0, 600.0),
-    Parameter("most_models", 20_000, "Maximum number of tools, bodies or frames in a message.", 1, 1_000_000),
-    Parameter("most_shapes", 10_000, "Maximum number of shapes of a tool or body in a message.", 1, 1_000_000),
-    Parameter("most_changes", MAX_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
+    Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
+    Parameter("max_models", 20_000, "Maximum number of tools, bodies or frames in a message.", 1, 1_000_000),
+    Parameter("max_shapes", 10_000, "Maximum number of shapes of a tool or body in a message.", 1, 1_000_000),
+    Parameter("max_changes", MAX_CHANGES, "Maximum number of changes in a request.", 1, 1_000_000),
     *FOLLOW_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
@@ -81,7 +81,7 @@ class SceneNode(ManagedNode):
     def configure(self) -> None:
         cell_file = self.parameters["cell_file"]
         self._roots = resource_roots(self.parameters, cell_file)
-        self._models = ModelReader(self._roots, self.parameters["most_models"], self.parameters["most_shapes"])
+        self._models = ModelReader(self._roots, self.parameters["max_models"], self.parameters["max_shapes"])
         self._journal = self._open_journal()
         self._history = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._frames = ExternalFrames(self)
@@ -249,7 +249,7 @@ class SceneNode(ManagedNode):
 
     async def _apply_changes(self, request: srv.ApplyChanges.Request, response: srv.ApplyChanges.Response) -> None:
         response.revision = self._history.revision
-        limit, cell = self.parameters["most_changes"], self._history.scene.cell
+        limit, cell = self.parameters["max_changes"], self._history.scene.cell
         changes = await self._view.changes(request.changes, "changes", limit, cell)
         await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
         change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)

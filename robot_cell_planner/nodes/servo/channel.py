@@ -31,10 +31,10 @@ class ServoChannel(Channel):
         """Follow velocities (dof,) until a time of the stream's clock [s]; then come to rest."""
         self._wanted = velocities, until
 
-    def _next(self, now: float, longest_gap: float) -> TrajectorySample:
+    def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
         """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
         passed = now - self.played_at
-        if passed > longest_gap:
+        if passed > max_command_gap:
             self.follower.go_on_from_rest()
             self.barrier.rest()
         elif passed > 0.0:

@@ -78,7 +78,7 @@ class CollisionMonitor:
             ServiceUnavailableError: the collision node does not reply.
             RobotCellError: the error of the reply, or the reason of the cancellation.
         """
-        timeout = self._node.parameters["watch_timeout"]
+        timeout = self._node.parameters["monitor_timeout"]
         while True:
             requested, sent_at = self.requested, time.monotonic()
             self._ahead.state = self.present

@@ -16,13 +16,20 @@ SERVO_PARAMETERS = (
     Parameter(
         "servo_rate", 125.0, "Rate at which servo turns commands into joint velocities [Hz].", 20.0, 250.0, running=True
     ),
-    Parameter("servo_timeout", 0.2, "Time without commands after which servo stops [s].", 0.01, 10.0, running=True),
+    Parameter(
+        "servo_incoming_command_timeout",
+        0.2,
+        "Time without commands after which servo stops [s].",
+        0.01,
+        10.0,
+        running=True,
+    ),
     Parameter("servo_linear_speed", 0.25, "Maximum linear speed of the servoed frame [m/s].", 1e-4, 10.0, running=True),
     Parameter(
         "servo_angular_speed", 1.0, "Maximum angular speed of the servoed frame [rad/s].", 1e-4, 20.0, running=True
     ),
     Parameter(
-        "servo_slow_down_distance",
+        "servo_collision_proximity_threshold",
         0.1,
         "Distance to an obstacle at which servo slows down [m].",
         1e-3,
@@ -30,20 +37,20 @@ SERVO_PARAMETERS = (
         running=True,
     ),
     Parameter(
-        "servo_slow_below",
+        "servo_lower_singularity_threshold",
         0.1,
         "Smallest singular value of the Jacobian below which motion towards a singularity slows down.",
         1e-3,
         10.0,
-        constraint="above servo_stop_below",
+        constraint="above servo_hard_stop_singularity_threshold",
     ),
     Parameter(
-        "servo_stop_below",
+        "servo_hard_stop_singularity_threshold",
         0.02,
         "Smallest singular value of the Jacobian at which motion towards a singularity stops.",
         0.0,
         10.0,
-        constraint="below servo_slow_below",
+        constraint="below servo_lower_singularity_threshold",
     ),
     Parameter(
         "servo_gain", 4.0, "Proportional gain of pose tracking: speed per distance to the target [1/s].", 0.1, 50.0
@@ -76,28 +83,30 @@ def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettin
         InvalidRequestError: a number outside its range.
     """
     frames = FrameServoOptions(
-        linear_speed=_or_default(options, "linear_speed", parameters),
-        angular_speed=_or_default(options, "angular_speed", parameters),
-        slow_below=parameters["servo_slow_below"],
-        stop_below=parameters["servo_stop_below"],
+        linear_speed=_or_default(options, "linear_speed", "servo_linear_speed", parameters),
+        angular_speed=_or_default(options, "angular_speed", "servo_angular_speed", parameters),
+        slow_below=parameters["servo_lower_singularity_threshold"],
+        stop_below=parameters["servo_hard_stop_singularity_threshold"],
         gain=parameters["servo_gain"],
     )
     if not LOWEST_SCALE <= options.velocity_scale <= 1.0:
         values = (Value("velocity_scale", options.velocity_scale, 1.0),)
         text = f"velocity_scale is {options.velocity_scale:g}, expected {LOWEST_SCALE:g} to 1"
         raise InvalidRequestError(text, stage="servo", subjects=("velocity_scale",), values=values)
-    timeout = _within("command_timeout", duration_from_message(options.command_timeout), "servo_timeout")
+    timeout = _within(
+        "command_timeout", duration_from_message(options.command_timeout), "servo_incoming_command_timeout"
+    )
     return ServoSettings(
         frames,
         options.velocity_scale,
-        _or_default(options, "slow_down_distance", parameters),
-        timeout or parameters["servo_timeout"],
+        _or_default(options, "slow_down_distance", "servo_collision_proximity_threshold", parameters),
+        timeout or parameters["servo_incoming_command_timeout"],
     )
 
 
-def _or_default(options: ServoOptions, field: str, parameters: Parameters) -> float:
-    """What a field says, 0 for the node's default; it has the range of that parameter."""
-    return _within(field, float(getattr(options, field)), f"servo_{field}") or float(parameters[f"servo_{field}"])
+def _or_default(options: ServoOptions, field: str, name: str, parameters: Parameters) -> float:
+    """The value of a field, or of the parameter `name` where the field is 0; it has the range of that parameter."""
+    return _within(field, float(getattr(options, field)), name) or float(parameters[name])
 
 
 def _within(field: str, value: float, name: str) -> float:

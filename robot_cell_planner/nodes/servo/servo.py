@@ -118,7 +118,7 @@ class ServoServer:
             task = self._task(options, state, settings)
             self._drive.check()
             if options.check_collision:
-                within = self.node.parameters["appear_timeout"]
+                within = self.node.parameters["server_timeout"]
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
             self.permission.check()
             self._begin(owner, options, task, token, stack.pop_all())

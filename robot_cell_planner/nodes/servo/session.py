@@ -81,7 +81,7 @@ class ServoSession:
         self._tracker = TargetTracker(task.settings.frames)
         self._approach = Approach(task.limits)
         self._timeouts = feedback_timeouts(node.parameters)
-        self._return = PathReturn(self._timeouts.return_time)
+        self._return = PathReturn(self._timeouts.path_return_timeout)
         self._is_silent = False
         self._velocities = np.zeros(len(task.limits.variables))
         self._twist = np.zeros(6)

@@ -99,7 +99,7 @@ def plan_cartesian(
     plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
     if options.check_collision:
         with monitor.stage("certify"):
-            plan = replace(plan, proven=context.checks.proven_fraction(path))
+            plan = replace(plan, certified_fraction=context.checks.certified_fraction(path))
     return finish_plan(
         context,
         plan,

@@ -86,11 +86,11 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             options,
             monitor,
             constraints=request.constraints,
-            slack=options.jiggle,
+            slack=options.max_start_correction,
             certify=options.certify,
         )
-        if options.jiggle:
-            context = correct_start(context, options.jiggle, options.resolution, options.seed)
+        if options.max_start_correction:
+            context = correct_start(context, options.max_start_correction, options.resolution, options.seed)
         else:
             check_start(context)
         hints = [
@@ -115,12 +115,15 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
     if context.start_correction is not None:
         path, correction_waypoints = np.vstack((context.start_correction.start, path)), 1
     with context.monitor.stage("certify"):
-        proven = context.checks.proven_fraction(path)
+        proven = context.checks.certified_fraction(path)
     origin = Origin(found.planner or options.planner, options.seed, options.resolution)
     plan = bare_plan(context, path, origin, goal=goal)
     search_warnings = (found.warning,) if found.warning else ()
     plan = replace(
-        plan, proven=proven, escape_waypoints=correction_waypoints, warnings=(*plan.warnings, *search_warnings)
+        plan,
+        certified_fraction=proven,
+        start_correction_waypoints=correction_waypoints,
+        warnings=(*plan.warnings, *search_warnings),
     )
     if timing is None:
         return finish_plan(context, plan, None)
@@ -236,7 +239,7 @@ def _optimized(context: PlanningContext, found: SearchResult, options: PlanningO
     if (options.simplify or options.tighten) and len(path) > 2:
         with monitor.stage("simplify"):
             # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
-            proven = context.checks.proven(path)
+            proven = context.checks.certified(path)
             if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
                 if not found.shortened:
                     path = certified_shortened(path, context.checks, context.subspace, options.seed)

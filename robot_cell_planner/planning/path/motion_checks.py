@@ -65,7 +65,7 @@ class MotionChecks:
         key = _key(path, index)
         if key in self._proven:
             return True
-        proven = self._checks.proven(path[index : index + 2])
+        proven = self._checks.certified(path[index : index + 2])
         if proven:
             self._proven.add(key)
         return proven

@@ -34,7 +34,7 @@ class PlanVerdict:
 
     Attributes:
         violations: Properties that do not hold.
-        record: Measured properties, with `proven` from new certificates.
+        record: Measured properties, with `certified_fraction` from new certificates.
     """
 
     violations: tuple[RobotCellError, ...]
@@ -69,8 +69,8 @@ def verify_plan(
         cell, state, plan.variables, plan.path, (), options, find_all=True, certificates=False, cancelled=cancelled
     )
     violations = list(found.violations)
-    if plan.escape_waypoints:
-        violations = [violation for violation in violations if not _before(violation, plan.escape_waypoints)]
+    if plan.start_correction_waypoints:
+        violations = [violation for violation in violations if not _before(violation, plan.start_correction_waypoints)]
     violations = [
         *_origin_violations(cell, state, plan, options.start_limit_tolerance),
         *violations,
@@ -117,8 +117,10 @@ def _claim_violations(plan: Plan, record: Plan) -> list[RobotCellError]:
             text = "the clearance of the path is smaller than in the plan"
             violations.append(PathInvalidError(text, stage="verify plan", values=values))
     # If nothing can be proven (NaN), every claim is a violation.
-    if not (math.isnan(plan.proven) or plan.proven <= record.proven + LENGTH_TOLERANCE):
-        values = (Value("proven", plan.proven, record.proven),)
+    if not (
+        math.isnan(plan.certified_fraction) or plan.certified_fraction <= record.certified_fraction + LENGTH_TOLERANCE
+    ):
+        values = (Value("certified_fraction", plan.certified_fraction, record.certified_fraction),)
         text = "a smaller fraction of the path is proven free than in the plan"
         violations.append(PathInvalidError(text, stage="verify plan", values=values))
     return violations
@@ -140,7 +142,7 @@ def _trajectory_violations(
 
     limits = MotionLimits.of([cell.variables[name] for name in plan.variables])
     search = CollisionSearch(checker.in_collision_batch, partial(pair_names, checker), options.resolution)
-    report = validate(trajectory, limits, collisions=None if plan.escape_waypoints else search)
+    report = validate(trajectory, limits, collisions=None if plan.start_correction_waypoints else search)
     try:
         report.check()
     except RobotCellError as error:

@@ -151,8 +151,8 @@ def check_joint_path(
 
     Args:
         find_all: Report all violations (at most 100 of each kind), not only the first of each kind.
-        certificates: If False, only the collision engine decides about collisions; `proven` of the record is from
-            certificates nevertheless.
+        certificates: If False, only the collision engine decides about collisions; `certified_fraction` of the
+            record is from certificates nevertheless.
 
     Raises:
         InvalidRequestError: The path is malformed.
@@ -379,11 +379,11 @@ def _record(
     proven = math.nan
     if certify:
         with context.monitor.stage("certify"):
-            proven = context.checks.proven_fraction(path)
+            proven = context.checks.certified_fraction(path)
     return replace(
         plan,
         clearance=clearance,
-        proven=proven,
+        certified_fraction=proven,
         states_checked=context.checks.states,
         motions_checked=context.checks.motions,
         times=context.monitor.times,

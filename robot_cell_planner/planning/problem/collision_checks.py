@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.certification.certifier import MotionCertificate, MotionCertifier, certifier_of
-from ...collision.certification.paths import proven_fraction
+from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline
 from ...collision.checker import CollisionChecker, segments
 from ...collision.pairs.allowed_pairs import CollisionOptions
@@ -127,7 +127,7 @@ class CountedChecks:
         finally:
             self.spheres_only_until = 0
 
-    def proven(self, path: Array) -> bool:
+    def certified(self, path: Array) -> bool:
         """Return whether the spheres prove all motions of a path (n, dof) free.
 
         Raises:
@@ -166,9 +166,9 @@ class CountedChecks:
             self._certificates[key] = found
         return found
 
-    def proven_fraction(self, path: Array) -> float:
-        """Return `Plan.proven`: the fraction of a path (n, dof), by Euclidean length in joint space, with free
-        certificates.
+    def certified_fraction(self, path: Array) -> float:
+        """Return `Plan.certified_fraction`: the fraction of a path (n, dof), by Euclidean length in joint space, with
+        free certificates.
 
         Each interval that the spheres do not decide gets at most `MAX_EXACT_STATES` configurations with exact
         distances. The result is NaN if nothing can be proven: no certifier, no checked pair that the variables move
@@ -179,7 +179,7 @@ class CountedChecks:
         """
         if self.certifier is None or not self.certifier.scene.model.moves_pairs:
             return math.nan
-        return proven_fraction(path, [self._certified(first, second) for first, second in pairwise(path)])
+        return certified_fraction(path, [self._certified(first, second) for first, second in pairwise(path)])
 
     def _certified(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion has a free certificate."""
@@ -335,7 +335,7 @@ class CountedChecks:
 
 def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:
     """Return a checker for the same cell, state and variables with another extra margin [m]."""
-    options = CollisionOptions(extra_margin, checker.options.steps)
+    options = CollisionOptions(extra_margin, checker.options.pair_types)
     return CollisionChecker(checker.cell, checker.state, checker.variables, engine=checker.engine, options=options)
 
 

@@ -87,12 +87,12 @@ class Plan:
         path_length: Euclidean length, rad and m alike.
         tool_path_length: Path length of the tool centre point, or of the tip link without a tool [m].
         resolution: Max step between checked states of motions that are not proven free [rad or m].
-        proven: Fraction of the path, by Euclidean length in joint space and including the start correction, with
-            free certificates (`CountedChecks.proven_fraction`); NaN if nothing can be proven. The rest was checked
-            at steps of `resolution` and, where objects are close, between them; a warning gives the possible
-            overlap.
+        certified_fraction: Fraction of the path, by Euclidean length in joint space and including the start
+            correction, with free certificates (`CountedChecks.certified_fraction`); NaN if nothing can be
+            proven. The rest was checked at steps of `resolution` and, where objects are close, between them; a warning
+            gives the possible overlap.
         goal: Index of the reached goal; -1 if goals have no index.
-        escape_waypoints: Number of waypoints at the beginning that belong to the start correction.
+        start_correction_waypoints: Number of waypoints at the beginning that belong to the start correction.
         clearance: Min clearance along the path.
         cartesian: Report of a Cartesian plan, otherwise None.
         trajectory: Timed samples, if timing was requested.
@@ -113,9 +113,9 @@ class Plan:
     path_length: float
     tool_path_length: float
     resolution: float
-    proven: float = math.nan
+    certified_fraction: float = math.nan
     goal: int = -1
-    escape_waypoints: int = 0
+    start_correction_waypoints: int = 0
     clearance: PathClearance | None = None
     cartesian: CartesianReport | None = None
     trajectory: Trajectory | None = None

@@ -42,8 +42,8 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
     try:
         document = msgspec.json.decode(data)
         plan = document.get("plan") if isinstance(document, dict) else None
-        if isinstance(plan, dict) and plan.get("proven", math.nan) is None:
-            plan["proven"] = math.nan  # NaN is null in JSON
+        if isinstance(plan, dict) and plan.get("certified_fraction", math.nan) is None:
+            plan["certified_fraction"] = math.nan  # NaN is null in JSON
         return msgspec.convert(document, type=_Document, dec_hook=_decode).plan
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
         raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error

@@ -80,8 +80,8 @@ class PlanningOptions(CommonOptions):
             `state_limit`.
         simplify: Remove unnecessary waypoints.
         tighten: Cut corners and shorten the path around obstacles.
-        jiggle: Max start correction: max motion of a joint out of a start in collision or beyond limits [rad or m];
-            0: not allowed.
+        max_start_correction: Max motion of a joint out of a start in collision or beyond limits [rad or m]; 0: not
+            allowed.
         certify: Prove motions free where possible; otherwise only states are checked.
 
     Raises:
@@ -94,14 +94,14 @@ class PlanningOptions(CommonOptions):
     improvement_states: int = 0
     simplify: bool = True
     tighten: bool = True
-    jiggle: float = 0.0
+    max_start_correction: float = 0.0
     certify: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "planner_parameters", frozendict(self.planner_parameters))
         check_range("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
-        check_range("jiggle", self.jiggle, 0.0, 1.0)
+        check_range("max_start_correction", self.max_start_correction, 0.0, 1.0)
 
 
 @checked_fields

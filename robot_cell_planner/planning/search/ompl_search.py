@@ -173,7 +173,7 @@ class OmplPlanner:
         would never retry motions that were blocked.
         """
         checks, endpoints = problem.checks, (problem.start, *problem.goals[:1])
-        if self.mode is not SearchMode.TREE or not all(checks.proven(np.stack((q, q))) for q in endpoints):
+        if self.mode is not SearchMode.TREE or not all(checks.certified(np.stack((q, q))) for q in endpoints):
             return 0
         return min(MAX_SPHERE_STATES, (limit - checks.states) // 4)
 

@@ -22,8 +22,8 @@ from robot_cell_planner.collision.pairs.allowed_pairs import (
     AllowedPairs,
     CheckedPair,
     CollisionOptions,
+    PairType,
     SkippedPair,
-    Step,
 )
 from robot_cell_planner.collision.pairs.pair_settings import unknown_names
 from robot_cell_planner.model.bodies import NamedFrame, PairMargin
@@ -54,17 +54,17 @@ def verdict(cell, state, first, second):
 @pytest.mark.parametrize(
     ("first", "second", "step"),
     [
-        ("base", "link4", Step.CC1),
-        ("link2", "gripper/palm", Step.CC2),
-        ("link5", "spindle/body", Step.CC2),
-        ("link6", "gripper/left", Step.CC2),
-        ("link1", "table", Step.CC3),
-        ("link3", "part", Step.CC3),
-        ("part", "table", Step.CC4),
-        ("gripper/left", "wall", Step.CC5),
-        ("spindle/body", "part", Step.CC5),
-        ("gripper/palm", "spindle/body", Step.CC6),
-        ("gripper/left", "gripper/right", Step.CC7),
+        ("base", "link4", PairType.LINK_LINK),
+        ("link2", "gripper/palm", PairType.LINK_TOOL),
+        ("link5", "spindle/body", PairType.LINK_TOOL),
+        ("link6", "gripper/left", PairType.LINK_TOOL),
+        ("link1", "table", PairType.LINK_BODY),
+        ("link3", "part", PairType.LINK_BODY),
+        ("part", "table", PairType.BODY_BODY),
+        ("gripper/left", "wall", PairType.TOOL_BODY),
+        ("spindle/body", "part", PairType.TOOL_BODY),
+        ("gripper/palm", "spindle/body", PairType.TOOL_TOOL),
+        ("gripper/left", "gripper/right", PairType.WITHIN_TOOL),
     ],
 )
 def test_each_step_has_its_pairs(first, second, step):
@@ -75,15 +75,15 @@ def test_each_step_has_its_pairs(first, second, step):
 @pytest.mark.parametrize(
     ("first", "second", "step", "reason"),
     [
-        ("base", "link1", Step.CC1, "SRDF: Adjacent"),
-        ("link6", "gripper/palm", Step.CC2, "link6 carries gripper/palm"),
-        ("base", "table", Step.CC3, "neither moves"),
-        ("base", "spindle/body", Step.CC2, "neither moves"),
-        ("table", "wall", Step.CC4, "neither moves"),
-        ("spindle/body", "wall", Step.CC5, "neither moves"),
-        ("gripper/palm", "part", Step.CC5, "gripper holds part"),
-        ("gripper/left", "part", Step.CC5, "gripper holds part"),
-        ("gripper/palm", "gripper/left", Step.CC7, "neighbours at a joint"),
+        ("base", "link1", PairType.LINK_LINK, "SRDF: Adjacent"),
+        ("link6", "gripper/palm", PairType.LINK_TOOL, "link6 carries gripper/palm"),
+        ("base", "table", PairType.LINK_BODY, "neither moves"),
+        ("base", "spindle/body", PairType.LINK_TOOL, "neither moves"),
+        ("table", "wall", PairType.BODY_BODY, "neither moves"),
+        ("spindle/body", "wall", PairType.TOOL_BODY, "neither moves"),
+        ("gripper/palm", "part", PairType.TOOL_BODY, "gripper holds part"),
+        ("gripper/left", "part", PairType.TOOL_BODY, "gripper holds part"),
+        ("gripper/palm", "gripper/left", PairType.WITHIN_TOOL, "neighbours at a joint"),
     ],
 )
 def test_what_is_skipped_has_a_reason(first, second, step, reason):
@@ -115,14 +115,14 @@ def test_a_touch_list_of_either_side_allows_the_pair(obj, lists, first, second):
     assert isinstance(verdict(cell, state, first, second), CheckedPair)
     carrier = {"gripper": "manipulator", "part": "gripper"}.get(obj, "")
     found = verdict(cell, place(state, obj, attached_to=carrier, **lists), first, second)
-    assert found == SkippedPair(found.step, first, second, f"touch list of {obj}")
+    assert found == SkippedPair(found.pair_type, first, second, f"touch list of {obj}")
 
 
 def test_a_touch_list_allows_nothing_else():
     cell, state = cell_and_state()
     before = {p[:3] for p in AllowedPairs(cell, state).checked()}
     after = AllowedPairs(cell, place(state, "part", attached_to="gripper", touch_bodies=("table",))).checked()
-    assert before - {p[:3] for p in after} == {(Step.CC4, "part", "table")}
+    assert before - {p[:3] for p in after} == {(PairType.BODY_BODY, "part", "table")}
 
 
 def test_a_hidden_thing_is_never_checked():
@@ -192,7 +192,7 @@ def test_neighbours_of_a_robot_with_srdf_are_checked_unless_it_disables_them():
 def test_links_of_two_robots_are_checked_against_each_other():
     cell, state = cell_and_state(robots=(arm("second", "second_"),))
     pair = verdict(cell, state, "link1", "second_link1")
-    assert pair == CheckedPair(Step.CC1, "link1", "second_link1", 0.0)
+    assert pair == CheckedPair(PairType.LINK_LINK, "link1", "second_link1", 0.0)
     assert verdict(cell, state, "base", "second_base").reason == "neither moves"
 
 
@@ -254,8 +254,8 @@ def test_tool_margins_hold_for_its_links():
 
 def test_options_choose_steps_and_add_a_margin():
     cell, state = cell_and_state(settings(margins={"*": 0.01}))
-    allowed_pairs = AllowedPairs(cell, state, CollisionOptions(0.005, (Step.CC4, Step.CC5)))
-    assert {p.step for p in allowed_pairs.checked()} == {Step.CC4, Step.CC5}
+    allowed_pairs = AllowedPairs(cell, state, CollisionOptions(0.005, (PairType.BODY_BODY, PairType.TOOL_BODY)))
+    assert {p.pair_type for p in allowed_pairs.checked()} == {PairType.BODY_BODY, PairType.TOOL_BODY}
     assert {p.margin for p in allowed_pairs.checked()} == {0.025}
     assert allowed_pairs.pair("base", "link4").reason == "its step is not requested"
     with pytest.raises(ValueError, match="extra_margin is -1"):

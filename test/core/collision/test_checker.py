@@ -22,7 +22,7 @@ from collision_cells import (
 from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker, halving_order, segments
-from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, Step
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, PairType
 from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from robot_cell_planner.model.geometry import Shape
 
@@ -160,8 +160,8 @@ def test_what_is_fixed_to_each_other_collides_everywhere_or_nowhere(engine):
     for q in (np.zeros(6), np.array([0.3, 0.5, 0.7, 0.2, 0.4, 0.1])):
         assert not CollisionChecker(cell, free, engine=engine).in_collision(q)
         assert checker.in_collision(q)
-        found = {(p.step, p.first, p.second) for p in checker.report(q).pairs}
-        assert (Step.CC5, "gripper/palm", "clamp") in found
+        found = {(p.pair_type, p.first, p.second) for p in checker.report(q).pairs}
+        assert (PairType.TOOL_BODY, "gripper/palm", "clamp") in found
 
 
 def test_states_of_one_arrangement_share_what_was_built():
@@ -240,9 +240,9 @@ def test_options_widen_margins_and_choose_steps():
     assert not checker.in_collision(q)
     assert CollisionChecker(cell, state, options=CollisionOptions(gap + 1e-3)).in_collision(q)
     assert not CollisionChecker(cell, state, options=CollisionOptions(gap - 1e-3)).in_collision(q)
-    steps = CollisionChecker(cell, state, options=CollisionOptions(steps=(Step.CC1,)))
+    steps = CollisionChecker(cell, state, options=CollisionOptions(pair_types=(PairType.LINK_LINK,)))
     for q in configurations(30, 9):
-        assert steps.report(q).pairs == tuple(p for p in checker.report(q).pairs if p.step is Step.CC1)
+        assert steps.report(q).pairs == tuple(p for p in checker.report(q).pairs if p.pair_type is PairType.LINK_LINK)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

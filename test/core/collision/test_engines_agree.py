@@ -115,7 +115,9 @@ def test_reports_name_the_same_pairs():
     coal, bullet = (CollisionChecker(cell, state, engine=engine) for engine in ("coal", "bullet"))
     compared = 0
     for q in np.random.default_rng(8).uniform(-2.6, 2.6, (300, 6)):
-        one, other = ({(p.step, p.first, p.second): p for p in checker.report(q).pairs} for checker in (coal, bullet))
+        one, other = (
+            {(p.pair_type, p.first, p.second): p for p in checker.report(q).pairs} for checker in (coal, bullet)
+        )
         for key in one.keys() & other.keys():
             # Of a deep overlap the engines may find different ways out.
             if abs(one[key].depth) < 0.01:

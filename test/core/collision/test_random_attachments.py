@@ -139,11 +139,11 @@ def test_allowed_pairs_agree_with_what_the_reference_says(block):
         cell.check_state(state)
         allowed_pairs = AllowedPairs(cell, state)
         expected = ReferenceRules(cell, state).pairs()
-        found = {(int(p.step), p.first, p.second): p.margin for p in allowed_pairs.checked()}
+        found = {(int(p.pair_type), p.first, p.second): p.margin for p in allowed_pairs.checked()}
         assert found.keys() == expected.keys(), seed
         assert found == pytest.approx(expected), seed
         assert allowed_pairs.pair_count == len(expected)
-        skipped = {(int(p.step), p.first, p.second) for p in allowed_pairs.skipped()}
+        skipped = {(int(p.pair_type), p.first, p.second) for p in allowed_pairs.skipped()}
         objects = len(allowed_pairs.objects)
         assert not skipped & found.keys()
         assert len(skipped) + len(found) == objects * (objects - 1) // 2
@@ -203,4 +203,4 @@ def test_arm_that_is_used_elsewhere_agrees_too():
     cell = make_cell((arm(disabled=False),), (gripper(),), (body("part", sphere(0.02)),))
     state = place(cell.default_state(), "gripper", attached_to="manipulator")
     expected = ReferenceRules(cell, state).pairs()
-    assert {(int(p.step), p.first, p.second) for p in AllowedPairs(cell, state).checked()} == expected.keys()
+    assert {(int(p.pair_type), p.first, p.second) for p in AllowedPairs(cell, state).checked()} == expected.keys()

@@ -8,7 +8,7 @@ from collision_cells import NO_SETTINGS, at, body, box, place, settings, sphere,
 from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.pairs.allowed_pairs import Step
+from robot_cell_planner.collision.pairs.allowed_pairs import PairType
 from robot_cell_planner.collision.pairs.objects import ObjectKind
 from robot_cell_planner.errors import CollisionCheckError
 
@@ -33,8 +33,8 @@ def scene(collision=NO_SETTINGS):
 def test_a_report_names_every_colliding_pair(engine):
     cell, state = scene()
     report = CollisionChecker(cell, state, engine=engine).report(UP)
-    named = [(pair.step, pair.first, pair.second) for pair in report.pairs]
-    assert named == [(Step.CC3, f"link{index}", "wall") for index in (1, 2, 3, 4)]
+    named = [(pair.pair_type, pair.first, pair.second) for pair in report.pairs]
+    assert named == [(PairType.LINK_BODY, f"link{index}", "wall") for index in (1, 2, 3, 4)]
     for pair in report.pairs:
         assert (pair.first_kind, pair.second_kind) == (ObjectKind.LINK, ObjectKind.BODY)
         assert pair.depth == pytest.approx(0.01, abs=1e-4)

@@ -6,7 +6,7 @@ import pytest
 from collision_cells import arm, at, body, box, gripper, make_cell, place, sphere, spindle, working_cell
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, Step
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, PairType
 from robot_cell_planner.collision.targets import TargetChecker
 from robot_cell_planner.errors import TargetModeMismatchError, UnknownNameError
 from robot_cell_planner.kinematics.forward import forward_kinematics, forward_kinematics_to_frame
@@ -32,10 +32,10 @@ def test_what_is_carried_is_held_against_what_stands(engine):
     checker = TargetChecker(*scene(), engine=engine)
     assert not checker.in_collision(downwards(0.5, 0.0, 0.16))
     report = checker.report(downwards(0.5, 0.0, 0.14))
-    assert [(p.step, p.first, p.second) for p in report.pairs] == [(Step.CC4, "part", "table")]
+    assert [(p.pair_type, p.first, p.second) for p in report.pairs] == [(PairType.BODY_BODY, "part", "table")]
     assert report.pairs[0].depth == pytest.approx(0.01, abs=1e-4)
-    steps = {p.step for p in checker.report(downwards(0.5, 0.5, 0.6)).pairs}
-    assert steps == {Step.CC4, Step.CC5}
+    steps = {p.pair_type for p in checker.report(downwards(0.5, 0.5, 0.6)).pairs}
+    assert steps == {PairType.BODY_BODY, PairType.TOOL_BODY}
     assert report.pairs_checked == 8
 
 
@@ -47,7 +47,7 @@ def test_the_robot_is_left_out():
 
 def test_it_agrees_with_the_full_check_where_the_robot_is_free():
     cell, state = scene()
-    steps = CollisionOptions(steps=(Step.CC4, Step.CC5))
+    steps = CollisionOptions(pair_types=(PairType.BODY_BODY, PairType.TOOL_BODY))
     for shoulder in (0.5, 1.0, 1.4, 1.9, 2.2):
         values = {"joint2": shoulder, "joint3": 0.4, "joint5": 0.3, "joint1": 0.7}
         there = state.with_configuration(values)
@@ -77,7 +77,7 @@ def test_what_others_carry_and_what_is_hidden_does_not_count():
     assert not TargetChecker(cell, hidden, "manipulator").in_collision(target)
     standing = place(state, "spindle", at(1.0, 0.0, 0.4))
     found = TargetChecker(cell, standing, "manipulator").report(target)
-    assert Step.CC6 in {p.step for p in found.pairs}
+    assert PairType.TOOL_TOOL in {p.pair_type for p in found.pairs}
 
 
 def test_margins_count():
@@ -91,7 +91,7 @@ def test_margins_count():
 
 def outcome(report):
     """What a report says, to a nanometre."""
-    return [(pair.step, pair.first, pair.second, round(pair.distance, 9)) for pair in report.pairs]
+    return [(pair.pair_type, pair.first, pair.second, round(pair.distance, 9)) for pair in report.pairs]
 
 
 @pytest.mark.parametrize("mode", [TargetMode.ROBOT, TargetMode.TOOL, TargetMode.WORKPIECE])

@@ -57,7 +57,7 @@ def test_a_plan_without_certificates_does_not_cut_a_corner_between_states(option
         Goals((goal,)), timing=None, options=PlanningOptions(resolution=STEP, search_step=STEP, **options)
     )
     plan = plan_motion(cell, state, request)
-    assert math.isnan(plan.proven)
+    assert math.isnan(plan.certified_fraction)
     assert len(plan.path) > 2
     assert not collides(cell, state, plan.path)
 
@@ -121,14 +121,14 @@ def test_a_plan_in_contact_says_what_may_be_hidden(options):
     request = MotionRequest(Goals(({"x": -0.1, "y": 0.4},)), timing=None, options=PlanningOptions(**options))
     plan = plan_motion(cell, state.with_configuration({"x": -0.1, "y": -0.9}), request)
     told = [text for text in plan.warnings if "may overlap by up to" in text]
-    assert bool(told) == (plan.proven != 1.0)
+    assert bool(told) == (plan.certified_fraction != 1.0)
     assert all("of the path are not proven free" in text and "below" in text for text in told)
 
 
 def test_a_proven_plan_has_no_such_warning():
     cell, state = wall_with_gap()
     plan = plan_motion(cell, state, MotionRequest(Goals(({"x": 0.8, "y": 0.0},)), timing=None))
-    assert plan.proven == 1.0
+    assert plan.certified_fraction == 1.0
     assert not plan.warnings
 
 

@@ -152,7 +152,7 @@ def test_a_way_into_the_table_ends_with_what_was_reached(above):
     report = partial.cartesian
     # The fingers touch the table 0.189 m below.
     assert 0.18 / 0.3 - 0.034 <= report.fraction <= 0.189 / 0.3
-    assert report.pairs[0].step.name == "CC5"
+    assert report.pairs[0].step.name == "TOOL_BODY"
     assert report.failed_waypoint == 0
     reached = tool_poses(cell, state, partial.variables, partial.path[-1:])[0, 2, 3]
     assert pose.position[2] - reached == pytest.approx(0.3 * report.fraction, abs=1e-6)
@@ -259,7 +259,7 @@ def test_cancelling_ends_it(above):
 def test_what_is_proven_is_said(above):
     cell, state, pose = above
     free, unchecked = lines(moved(pose, z=-0.1)), lines(moved(pose, z=-0.1), check_collision=False)
-    assert plan_cartesian(cell, state, free).proven == 1.0
-    assert math.isnan(plan_cartesian(cell, state, unchecked).proven)
+    assert plan_cartesian(cell, state, free).certified_fraction == 1.0
+    assert math.isnan(plan_cartesian(cell, state, unchecked).certified_fraction)
     bullet = replace(free, options=replace(free.options, engine="bullet"))
-    assert math.isnan(plan_cartesian(cell, state, bullet).proven)
+    assert math.isnan(plan_cartesian(cell, state, bullet).certified_fraction)

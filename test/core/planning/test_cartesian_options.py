@@ -102,7 +102,7 @@ def test_the_engine_is_the_one_asked_for(strategy):
         plan = follow(cell, state, clear, strategy=strategy, engine=engine)
         assert plan.engine == engine
         # Only motions that coal checks are proven.
-        assert (plan.proven == 1.0) == (engine == "coal")
+        assert (plan.certified_fraction == 1.0) == (engine == "coal")
         with pytest.raises(MPInterpolationInCollisionError) as caught:
             follow(cell, state, into, strategy=strategy, engine=engine, **UNTRIED)
         fractions.append(caught.value.partial.cartesian.fraction)

@@ -48,7 +48,7 @@ def test_a_path_through_the_gap_is_free_on_paper_and_proven(seed):
     assert plan.planner == "CertifiedRRTConnect"
     assert plan.path[0].tolist() == [-0.8, 0.0]
     assert plan.path[-1].tolist() == [0.8, 0.0]
-    assert plan.proven == pytest.approx(1.0)
+    assert plan.certified_fraction == pytest.approx(1.0)
     assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
 
 
@@ -68,7 +68,7 @@ def test_pulling_tight_does_what_the_path_tool_does():
     subspace = subspace_of(space, ())
     path = np.array([[-0.8, 0.0], [-0.6, 0.7], [-0.3, 0.65], [0.3, 0.65], [0.5, 0.8], [0.8, 0.0]])
     checks = CountedChecks(checker, ProgressMonitor(), 100_000)
-    assert checks.proven(path)
+    assert checks.certified(path)
     with checks.with_spheres_only(100_000):
         expected = tighten(path, StraightLocalPlanner(checks, 0.01, subspace))
     found = certified_tightened(path, checks, subspace)
@@ -142,7 +142,7 @@ def test_a_start_in_touch_is_left_by_exact_distances():
     assert not MotionCertifier(checker).quickly_free(start, start)
     plan = planned(cell, state)
     assert plan.path[0].tolist() == start.tolist()
-    assert plan.proven == pytest.approx(1.0)
+    assert plan.certified_fraction == pytest.approx(1.0)
 
 
 def test_it_ends_at_its_limit_and_says_how_far_it_came():
@@ -200,7 +200,7 @@ def test_the_demo_arm_gets_around_its_post(demo):
         options=PlanningOptions(planner="CertifiedRRTConnect", seed=2),
     )
     plan = plan_motion(cell, state, request)
-    assert plan.proven == pytest.approx(1.0)
+    assert plan.certified_fraction == pytest.approx(1.0)
     assert plan.trajectory is not None
 
 
@@ -239,7 +239,7 @@ class TestWithoutANamedPlanner:
     def test_it_uses_certified_rrt_connect_where_supported(self):
         plan = automatic(*wall_with_gap(), seed=2)
         assert (plan.planner, plan.warnings) == ("CertifiedRRTConnect", ())
-        assert plan.proven == pytest.approx(1.0)
+        assert plan.certified_fraction == pytest.approx(1.0)
 
     @pytest.mark.parametrize(("options", "reason"), [({"engine": "bullet"}, "coal"), ({"certify": False}, "certify")])
     def test_it_is_another_where_that_cannot(self, options, reason):

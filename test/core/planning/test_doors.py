@@ -154,7 +154,8 @@ DOORS = {
     PointAxisTarget: {"point": (0.0, 0.0, 0.0), "axis": (0.0, 0.0, 1.0)},
     CollisionOptions: {"extra_margin": 0.0},
     PlanningOptions: {
-        "planner": "auto", "planner_parameters": {}, "seed": 0, "state_limit": 100, "time_limit": 1.0, "jiggle": 0.0,
+        "planner": "auto", "planner_parameters": {}, "seed": 0, "state_limit": 100, "time_limit": 1.0,
+        "max_start_correction": 0.0,
         "objective": PlanningOptions().objective, "improvement_states": 0, "simplify": True, "tighten": True,
         "extra_margin": 0.0, "search_step": 0.05, "resolution": 0.001, "engine": "coal", "certify": True,
     },

@@ -67,7 +67,7 @@ def test_a_held_panel_is_taken_around_a_post(demo, geometry, size, beside, post,
     goals = Goals(joint_goals=(dict(zip(checker.variables, goal.tolist(), strict=True)),))
     plan = plan_motion(cell, state, MotionRequest(goals, timing=None))
     assert np.allclose(plan.end_configuration()["shoulder_pan_joint"], goal[0])
-    assert plan.proven == 1.0
+    assert plan.certified_fraction == 1.0
     (warning,) = plan.warnings[:1]
     assert "spheres of panel protrude by up to" in warning
     for start, end in pairwise(plan.path):

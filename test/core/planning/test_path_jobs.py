@@ -105,7 +105,7 @@ def test_all_faults_are_found():
     assert max(places) > 2.0
     free = check_joint_path(cell, state, XY, WAY)
     assert not free.violations
-    assert free.record.proven > 0.9
+    assert free.record.certified_fraction > 0.9
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_plan_holds_where_it_was_made(made):
     cell, state, plan = made
     verdict = verify_plan(cell, state, plan)
     assert verdict.valid, [str(violation) for violation in verdict.violations]
-    assert verdict.record.proven > 0.9
+    assert verdict.record.certified_fraction > 0.9
 
 
 @pytest.mark.parametrize(

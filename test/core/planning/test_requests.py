@@ -123,8 +123,10 @@ def test_a_start_in_collision_is_left_only_on_request():
     state = state.with_configuration({"x": -0.095})  # 5 mm deep in the wall
     with pytest.raises(MPStartStateInCollisionError):
         plan_motion(cell, state, to(FAR))
-    plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=(FAR,)), options=PlanningOptions(jiggle=0.02)))
-    assert plan.escape_waypoints == 1
+    plan = plan_motion(
+        cell, state, MotionRequest(Goals(joint_goals=(FAR,)), options=PlanningOptions(max_start_correction=0.02))
+    )
+    assert plan.start_correction_waypoints == 1
     assert plan.path[0].tolist() == [-0.095, 0.0]
     assert np.abs(plan.path[1] - plan.path[0]).max() <= 0.02
     assert all(is_free(q) for q in densify(plan.path[1:], 0.001)[0])
@@ -135,7 +137,7 @@ def test_a_start_in_collision_is_left_only_on_request():
 def test_a_way_out_is_bounded():
     cell, state = wall_with_gap()
     with pytest.raises(MPStartStateInCollisionError, match=r"no start correction was found within 0\.02"):
-        plan_motion(cell, state.with_configuration({"x": -0.05}), to(FAR, jiggle=0.02))
+        plan_motion(cell, state.with_configuration({"x": -0.05}), to(FAR, max_start_correction=0.02))
 
 
 def test_a_way_out_does_not_lead_through_something_else():
@@ -146,7 +148,7 @@ def test_a_way_out_does_not_lead_through_something_else():
     pairs = {(pair.first, pair.second) for pair in CollisionChecker(cell, state).report(np.array([-0.0495, 0.0])).pairs}
     assert pairs
     try:
-        plan = plan_motion(cell, state, to({"x": 0.8}, jiggle=0.3))
+        plan = plan_motion(cell, state, to({"x": 0.8}, max_start_correction=0.3))
     except (MPStartStateInCollisionError, NotConnectedError):
         return
     way = densify(plan.path[:2], 0.001)[0]
@@ -161,12 +163,14 @@ def test_a_start_beyond_limits_is_brought_back_on_request():
     with pytest.raises(StartBeyondLimitsError):
         plan_motion(cell, state, to({"x": -0.5}))
     plan = plan_motion(
-        cell, state, MotionRequest(Goals(joint_goals=({"x": -0.5, "y": 0.5},)), options=PlanningOptions(jiggle=0.01))
+        cell,
+        state,
+        MotionRequest(Goals(joint_goals=({"x": -0.5, "y": 0.5},)), options=PlanningOptions(max_start_correction=0.01)),
     )
     assert plan.path[0].tolist() == [-0.8, 1.004]
     assert (plan.path[1:] <= 1.0).all()
     with pytest.raises(StartBeyondLimitsError):
-        plan_motion(cell, state, to({"x": -0.5}, jiggle=0.001))
+        plan_motion(cell, state, to({"x": -0.5}, max_start_correction=0.001))
 
 
 # Objectives ---------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_with_room_all_around_few_states_prove_everything():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
     assert verify.is_free(np.array([-0.8, -0.9]), np.array([-0.8, 0.9]))
-    assert checks.proven_fraction(np.array([[-0.8, -0.9], [-0.8, 0.9]])) == 1.0
+    assert checks.certified_fraction(np.array([[-0.8, -0.9], [-0.8, 0.9]])) == 1.0
     assert checks.states < 40
 
 
@@ -75,7 +75,7 @@ def test_near_a_wall_exact_distances_prove_the_motion():
     # 1 mm from the wall's face, which stands at -0.1 for the middle of the cube.
     motion = np.array([[-0.101, -0.9], [-0.101, 0.4]])
     assert verify.is_free(*motion)
-    assert checks.proven_fraction(motion) == 1.0
+    assert checks.certified_fraction(motion) == 1.0
 
 
 def test_along_a_wall_states_are_checked_one_by_one():
@@ -84,7 +84,7 @@ def test_along_a_wall_states_are_checked_one_by_one():
     # Touching its face all along, which no distance proves free.
     motion = np.array([[-0.1, -0.9], [-0.1, 0.4]])
     assert verify.is_free(*motion)
-    assert checks.proven_fraction(motion) == 0.0
+    assert checks.certified_fraction(motion) == 0.0
     assert checks.states > 1300
 
 

@@ -57,7 +57,7 @@ def submit(pool, task, request=None, time_limit=0.0, on_progress=lambda progress
 
 
 @contextlib.contextmanager
-def most_descriptors(limit):
+def max_descriptors(limit):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     try:
@@ -69,7 +69,7 @@ def most_descriptors(limit):
 def test_jobs_keep_no_descriptors(single):
     single.run("worker_tasks:echo", SCENE, 0, time_limit=600.0)
     before = descriptors()
-    with most_descriptors(before[-1] + 30):
+    with max_descriptors(before[-1] + 30):
         for count in range(600):
             assert single.run("worker_tasks:echo", SCENE, count, time_limit=600.0)[1] == count
         assert len(descriptors()) <= len(before)
@@ -78,7 +78,7 @@ def test_jobs_keep_no_descriptors(single):
 def test_jobs_that_wait_or_are_cancelled_keep_no_descriptors(single):
     single.run("worker_tasks:echo", SCENE, 0)
     before = descriptors()
-    with most_descriptors(before[-1] + 30):
+    with max_descriptors(before[-1] + 30):
         busy, ended = submit(single, "hang", time_limit=600.0)
         waiting = [submit(single, "echo", time_limit=600.0) for _ in range(300)]
         for job, ends in waiting:
@@ -103,7 +103,7 @@ def test_workers_that_are_replaced_keep_no_descriptors(single):
 def test_too_few_descriptors_are_named_and_the_pool_recovers(single):
     assert single.run("worker_tasks:echo", SCENE, 0)[1] == 0
     fill = []
-    with most_descriptors(descriptors()[-1] + 1):
+    with max_descriptors(descriptors()[-1] + 1):
         with contextlib.suppress(OSError):
             while True:
                 fill.append(os.dup(0))

@@ -16,7 +16,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions as CoreOptions
-from robot_cell_planner.collision.pairs.allowed_pairs import Step
+from robot_cell_planner.collision.pairs.allowed_pairs import PairType
 from robot_cell_planner.collision.paths import check_path
 from robot_cell_planner.collision.targets import TargetChecker
 from robot_cell_planner.errors import InvalidRequestError, LimitExceededError, TargetModeMismatchError, UnknownNameError
@@ -45,7 +45,7 @@ NAN = math.nan
 @pytest.fixture(scope="module", autouse=True)
 def nodes(start_node, client):
     start_node("scene_node", cell_file=DEMO)
-    start_node("collision_node", most_configurations=500, most_pairs=400, contacts_period=0.05)
+    start_node("collision_node", max_configurations=500, max_pairs=400, contacts_period=0.05)
     client.scene()
 
 
@@ -66,18 +66,18 @@ def rows_of(count, seed=2):
 
 
 def named(pairs):
-    return [(pair.step, pair.name_a, pair.name_b) for pair in pairs]
+    return [(pair.pair_type, pair.name_a, pair.name_b) for pair in pairs]
 
 
 def core_names(pairs):
-    return [(int(pair.step), pair.first, pair.second) for pair in pairs]
+    return [(int(pair.pair_type), pair.first, pair.second) for pair in pairs]
 
 
 def test_margins_and_steps_of_a_request(ask):
     rows = rows_of(60)
-    steps = (Step.CC3, Step.CC5)
+    steps = (PairType.LINK_BODY, PairType.TOOL_BODY)
     checker = CollisionChecker(CELL, STATE, JOINTS, options=CoreOptions(0.08, steps))
-    options = CollisionOptions(full_report=True, contacts=True, extra_margin=0.08, steps=[5, 3, 3])
+    options = CollisionOptions(full_report=True, contacts=True, extra_margin=0.08, pair_types=[5, 3, 3])
     reply = ask("CheckStates", configurations=path_to_message(JOINTS, rows), options=options)
     assert 0 < sum(reply.in_collision) < len(rows)
     for row, report in zip(rows, reply.reports, strict=True):
@@ -266,7 +266,7 @@ def test_certificates_are_those_of_the_core(ask):
         assert [found.verdict] == segments == [VERDICTS[truth.verdict]]
         seen.add(truth.verdict)
         if truth.free:
-            assert (found.clearance, found.proven) == (0.004, 1.0)
+            assert (found.clearance_beyond_margins, found.certified_fraction) == (0.004, 1.0)
             continue
         assert found.collision.place == pytest.approx(truth.place)
         assert found.collision.configuration.positions == pytest.approx(list(truth.configuration))
@@ -281,7 +281,7 @@ def test_a_path_is_certified_up_to_its_first_collision(ask):
     found, segments = certified(ask, (HOME, HOME + 0.01, inside, HOME))
     assert segments == [MotionCertificate.FREE, MotionCertificate.COLLIDING, MotionCertificate.NONE]
     assert found.verdict == MotionCertificate.COLLIDING
-    assert 0.0 < found.proven < 0.1
+    assert 0.0 < found.certified_fraction < 0.1
     assert 1.0 < found.collision.place <= 2.0
 
 
@@ -321,7 +321,7 @@ BAD = {
     "states: margin below zero": ("CheckStates", options(extra_margin=-0.1), InvalidRequestError),
     "states: margin NaN": ("CheckStates", options(extra_margin=NAN), InvalidRequestError),
     "states: margin without end": ("CheckStates", options(extra_margin=math.inf), InvalidRequestError),
-    "states: step": ("CheckStates", options(steps=[0]), InvalidRequestError),
+    "states: step": ("CheckStates", options(pair_types=[0]), InvalidRequestError),
     "trajectory: none": ("CheckTrajectory", {}, InvalidRequestError),
     "trajectory: short point": ("CheckTrajectory", short(), InvalidRequestError),
     "trajectory: NaN": ("CheckTrajectory", along(((NAN,) * 6,)), InvalidRequestError),

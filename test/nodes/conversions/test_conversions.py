@@ -211,10 +211,12 @@ def test_changes_in_other_units(shapes, inertial, pose, state):
             operations(SceneChange(operation=SceneChange.REMOVE, name="tool", native_scale=scale))
 
 
-@pytest.mark.parametrize("proven", [0.25, 1.0, math.nan])
-def test_a_plan_claims_on_the_wire_what_it_claimed(proven):
-    verdict = MotionCertificate.NONE if math.isnan(proven) else MotionCertificate.UNDECIDED
-    record = PlanRecord(certificate=MotionCertificate(verdict=verdict, proven=0.0 if math.isnan(proven) else proven))
+@pytest.mark.parametrize("fraction", [0.25, 1.0, math.nan])
+def test_a_plan_claims_on_the_wire_what_it_claimed(fraction):
+    verdict = MotionCertificate.NONE if math.isnan(fraction) else MotionCertificate.UNDECIDED
+    record = PlanRecord(
+        certificate=MotionCertificate(verdict=verdict, certified_fraction=0.0 if math.isnan(fraction) else fraction)
+    )
     path = JointPath(joint_names=["a"], positions=[0.0, 1.0])
     plan = plan_from_message(MotionPlan(path=path, record=record), "plan", 100)
-    assert plan.proven == pytest.approx(proven, nan_ok=True)
+    assert plan.certified_fraction == pytest.approx(fraction, nan_ok=True)

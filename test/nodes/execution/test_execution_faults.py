@@ -46,7 +46,7 @@ EXECUTION = {
     "motion_modes": "[automatic]",
     # Wide enough for a robot, and for nodes, whose processes a busy machine holds up.
     "joint_state_timeout": 1.5,
-    "watch_timeout": 4.0,
+    "monitor_timeout": 4.0,
     "path_tolerance": 5.0,
     "goal_tolerance": 1e-9,
     "goal_time": 20.0,
@@ -531,7 +531,9 @@ def test_a_move_plans_a_way_around_if_asked(client, robot, box):
 def test_a_killed_planning_node(client, robot, world):
     sent = begin(client, robot)
     world.nodes["planning_node"].kill()
-    check_error(sent.wait(), "ServiceUnavailableError", "watch", "the planning node is gone", "planning/look_ahead")
+    check_error(
+        sent.wait(), "ServiceUnavailableError", "monitoring", "the planning node is gone", "planning/look_ahead"
+    )
     check_stop(robot)
 
 
@@ -573,5 +575,5 @@ def test_a_killed_robot(client, robot, start_node):
 def test_a_killed_scene_node(client, robot, world):
     sent = begin(client, robot)
     world.nodes["scene_node"].kill()
-    check_error(sent.wait(), "ServiceUnavailableError", "watch", "the scene node is gone", "scene/wait_for_state")
+    check_error(sent.wait(), "ServiceUnavailableError", "monitoring", "the scene node is gone", "scene/wait_for_state")
     check_stop(robot)

@@ -78,7 +78,7 @@ class Commands:
 @pytest.fixture(scope="module")
 def nodes(start_node, client):
     validator = Validator(client.node, client._group)
-    names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": {"watch": False}}
+    names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": {"monitor_scene": False}}
     yield {name: start_node(name, **given).process.pid for name, given in names.items()}
     client.node.destroy_service(validator._service)
 

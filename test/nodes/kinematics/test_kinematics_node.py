@@ -43,7 +43,7 @@ NAN = math.nan
 @pytest.fixture(scope="module", autouse=True)
 def nodes(start_node, client):
     start_node("scene_node", cell_file=DEMO)
-    start_node("kinematics_node", most_configurations=500, most_targets=50)
+    start_node("kinematics_node", max_configurations=500, max_targets=50)
     client.scene()
 
 
@@ -330,7 +330,7 @@ BAD = {
     "Ik: workpiece that is not held": ("Ik", posed(mode=Target.WORKPIECE, frame="table"), TargetModeMismatchError),
     "Ik: reference frame": ("Ik", posed(reference_frame="tabel"), UnknownNameError),
     "Ik: solver": ("Ik", {**posed(), "options": IkOptions(solver="magic")}, InvalidRequestError),
-    "Ik: step": ("Ik", {**posed(), "collision": CollisionOptions(steps=[9])}, InvalidRequestError),
+    "Ik: step": ("Ik", {**posed(), "collision": CollisionOptions(pair_types=[9])}, InvalidRequestError),
     "Ik: margin": ("Ik", {**posed(), "collision": CollisionOptions(extra_margin=-1.0)}, InvalidRequestError),
     "Ik: closed form of three joints": (
         "Ik",

@@ -107,5 +107,5 @@ def test_what_was_commanded_is_found_after_the_time_of_messages_was_set_back():
 
 def test_simulated_joints_bridge_gaps_after_which_commands_go_on_as_if_there_had_been_none():
     """Otherwise they would turn back meanwhile, and be far from where they are commanded."""
-    longest = next(parameter.default for parameter in PARAMETERS if parameter.name == "longest_gap")
+    longest = next(parameter.default for parameter in PARAMETERS if parameter.name == "max_command_gap")
     assert SimulationOptions().extrapolate_for >= longest

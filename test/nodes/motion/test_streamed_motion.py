@@ -51,7 +51,7 @@ class Stream:
 
 
 class Case:
-    def __init__(self, return_time=0.0):
+    def __init__(self, path_return_timeout=0.0):
         self.stream, self.feedback = Stream(), JointFeedback(jump=10.0)
         one = np.ones(1)
         tolerances = Tolerances(0.01, 0.1 * one, math.inf * one, 0.005 * one, math.inf * one, 5.0)
@@ -62,7 +62,7 @@ class Case:
             MotionGoal("owner", ("joint",), TRAJECTORY, tolerances),
             self.feedback,
             global_scale=1.0,
-            timeouts=FeedbackTimeouts(60.0, 60.0, return_time),
+            timeouts=FeedbackTimeouts(60.0, 60.0, path_return_timeout),
             on_done=lambda: None,
         )
         self.channel = self.motion.channel
@@ -105,7 +105,7 @@ def test_a_motion_that_ends_well_has_recorded_no_error_beyond_its_tolerance():
 
 
 def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
-    case = Case(return_time=60.0)
+    case = Case(path_return_timeout=60.0)
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2)
     case.channel.sent.paused_at = time.monotonic()
@@ -130,7 +130,7 @@ def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
 
 
 def test_a_robot_that_does_not_come_back_ends_it():
-    case = Case(return_time=1e-3)
+    case = Case(path_return_timeout=1e-3)
     case.stream.play(case.channel, 1.0)
     case.channel.sent.paused_at = time.monotonic()
     case.measure(BEGIN + SECOND // 2, error=0.33)
@@ -144,7 +144,7 @@ def test_a_robot_that_does_not_come_back_ends_it():
 
 
 def test_without_a_pause_it_is_stopped_at_once():
-    case = Case(return_time=60.0)
+    case = Case(path_return_timeout=60.0)
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2, error=0.33)
     assert isinstance(case.motion.error, TrackingError)

@@ -296,7 +296,7 @@ BAD_MOTIONS = {
     "resolution that is not a number": (lambda: options(resolution=NAN), InvalidRequestError),
     "negative margin": (lambda: options(extra_margin=-0.1), InvalidRequestError),
     "infinite margin": (lambda: options(extra_margin=INF), InvalidRequestError),
-    "jiggle without bound": (lambda: options(jiggle=10.0), InvalidRequestError),
+    "max_start_correction without bound": (lambda: options(max_start_correction=10.0), InvalidRequestError),
     "no states to check": (lambda: options(state_limit=1), NotConnectedError),
     "no time": (lambda: options(time_limit=Duration(nanosec=1)), TimedOutError),
     "negative time": (lambda: options(time_limit=Duration(sec=-1)), InvalidRequestError),

@@ -26,7 +26,7 @@ def files(folder):
 
 @pytest.fixture(scope="module")
 def scene_node(start_node, files, folder):
-    limits = {"most_changes": 50, "most_shapes": 40, "most_models": 30}
+    limits = {"max_changes": 50, "max_shapes": 40, "max_models": 30}
     return start_node("scene_node", cell_file=DEMO, resource_folders=f"[{folder}]", **limits)
 
 

@@ -118,7 +118,7 @@ def nodes(start_node, robot, client):
             "execution_node",
             command_fields="[position, velocity]",
             joint_state_timeout=1.5,
-            joint_jump=9.0,
+            max_joint_step=9.0,
             path_tolerance=5.0,
             goal_tolerance=1e-9,
             servo_look_ahead=1.0,

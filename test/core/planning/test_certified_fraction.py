@@ -77,13 +77,16 @@ def test_proven_is_what_certificates_say(name, margin):
     state = state.with_configuration(values)
     if name == "fingers on the plate" and margin:
         pytest.skip("the plate is nearer than that")
-    plan = plan_to(cell, state, goal, jiggle=0.02, extra_margin=margin)
-    assert plan.proven == recomputed(cell, state, plan, margin)
+    plan = plan_to(cell, state, goal, max_start_correction=0.02, extra_margin=margin)
+    assert plan.certified_fraction == recomputed(cell, state, plan, margin)
     # No certificate covers a segment that collides; a start correction may be one.
     blocked = colliding(cell, state, plan.variables, plan.path)
-    assert (plan.proven < 1.0) == (name in ("escape", "beyond limits", "fingers on the plate"))
-    assert set(blocked) <= set(range(plan.escape_waypoints))
-    assert verify_plan(cell, state, plan, PlanningOptions(extra_margin=margin)).record.proven == plan.proven
+    assert (plan.certified_fraction < 1.0) == (name in ("escape", "beyond limits", "fingers on the plate"))
+    assert set(blocked) <= set(range(plan.start_correction_waypoints))
+    assert (
+        verify_plan(cell, state, plan, PlanningOptions(extra_margin=margin)).record.certified_fraction
+        == plan.certified_fraction
+    )
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -91,26 +94,26 @@ def test_proven_is_what_certificates_say(name, margin):
 def test_without_certificates_it_is_not_a_number(name, options):
     make, values, goal = CELLS[name]
     cell, state = make()
-    plan = plan_to(cell, state.with_configuration(values), goal, jiggle=0.02, **options)
-    assert math.isnan(plan.proven)
-    assert not set(colliding(cell, state, plan.variables, plan.path)) - set(range(plan.escape_waypoints))
+    plan = plan_to(cell, state.with_configuration(values), goal, max_start_correction=0.02, **options)
+    assert math.isnan(plan.certified_fraction)
+    assert not set(colliding(cell, state, plan.variables, plan.path)) - set(range(plan.start_correction_waypoints))
 
 
 def test_the_start_correction_counts():
     cell, state = wall_with_gap()
-    plan = plan_to(cell, state.with_configuration({"x": -0.095}), {"x": -0.8}, jiggle=0.02)
+    plan = plan_to(cell, state.with_configuration({"x": -0.095}), {"x": -0.8}, max_start_correction=0.02)
     lengths = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
-    assert plan.escape_waypoints == 1
+    assert plan.start_correction_waypoints == 1
     assert colliding(cell, state, plan.variables, plan.path) == [0]
-    assert plan.proven == pytest.approx(lengths[1:].sum() / lengths.sum())
-    assert plan.proven < 1.0
+    assert plan.certified_fraction == pytest.approx(lengths[1:].sum() / lengths.sum())
+    assert plan.certified_fraction < 1.0
 
 
 def test_where_nothing_moves_there_is_nothing_to_prove():
     cell, state = wall_with_gap()
-    assert math.isnan(plan_to(cell, state, {"x": -0.8, "y": 0.0}).proven)
+    assert math.isnan(plan_to(cell, state, {"x": -0.8, "y": 0.0}).certified_fraction)
     # Nor where the robot has no shapes, or the only shapes are ones that its joints do not move.
-    assert math.isnan(plan_to(*spinner(), {"endless": 1.0, "wide": 1.0}).proven)
+    assert math.isnan(plan_to(*spinner(), {"endless": 1.0, "wide": 1.0}).certified_fraction)
 
 
 def test_path_tools_say_the_same():
@@ -118,15 +121,15 @@ def test_path_tools_say_the_same():
     path = np.array([[-0.8, 0.0], [-0.4, 0.65], [0.3, 0.65], [0.8, 0.0]])
     for tool in (PathTool.SIMPLIFY, PathTool.SHORTCUT, PathTool.TIGHTEN, PathTool.REVERSE):
         plan = process_path(cell, state, PathRequest(tool, ("x", "y"), (path,)))
-        assert plan.proven == recomputed(cell, state, plan) == 1.0
+        assert plan.certified_fraction == recomputed(cell, state, plan) == 1.0
         without = PathRequest(tool, ("x", "y"), (path,), options=PlanningOptions(certify=False))
-        assert math.isnan(process_path(cell, state, without).proven)
-    assert math.isnan(measure_joint_path(cell, state, ("x", "y"), path).proven)
+        assert math.isnan(process_path(cell, state, without).certified_fraction)
+    assert math.isnan(measure_joint_path(cell, state, ("x", "y"), path).certified_fraction)
     # A path of which a part collides.
     through = np.array([[-0.8, 0.0], [-0.3, 0.0], [0.3, 0.0]])
     found = check_joint_path(cell, state, ("x", "y"), through)
     assert found.violations
-    assert found.record.proven == pytest.approx(0.5 / 1.1)
+    assert found.record.certified_fraction == pytest.approx(0.5 / 1.1)
 
 
 @pytest.mark.parametrize("options", [{}, {"certify": False}, {"engine": "bullet"}])
@@ -166,7 +169,7 @@ def test_a_claim_where_nothing_can_be_proven_does_not_hold():
     cell, state = spinner()
     plan = plan_to(cell, state, {"endless": 1.0, "wide": 1.0})
     assert not verify_plan(cell, state, plan).violations
-    found = verify_plan(cell, state, replace(plan, proven=0.5))
+    found = verify_plan(cell, state, replace(plan, certified_fraction=0.5))
     assert [error.message for error in found.violations] == [
         "a smaller fraction of the path is proven free than in the plan"
     ]
@@ -175,9 +178,9 @@ def test_a_claim_where_nothing_can_be_proven_does_not_hold():
 def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.095})
-    plan = plan_to(cell, state, {"x": -0.8}, jiggle=0.02)
+    plan = plan_to(cell, state, {"x": -0.8}, max_start_correction=0.02)
     assert verify_plan(cell, state, plan).valid
-    found = verify_plan(cell, state, replace(plan, proven=1.0))
+    found = verify_plan(cell, state, replace(plan, certified_fraction=1.0))
     assert [error.message for error in found.violations] == [
         "a smaller fraction of the path is proven free than in the plan"
     ]
@@ -187,6 +190,6 @@ def test_plan_files_and_tables_know_what_is_not_a_number():
     cell, state = gantry()
     plan = plan_to(cell, state, {"x": 0.5, "y": 0.1}, certify=False)
     assert b"NaN" not in plan_to_json(plan)
-    assert math.isnan(plan_from_json(plan_to_json(plan)).proven)
-    assert plan_from_json(plan_to_json(replace(plan, proven=0.25))).proven == 0.25
+    assert math.isnan(plan_from_json(plan_to_json(plan)).certified_fraction)
+    assert plan_from_json(plan_to_json(replace(plan, certified_fraction=0.25))).certified_fraction == 0.25
     assert [percent(value) for value in (math.nan, 0.0, 0.999, 1.0 - 1e-12)] == ["-", "0", "99", "100"]
