@@ -185,7 +185,7 @@ def _echo(found: Plan) -> None:
     click.echo(f"planner   {found.planner}, seed {found.seed}, {found.states_checked} states checked")
     click.echo(f"path      {len(found.path)} waypoints, {found.path_length:.3f} rad or m")
     click.echo(f"duration  {found.duration:.2f} s")
-    click.echo(f"proven    {percent(found.certified_fraction)} % of the path is certified free of collisions")
+    click.echo(f"certified {percent(found.certified_fraction)} % of the path is proven free of collisions")
     if found.clearance is not None:
         near = found.clearance.closest
         click.echo(f"clearance {1e3 * near.distance:.1f} mm between {near.first} and {near.second}")
