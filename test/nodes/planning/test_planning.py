@@ -134,12 +134,12 @@ def test_paths_are_filled_in_and_joined(client, path):
 
 def test_a_path_is_measured_and_its_collisions_are_placed(client, path):
     reply = client.call(srv.CheckPath, "planning/check_path", srv.CheckPath.Request(path=path))
-    assert not reply.faults
+    assert not reply.violations
     assert reply.record.clearance.distance > 0.0
     through = path_to_message(JOINTS, np.array([LEFT, RIGHT]))
     request = srv.CheckPath.Request(path=through, find_all=True)
     reply = client.call(srv.CheckPath, "planning/check_path", request)
-    assert reply.faults
+    assert reply.violations
     assert 0.0 < reply.collisions[0].place < 1.0
     measured = client.call(srv.MeasurePath, "planning/measure_path", srv.MeasurePath.Request(path=through))
     assert measured.record.path_length == pytest.approx(1.5)
@@ -151,11 +151,11 @@ def test_a_plan_is_verified_and_a_changed_one_refused(client, tmp_path):
     found = plan(client, timing=timed, options=PlanningOptions(seed=2))
     request = srv.VerifyPlan.Request(plan=found, state=from_configuration(values(LEFT)))
     reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
-    assert reply.holds, [violation.message for violation in reply.violations]
+    assert reply.valid, [violation.message for violation in reply.violations]
     found.path.positions[0] += 0.01
     found.record.path_length *= 0.5
     reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
-    assert not reply.holds
+    assert not reply.valid
     assert {violation.name for violation in reply.violations} >= {"PathInvalidError", "TrajectoryStartError"}
 
 
@@ -471,7 +471,7 @@ def test_a_plan_file_is_read_below_allowed_folders(client, tmp_path):
     file.write_bytes(plan_to_json(plan_motion(CELL, start, CoreRequest(Goals(joint_goals=(values(RIGHT),))))))
     request = srv.VerifyPlan.Request(uri=f"file://{file}", state=from_configuration(values(LEFT)))
     reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
-    assert reply.holds, [violation.message for violation in reply.violations]
+    assert reply.valid, [violation.message for violation in reply.violations]
 
 
 def test_a_cancelled_plan_is_answered(client):
