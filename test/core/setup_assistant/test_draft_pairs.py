@@ -9,8 +9,9 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import NotSupportedError
-from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.loading import load_robot, robot_from_sources
 from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.sources import ModelSources
 from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.options import DraftOptions
 
@@ -81,9 +82,39 @@ def test_the_hand_opens_and_its_tool_centre_point_is_between_the_fingers(draft):
     """The Panda's fingertips meet on the z axis of its hand, 103.4 mm away (Franka's F_T_NE)."""
     hand = draft.hands["hand"]
     assert hand.opened == {"panda_finger_joint1": 0.04}
-    assert hand.closed == {"panda_finger_joint1": 0.0}
+    assert hand.closed == pytest.approx({"panda_finger_joint1": 0.0}, abs=1e-4)
     assert hand.base == "panda_hand"
     assert hand.tcp.position == pytest.approx((0.0, 0.0, 0.1034), abs=0.005)
+
+
+def test_named_states_are_free_and_inside_the_limits():
+    """Fingers of a closed hand do not overlap; limits with more digits than a rounded value are kept."""
+    limit = f'lower="{-1 / 3}" upper="{2 / 3}" effort="1" velocity="1"'
+    box = '<geometry><box size="0.02 0.02 0.1"/></geometry>'
+    link = f'<link name="{{}}"><collision><origin xyz="0.2 0 0"/>{box}</collision></link>'
+    joint = (
+        '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><axis xyz="{4}"/><limit {5}/>'
+        '<origin xyz="0 {6} 0.2"/></joint>'
+    )
+    finger = 'lower="0" upper="0.05128" effort="1" velocity="1"'
+    parts = [link.format(name) for name in ("a", "b", "c")]
+    parts += [
+        joint.format(f"j{i}", "revolute", p, c, "0 0 1", limit, 0)
+        for i, p, c in ((1, "base", "a"), (2, "a", "b"), (3, "b", "c"))
+    ]
+    for name, side in (("left", 1), ("right", -1)):
+        parts.append(f'<link name="{name}"><collision>{box}</collision></link>')
+        parts.append(joint.format(f"{name}_finger", "prismatic", "c", name, f"0 {side} 0", finger, 0.009 * side))
+    text = f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>'
+    draft = draft_robot(robot_from_sources("r", ModelSources(urdf=text)), DraftOptions(samples=200))
+    cell = RobotCell(robots=frozendict(r=draft.robot))
+    state = cell.default_state().with_configuration(draft.home.values)
+    assert set(draft.robot.named_states) == {"manipulator/home", "hand/open", "hand/closed"}
+    for values in draft.robot.named_states.values():
+        assert not CollisionChecker(cell, state.with_configuration(values)).report().in_collision
+        assert all(cell.variables[n].limits.lower <= v <= cell.variables[n].limits.upper for n, v in values.items())
+    assert draft.hands["hand"].closed["left_finger"] + draft.hands["hand"].closed["right_finger"] < 0.003
+    assert draft.home.values["left_finger"] == 0.05128
 
 
 def test_senseless_options_are_refused():
