@@ -21,7 +21,9 @@ ARGUMENT = ":="
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to write (default: a folder of the robot's name)."
 )
-@click.option("--add", "added", default="", metavar="FILE", help="URDF or xacro file of a gripper, added as a tool.")
+@click.option(
+    "--add", "added", default="", metavar="FILE", help="URDF, xacro or SDF file of a gripper, added as a tool."
+)
 @click.option("--at", default="", metavar="LINK", help="Link it is mounted on (default: the tip of the main group).")
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
 @click.option("--meshes", type=click.Choice([use.value for use in MeshUse]), default="hull", show_default=True,
@@ -41,7 +43,7 @@ def new(
     seed: int,
     overwrite: bool,
 ) -> int:
-    """Draft a cell from DESCRIPTION, a URDF or xacro file or its package:// URI.
+    """Draft a cell from DESCRIPTION, a URDF, xacro or SDF file or its package:// URI.
 
     Arguments of xacro are written as ROS does: robot_cell new ur.urdf.xacro ur_type:=ur5e name:=ur5e
 

@@ -44,7 +44,7 @@ class NewCellOptions:
 
     Attributes:
         xacro_arguments: Arguments of the xacro expansion.
-        added: URDF or xacro file of a gripper to add as a tool; "" for none.
+        added: URDF, xacro or SDF file of a gripper to add as a tool; "" for none.
         at: Link that the gripper is mounted on; "" for the tip of the main group.
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes.
@@ -88,7 +88,7 @@ def new_cell(description: str | Path, folder: str | Path, options: NewCellOption
     Descriptions outside the new folder's package are copied, xacro expanded, with their meshes.
 
     Args:
-        description: URDF or xacro file, or its package:// URI.
+        description: URDF, xacro or SDF file, or its package:// URI.
         folder: Folder to write to; it is made if it does not exist.
         options: What to add, and how to draft.
 

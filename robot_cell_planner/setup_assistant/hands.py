@@ -23,7 +23,7 @@ from .kinematic_tree import Hand
 
 Floats = NDArray[np.float64]
 INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
-MAX_OPENED = 0.2  # of the way from closed to open, if the fingers overlap when closed
+MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
 OPENING_STEPS = 14  # of the search for where they do not
 
 
@@ -70,7 +70,7 @@ def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
 
 
 def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDraft) -> HandDraft:
-    """Return a hand that is opened so far that its fingers do not overlap in the closed state, at most a fifth.
+    """Return a hand that is opened so far that its fingers do not overlap in the closed state, if it can be.
 
     Args:
         robot: Robot with the disabled pairs.

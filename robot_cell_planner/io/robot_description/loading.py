@@ -18,10 +18,13 @@ from ...model.robot import Robot
 from ...model.sources import ModelSources
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve, roots_for
+from ..sdformat.robot import sdf_to_urdf
 from .limits import read_limits, with_default_limits
 from .srdf import SemanticDescription, read_srdf
 from .urdf import read_urdf
 from .xacro_files import expand_xacro
+
+SDF = ".sdf"
 
 
 def read_sources(
@@ -34,7 +37,7 @@ def read_sources(
     *,
     strict: bool = False,
 ) -> ModelSources:
-    """Read the texts of a model. Files with the extension .xacro are expanded.
+    """Read the texts of a model. Files with the extension .xacro are expanded, those with .sdf converted.
 
     folder: Base folder of relative URIs.
     strict: Refuse files that are not UTF-8 text; otherwise that is a warning.
@@ -48,7 +51,10 @@ def read_sources(
     def description(file: Path, stage: str) -> str:
         if file.suffix == ".xacro":
             return expand_xacro(file, xacro_arguments, roots_for(file, roots))
-        return _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
+        text = _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
+        if file.suffix == SDF:
+            return sdf_to_urdf(text, str(file.parent), roots_for(file, roots), str(file), defects)
+        return text
 
     return ModelSources(
         urdf=description(path, "read urdf"),
@@ -100,7 +106,7 @@ def load_robot(
 
     Args:
         name: Name of the robot in the cell.
-        urdf: URDF or xacro file.
+        urdf: URDF or xacro file, or SDF file of one model.
         srdf: SRDF file; "" for none.
         limits: Joint limits file in MoveIt's format; "" for none.
         xacro_arguments: Arguments of the xacro expansion.
@@ -211,7 +217,7 @@ def load_tool(
 
     Args:
         name: Name of the tool in the cell.
-        urdf: URDF or xacro file.
+        urdf: URDF or xacro file, or SDF file of one model.
         tcp: Pose of the tool centre point in `tcp_link`.
         tcp_link: Link of the tool centre point; "" for the root link.
         limits: Joint limits file in MoveIt's format; "" for none.
