@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 from frozendict import frozendict
 
-from ...errors import FileError, ModelError
+from ...errors import FileError, ModelError, UnknownNameError
 from ...model.arguments import public
 from ...model.bodies import Tool
 from ...model.geometry import Mesh, MeshUse
 from ...model.mechanism import Mechanism
+from ...model.name_suggestions import unknown_name
 from ...model.pose import IDENTITY, Pose
 from ...model.robot import Robot
 from ...model.sources import ModelSources
@@ -168,13 +169,14 @@ def robot_from_sources(
         raise ModelError(f"robot {name!r}: {error}", subjects=(name,)) from error
 
 
-def mesh_use_of(mechanism: Mechanism) -> MeshUse:
-    """Return the collision representation of the meshes of a mechanism that was read from a description.
+def mesh_use_of(mechanism: Mechanism, sources: ModelSources) -> MeshUse:
+    """Return the collision representation of the meshes of a mechanism that was read from a description, except those
+    in `mesh_uses` of its sources.
 
     Flat meshes are always represented by their triangles, whatever the others are.
     """
     geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
-    uses = {geometry.use for geometry in geometries if isinstance(geometry, Mesh)}
+    uses = {mesh.use for mesh in geometries if isinstance(mesh, Mesh) and mesh.uri not in sources.mesh_uses}
     return next((use for use in (MeshUse.HULL, MeshUse.DECOMPOSITION, MeshUse.EXACT) if use in uses), MeshUse.HULL)
 
 
@@ -194,10 +196,22 @@ def _mechanism(
     files: dict[str, str],
 ) -> Mechanism:
     source = sources.urdf_uri or f"URDF of {name}"
-    mechanism = read_urdf(sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files)
+    mechanism = read_urdf(
+        sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files, sources.mesh_uses
+    )
+    _note_unknown_meshes(sources, mechanism, source, defects)
     if sources.limits:
         mechanism = read_limits(sources.limits, mechanism, sources.limits_uri or f"limits of {name}", prefix)
     return with_default_limits(mechanism)
+
+
+def _note_unknown_meshes(sources: ModelSources, mechanism: Mechanism, source: str, defects: Defects) -> None:
+    """Note meshes in `mesh_uses` that no collision shape has."""
+    geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
+    meshes = {geometry.uri for geometry in geometries if isinstance(geometry, Mesh)}
+    for uri in sorted(set(sources.mesh_uses) - meshes):
+        text = f"{source}: {unknown_name(f'mesh {uri!r} of `mesh_uses`', uri, meshes)}"
+        defects.note(UnknownNameError(text, stage="read urdf", subjects=(uri,)), "the entry has no effect")
 
 
 @public
