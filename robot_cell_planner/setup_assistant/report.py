@@ -126,7 +126,7 @@ def _meshes(meshes: Sequence[MeshDraft]) -> Iterable[str]:
 def _pairs(draft: Draft) -> Iterable[str]:
     counts = Counter(pair.reason for pair in draft.pairs)
     yield ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "All pairs are checked."
-    others = [pair for pair in draft.pairs if pair.reason != "Adjacent"]
+    others = [pair for pair in draft.pairs if pair.reason != "Adjacent" or not pair.sure.startswith("certain")]
     if others:
         yield ""
         yield "| Links | Reason | How sure |"

@@ -14,6 +14,7 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.sources import ModelSources
 from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.options import DraftOptions
+from robot_cell_planner.setup_assistant.pairs import drafted_pairs
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"
@@ -123,3 +124,40 @@ def test_senseless_options_are_refused():
             DraftOptions(**given)
     with pytest.raises(NotSupportedError, match="prefix"):
         draft_robot(load_robot("panda", URDF, prefix="left_"))
+
+
+def test_a_pair_that_collides_in_a_tiny_part_of_all_states_stays_checked():
+    """A ball of 20 mm at the tip of an arm of 1.5 m reaches one of the same size at the base, from 0.8 m away at rest,
+    but not one that is 1.6 m away."""
+    ball = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.02"/></geometry></collision>'
+    links = [f'<link name="base">{ball.format(0.7)}</link><link name="far">{ball.format(0)}</link>']
+    fixed = '<joint name="fixed" type="fixed"><parent link="base"/><child link="far"/><origin xyz="0 0 -1.6"/></joint>'
+    links.append(fixed)
+    parent = "base"
+    for index, axis in enumerate(("0 0 1", "0 1 0", "0 1 0")):
+        shape = ball.format(0.5 if index == 2 else 0.1)
+        links.append(
+            f'<link name="l{index}">{shape}</link><joint name="j{index}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="l{index}"/><origin xyz="{0.5 if index else 0} 0 0"/><axis xyz="{axis}"/>'
+            f'<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>'
+        )
+        parent = f"l{index}"
+    robot = robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{"".join(links)}</robot>'))
+    found = {frozenset((pair.first, pair.second)): pair for pair in drafted_pairs(robot, DraftOptions(samples=5))}
+    assert frozenset(("base", "l2")) not in found
+    assert found[frozenset(("far", "l2"))].reason == "Never"
+
+
+def test_neighbours_across_links_without_shapes_are_not_certain():
+    shape = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
+    joint = (
+        '<joint name="j{0}" type="revolute"><parent link="{0}"/><child link="{1}"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+    )
+    names = "abcd"
+    links = "".join(f'<link name="{name}">{shape if name != "c" else ""}</link>' for name in names)
+    joints = "".join(joint.format(*names[index : index + 2]) for index in range(3))
+    robot = robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{links}{joints}</robot>'))
+    found = {(pair.first, pair.second): pair for pair in drafted_pairs(robot, DraftOptions(samples=5))}
+    assert found["a", "b"].sure.startswith("certain")
+    assert found["b", "d"].sure.startswith("not sure: 2 joints apart")
