@@ -31,6 +31,8 @@ from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.random_configurations import random_configurations
 
+from .pairs import needed_pairs
+
 STATES = 20
 MAX_DRAWN = 5_000
 LINE = 0.05  # [m]
@@ -56,8 +58,8 @@ def free_states(cell, state, group, count):
     return np.array(found)
 
 
-def measure(description, arguments):
-    """The figures of one description."""
+def measure(description, arguments, pair_states=0):
+    """The figures of one description; `pair_states`: only the draft, and its disabled pairs at so many states."""
     found = {"description": description}
     with tempfile.TemporaryDirectory(prefix="description-") as folder:
         begin = time.perf_counter()
@@ -71,6 +73,8 @@ def measure(description, arguments):
         found["home free"] = not made.draft.home.colliding
         found["groups"] = {g.group.name: len(g.group.variables) for g in made.draft.groups}
         found["default pairs"] = sum(pair.reason == "Default" for pair in made.draft.pairs)
+        if pair_states:
+            return found | needed_pairs(made.draft, pair_states)
         arms = [g.group.name for g in made.draft.groups if g.kind == "arm"]
         found["arm"] = bool(arms)
         if arms:
@@ -142,10 +146,10 @@ def executed(cell, state, plan, found):
 
 def main():
     """Measure the description that the command line names."""
-    description, *words = sys.argv[1:]
+    pair_states, description, *words = sys.argv[1:]
     arguments = dict(word.split(":=", 1) for word in words)
     try:
-        found = measure(description, arguments)
+        found = measure(description, arguments, int(pair_states))
     except RobotCellError as error:
         found = {"description": description, "failed": f"{type(error).__name__}: {error}"[:400]}
     print(json.dumps(found))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 SECONDS = 300  # that one description may take
+SECONDS_PER_STATE = 2e-3  # more, for the states of the check of pairs
 ENDINGS = (".urdf", ".xacro")
 COLUMNS = ("free states", "ik", "plans")
 
@@ -18,14 +19,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.descriptions", description=__doc__)
     parser.add_argument("sources", nargs="+", type=Path, help="folder, description, or list of descriptions")
     parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument(
+        "--pairs", type=int, default=0, metavar="STATES", help="only check the disabled pairs, at random states"
+    )
     given = parser.parse_args()
     results = []
-    print(HEADER, flush=True)
+    print(PAIRS_HEADER if given.pairs else HEADER, flush=True)
     for words in (words for source in given.sources for words in descriptions(source)):
-        results.append(measured(words))
-        print(row(results[-1]), flush=True)
+        results.append(measured(words, given.pairs))
+        print((pairs_row if given.pairs else row)(results[-1]), flush=True)
         if given.json:
             given.json.write_text(json.dumps(results, indent=1))
+    if given.pairs:
+        needed = sum(len(result.get("needed pairs", ())) for result in results)
+        print(f"\nneeded pairs that are disabled: {needed}")
+        return 0 if not needed and not any("failed" in result for result in results) else 1
     good = sum(is_good(result) for result in results)
     free = sum(bool(result.get("home free")) for result in results)
     print(f"\nno edit: {good} of {len(results)}; home free: {free} of {len(results)}")
@@ -46,13 +54,14 @@ def descriptions(source: Path):
                 yield [str((source.parent / first).resolve()), *rest]
 
 
-def measured(words):
+def measured(words, pair_states):
     """The figures of one description."""
-    command = [sys.executable, "-m", "benchmarks.descriptions.measure", *words]
+    command = [sys.executable, "-m", "benchmarks.descriptions.measure", str(pair_states), *words]
+    seconds = SECONDS + SECONDS_PER_STATE * pair_states
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return {"description": words[0], "failed": f"did not end within {SECONDS} s"}
+        return {"description": words[0], "failed": f"did not end within {seconds:g} s"}
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
@@ -93,3 +102,15 @@ def row(result):
         f"| {'yes' if result['line'] else 'NO'} | {'yes' if result['executed'] else 'NO'} | {result['new s']:.1f} "
         f"| {result['first plan s']:.1f} | {result['plans s']:.1f} |"
     )
+
+
+PAIRS_HEADER = "| description | never | needed | in s |\n|---|---|---|---|"
+
+
+def pairs_row(result):
+    """One line of the table of disabled pairs."""
+    name = Path(result["description"]).name
+    if "failed" in result:
+        return f"| {name} | failed: {result['failed']} |"
+    needed = ", ".join(f"{pair} ({entry[0]})" for pair, entry in result["needed pairs"].items()) or "none"
+    return f"| {name} | {result['never pairs']} | {needed} | {result['pairs s']:.0f} |"

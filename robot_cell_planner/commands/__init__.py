@@ -1,1 +1,2 @@
-"""The command `robot_cell`: `up` starts the nodes of a cell, `new` drafts a cell, `check` checks one."""
+"""The command `robot_cell`: `up` starts the nodes of a cell, `new` drafts a cell, `check` checks one, `doctor`
+examines the installation and the running nodes."""

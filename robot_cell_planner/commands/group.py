@@ -13,6 +13,8 @@ from .. import __version__
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "new": ("new", "Draft a cell from a robot description."),
     "check": ("check", "Check a cell file."),
+    "warm": ("warm", "Compile kernels and make sphere models ahead."),
+    "doctor": ("doctor", "Examine the installation and the running nodes."),
     "fk": ("kinematics", "Print poses of frames."),
     "ik": ("kinematics", "Print configurations that reach a pose."),
     "plan": ("plan", "Plan a motion."),

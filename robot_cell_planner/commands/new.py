@@ -13,6 +13,7 @@ from .findings import echo_findings, summary
 from .options import roots_of
 
 ARGUMENT = ":="
+AUTO = "auto"
 
 
 @click.command()
@@ -21,11 +22,13 @@ ARGUMENT = ":="
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to write (default: a folder of the robot's name)."
 )
-@click.option("--add", "added", default="", metavar="FILE", help="URDF or xacro file of a gripper, added as a tool.")
+@click.option(
+    "--add", "added", default="", metavar="FILE", help="URDF, xacro or SDF file of a gripper, added as a tool."
+)
 @click.option("--at", default="", metavar="LINK", help="Link it is mounted on (default: the tip of the main group).")
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
-@click.option("--meshes", type=click.Choice([use.value for use in MeshUse]), default="hull", show_default=True,
-              help="Shapes that collision meshes are checked as.")  # fmt: skip
+@click.option("--meshes", type=click.Choice([AUTO, *(use.value for use in MeshUse)]), default=AUTO,
+              show_default=True, help="Shapes that collision meshes are checked as (auto: by mesh).")  # fmt: skip
 @click.option("--samples", default=DraftOptions.samples, show_default=True, help="Random configurations to look at.")
 @click.option("--seed", default=DraftOptions.seed, show_default=True, help="Seed of the random configurations.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
@@ -41,7 +44,7 @@ def new(
     seed: int,
     overwrite: bool,
 ) -> int:
-    """Draft a cell from DESCRIPTION, a URDF or xacro file or its package:// URI.
+    """Draft a cell from DESCRIPTION, a URDF, xacro or SDF file or its package:// URI.
 
     Arguments of xacro are written as ROS does: robot_cell new ur.urdf.xacro ur_type:=ur5e name:=ur5e
 
@@ -53,7 +56,7 @@ def new(
         added=added,
         at=at,
         roots=roots_of(folders),
-        mesh_use=MeshUse(meshes),
+        mesh_use=None if meshes == AUTO else MeshUse(meshes),
         overwrite=overwrite,
         draft=DraftOptions(samples, seed),
     )
@@ -77,6 +80,9 @@ def _echo(made: NewCell) -> None:
     for found in made.draft.groups:
         ends = f", {found.group.base_link} to {found.group.tip_link}" if found.group.tip_link else ""
         click.echo(f"group {found.group.name}: {len(found.group.variables)} joints{ends}")
+    decomposed = sum(found.use is MeshUse.DECOMPOSITION for found in made.meshes)
+    if decomposed:
+        click.echo(f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much")
     click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
     home = made.draft.home
     free = "free of collisions" if not home.colliding else "IN COLLISION"

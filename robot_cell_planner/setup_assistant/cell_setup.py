@@ -9,17 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from frozendict import frozendict
+
 from ..errors import FileError, InvalidRequestError
 from ..io.cell_file.cell_file import load_cell
 from ..io.cell_file.writer import FORMAT
 from ..io.common.packages import enclosing_folder
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..io.common.serialisation import dump_yaml
-from ..io.robot_description.loading import load_robot, load_tool
+from ..io.robot_description.loading import load_robot, load_tool, robot_from_sources, tool_from_sources
 from ..model.arguments import public
 from ..model.bodies import Tool
 from ..model.cell import RobotCell
 from ..model.geometry import MeshUse
+from ..model.mechanism import Mechanism
 from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.sources import ModelSources
@@ -30,6 +34,7 @@ from .draft import HOME, Draft, draft_robot
 from .files import limits_text
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
+from .mesh_uses import MeshDraft, draft_mesh_uses
 from .options import DraftOptions
 from .report import report_text
 
@@ -44,10 +49,10 @@ class NewCellOptions:
 
     Attributes:
         xacro_arguments: Arguments of the xacro expansion.
-        added: URDF or xacro file of a gripper to add as a tool; "" for none.
+        added: URDF, xacro or SDF file of a gripper to add as a tool; "" for none.
         at: Link that the gripper is mounted on; "" for the tip of the main group.
         roots: Additional folders that may be read.
-        mesh_use: Collision representation of meshes.
+        mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh.
         overwrite: Allow replacing existing files.
         draft: Options of the draft.
     """
@@ -56,7 +61,7 @@ class NewCellOptions:
     added: str = ""
     at: str = ""
     roots: ResourceRoots = NO_ROOTS
-    mesh_use: MeshUse = MeshUse.HULL
+    mesh_use: MeshUse | None = None
     overwrite: bool = False
     draft: DraftOptions = field(default_factory=DraftOptions)
 
@@ -69,6 +74,7 @@ class NewCell:
         folder: Folder of the files.
         files: Names of the files that were written.
         draft: Draft of the robot.
+        meshes: Collision representations that were chosen, of the robot and of the gripper.
         cell, state: What the cell file contains.
         findings: Result of the check of the cell file.
     """
@@ -76,6 +82,7 @@ class NewCell:
     folder: Path
     files: tuple[str, ...]
     draft: Draft
+    meshes: tuple[MeshDraft, ...]
     cell: RobotCell
     state: RobotCellState
     findings: tuple[Finding, ...]
@@ -88,7 +95,7 @@ def new_cell(description: str | Path, folder: str | Path, options: NewCellOption
     Descriptions outside the new folder's package are copied, xacro expanded, with their meshes.
 
     Args:
-        description: URDF or xacro file, or its package:// URI.
+        description: URDF, xacro or SDF file, or its package:// URI.
         folder: Folder to write to; it is made if it does not exist.
         options: What to add, and how to draft.
 
@@ -104,6 +111,7 @@ class _Writer:
         self.folder = folder
         self.options = options
         self.files: list[str] = []
+        self.meshes: list[MeshDraft] = []
 
     def write(self, description: str) -> NewCell:
         options = self.options
@@ -112,8 +120,11 @@ class _Writer:
             description,
             xacro_arguments=options.xacro_arguments,
             roots=options.roots,
-            mesh_use=options.mesh_use,
+            mesh_use=options.mesh_use or MeshUse.HULL,
         )
+        if uses := self._chosen_uses(given.mechanism):
+            sources = msgspec.structs.replace(given.sources, mesh_uses=uses)
+            given = robot_from_sources("robot", sources, roots=options.roots)
         draft = draft_robot(given, options.draft)
         tool = self._tool(draft)
         mount = self._group_at(draft) if tool is not None else ""
@@ -129,14 +140,26 @@ class _Writer:
         self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
         cell, state = load_cell(self.folder / CELL_FILE, options.roots)
         findings = check_cell(cell, state)
-        self._text(REPORT_FILE, report_text(description, draft, findings, tool))
-        return NewCell(self.folder, tuple(self.files), draft, cell, state, findings)
+        self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool))
+        return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
+
+    def _chosen_uses(self, mechanism: Mechanism) -> frozendict[str, MeshUse]:
+        """Return the collision representation of each mesh that is not checked as its hull, by URI."""
+        if self.options.mesh_use is not None:
+            return frozendict()
+        drafted = draft_mesh_uses(mechanism)
+        self.meshes += drafted
+        return frozendict({found.uri: found.use for found in drafted if found.use is not MeshUse.HULL})
 
     def _tool(self, draft: Draft) -> tuple[Tool, HandDraft | None] | None:
         """Return the tool to add, and the draft of its hand."""
         if not self.options.added:
             return None
-        loaded = load_tool("gripper", self.options.added, roots=self.options.roots, mesh_use=self.options.mesh_use)
+        use = self.options.mesh_use or MeshUse.HULL
+        loaded = load_tool("gripper", self.options.added, roots=self.options.roots, mesh_use=use)
+        if uses := self._chosen_uses(loaded.mechanism):
+            sources = msgspec.structs.replace(loaded.sources, mesh_uses=uses)
+            loaded = tool_from_sources("gripper", sources, roots=self.options.roots)
         robot = Robot("gripper", loaded.mechanism, sources=loaded.sources)
         hands = [found.hand for found in draft_groups(loaded.mechanism) if found.hand is not None]
         return loaded, draft_hand(robot, hands[0]) if hands else None
@@ -148,8 +171,6 @@ class _Writer:
         self._text(LIMITS_FILE, draft.limits)
         robot: dict[str, Any] = self._reference(given.sources, name)
         robot |= {"srdf": f"{name}.srdf", "limits": LIMITS_FILE}
-        if self.options.mesh_use is not MeshUse.HULL:
-            robot["meshes"] = self.options.mesh_use.value
         entries: dict[str, Any] = {"format": FORMAT, "name": name, "robots": {name: robot}}
         if tool is not None:
             entries["tools"] = {"gripper": self._tool_entry(draft, *tool, mount)}
@@ -169,15 +190,18 @@ class _Writer:
         """Return the entries for a description: its file where the cell file may refer to it, else a copy."""
         path = Path(sources.folder, "x")
         home = enclosing_folder(self.folder / CELL_FILE)
+        uses = {uri: use.value for uri, use in sources.mesh_uses.items()}
+        settings: dict[str, Any] = {} if self.options.mesh_use is None else {"meshes": self.options.mesh_use.value}
         files = [Path(file) for file in sources.files.values() if file]
         if "://" not in sources.urdf_uri and all(file.is_relative_to(home) for file in (path, *files)):
             entry: dict[str, Any] = {"urdf": os.path.relpath(sources.urdf_uri, self.folder)}
             if sources.xacro_arguments:
                 entry["xacro_arguments"] = dict(sources.xacro_arguments)
-            return entry
-        written = copy_description(sources, self.folder, name, self.options.overwrite)
+            return entry | settings | ({"mesh_uses": uses} if uses else {})
+        written, uris = copy_description(sources, self.folder, name, self.options.overwrite)
         self.files.append(written)
-        return {"urdf": written}
+        uses = {uris[uri]: use for uri, use in uses.items()}
+        return {"urdf": written, **settings} | ({"mesh_uses": uses} if uses else {})
 
     def _tool_entry(self, draft: Draft, tool: Tool, hand: HandDraft | None, group: str) -> dict[str, Any]:
         entry = self._reference(tool.sources, "gripper")

@@ -32,11 +32,11 @@ MIN_MASS = 1e-5  # [kg] of a link with shapes
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a cell that its user should know.
+    """Something about a cell or an installation that its user should know.
 
     Attributes:
         level: "error" prevents planning, "warning" makes answers wrong or incomplete, "draft" needs confirmation.
-        topic: "state", "limits", "meshes", "masses", "srdf", "groups" or "frames".
+        topic: Of a cell "state", "limits", "meshes", "masses", "srdf", "groups" or "frames"; else what it is about.
         text: What was found, as a clause without a full stop.
         remedy: What to do, as a sentence.
     """

@@ -17,8 +17,9 @@ STAGE = "copy description"
 MESHES = "meshes"
 
 
-def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: bool) -> str:
-    """Write the URDF of a model, xacro expanded, with its meshes below `folder`; return its path relative to `folder`.
+def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: bool) -> tuple[str, dict[str, str]]:
+    """Write the URDF of a model, xacro expanded, with its meshes below `folder`; return its path relative to `folder`,
+    and the new URI of each mesh by the URI in the sources.
 
     Meshes keep the names of their files, with a number where two have the same. Meshes that cannot be used are left
     out; they have been reported when the model was read.
@@ -29,6 +30,7 @@ def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: 
     root = XmlReader(sources.urdf_uri or name, STAGE, Defects()).parse(sources.urdf)
     meshes = folder / MESHES / name
     written: dict[str, str] = {}
+    uris: dict[str, str] = {}
     for element in [e for e in root.iter("mesh") if e.get("filename")]:
         uri = str(element.get("filename")).strip()
         path = sources.files.get(uri, "")
@@ -37,12 +39,13 @@ def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: 
             continue
         if path not in written:
             written[path] = _copied(Path(path), meshes, set(written.values()))
-        element.set("filename", f"{MESHES}/{name}/{written[path]}")
+        uris[uri] = f"{MESHES}/{name}/{written[path]}"
+        element.set("filename", uris[uri])
     etree.cleanup_namespaces(root)
     text = etree.tostring(root, encoding="unicode", pretty_print=True)
     target = folder / f"{name}.urdf"
     write_text(target, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}', STAGE, overwrite, mode=0o644)
-    return target.name
+    return target.name, uris
 
 
 def _remove_visual(mesh: etree._Element) -> None:

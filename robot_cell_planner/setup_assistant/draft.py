@@ -13,7 +13,7 @@ from ..model.arguments import public
 from ..model.robot import Robot
 from .files import limits_text, srdf_text
 from .groups import DraftedGroup, draft_groups, passive_joints
-from .hands import HandDraft, draft_hand
+from .hands import HandDraft, closed_without_overlap, draft_hand
 from .home import Home, find_home
 from .options import DraftOptions
 from .pairs import DEFAULT, DraftedPair, drafted_pairs
@@ -70,8 +70,10 @@ def draft_robot(robot: Robot, options: DraftOptions = DEFAULT_OPTIONS) -> Draft:
     bare = msgspec.structs.replace(robot, groups=named, named_states=frozendict(), disabled_pairs=())
     opened = frozendict({name: value for hand in hands.values() for name, value in hand.opened.items()})
     home, pairs = _home(bare, pairs, opened)
+    checked = msgspec.structs.replace(bare, disabled_pairs=tuple(pair.disabled for pair in pairs))
+    hands = {name: closed_without_overlap(checked, home.values, hand) for name, hand in hands.items()}
     states = _states(groups, hands, home)
-    drafted = msgspec.structs.replace(bare, named_states=states, disabled_pairs=tuple(pair.disabled for pair in pairs))
+    drafted = msgspec.structs.replace(checked, named_states=states)
     passive = tuple(joint.name for joint in passive_joints(mechanism))
     note = f"Drafted from {options.samples} random configurations of seed {options.seed}: check it before use."
     return Draft(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from frozendict import frozendict
 from numpy.typing import NDArray
 
+from ..collision.checker import CollisionChecker
 from ..errors import RobotCellError
 from ..io.mesh.loading import load_mesh
 from ..kinematics.transforms import WorldTransforms
@@ -22,6 +23,8 @@ from .kinematic_tree import Hand
 
 Floats = NDArray[np.float64]
 INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
+MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
+OPENING_STEPS = 14  # of the search for where they do not
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,36 @@ def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
         opened[name], closed[name] = (float(low), float(high)) if first else (float(high), float(low))
     opening = _spread(robot, base, points, opened) - _spread(robot, base, points, closed)
     return HandDraft(frozendict(opened), frozendict(closed), _tcp(robot, base, points, closed), base, max(opening, 0.0))
+
+
+def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDraft) -> HandDraft:
+    """Return a hand that is opened so far that its fingers do not overlap in the closed state, if it can be.
+
+    Args:
+        robot: Robot with the disabled pairs.
+        home: Values of all variables, with the hand open.
+        hand: The hand; it is returned unchanged if it overlaps nowhere, or wherever it was tried.
+
+    Raises:
+        GeometryError: A collision shape cannot be built.
+    """
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+    checker = CollisionChecker(cell, cell.default_state())
+
+    def values(share: float) -> dict[str, float]:
+        return {name: closed + share * (hand.opened[name] - closed) for name, closed in hand.closed.items()}
+
+    def overlaps(share: float) -> bool:
+        found = {**home, **values(share)}
+        return checker.in_collision(np.array([found[name] for name in checker.variables]))
+
+    low, high = 0.0, MAX_OPENED
+    if not overlaps(low) or overlaps(high):
+        return hand
+    for _ in range(OPENING_STEPS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if overlaps(middle) else (low, middle)
+    return replace(hand, closed=frozendict(values(high)))
 
 
 def _fingertips(hand: Hand) -> tuple[str, ...]:

@@ -116,7 +116,8 @@ def _least_overlap(checker: CollisionChecker, variables: list[Variable], candida
 
 
 def _home(checker: CollisionChecker, variables: list[Variable], q: Floats, tried: int) -> Home:
-    q = np.round(q, 4)
+    lower, upper = ([getattr(variable.limits, end) for variable in variables] for end in ("lower", "upper"))
+    q = np.clip(np.round(q, 4), lower, upper)
     margins = [min(value - v.limits.lower, v.limits.upper - value) for v, value in zip(variables, q, strict=True)]
     colliding = tuple((pair.first, pair.second) for pair in checker.report(q).pairs)
     return Home(

@@ -18,14 +18,15 @@ from .options import DraftOptions
 
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
-# Pairs that never collided at random but came closer than this [m] are searched for a collision.
-NEAR = 0.05
+# Pairs that never collided at random are searched for a collision.
 CLOSE = 1e-3  # [m] a pair that the search brings closer than this stays checked
-NEAR_SAMPLES = 500  # configurations whose distances are measured
-SEARCH_STEPS = 150
+STARTS = 4  # of the search, each at the closest of
+START_SAMPLES = 200  # random configurations
+SEARCH_STEPS = 120  # of each start
 FIRST_STEP = 0.2  # fraction of the range of each joint
-MAX_SEARCHED = 400  # pairs
+MAX_SEARCHED = 5_000  # pairs
 # Batches of growing size, after each of which pairs that are decided are left out.
 BATCHES = (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000)
 
@@ -83,22 +84,27 @@ class _Sampler:
         checker = bare_checker(robot)
         self.adjacent = {(pair.first, pair.second) for pair in checker.allowed_pairs.skipped()}
         self.counts = {(pair.first, pair.second): 0 for pair in checker.allowed_pairs.checked()}
-        self.closest: dict[Pair, tuple[float, Floats]] = {}
         self.lower, self.upper = finite_bounds(robot.variables.values())
 
     def pairs(self) -> tuple[DraftedPair, ...]:
         settled = self._sample()
-        result = [DraftedPair(*pair, ADJACENT, "certain: fixed, or one joint apart") for pair in self.adjacent]
+        result = [self._adjacent(pair) for pair in self.adjacent]
         samples = self.options.samples
         for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
             share = f"{self.counts[pair]} of {samples} random states"
             result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {share}"))
         never = [pair for pair, count in self.counts.items() if not count]
-        self._measure(never)
-        for pair in never:
+        for pair in never[:MAX_SEARCHED]:
             if (found := self._never(pair)) is not None:
                 result.append(found)
         return tuple(sorted(result, key=lambda pair: (pair.first, pair.second)))
+
+    def _adjacent(self, pair: Pair) -> DraftedPair:
+        count = len(self._joints_between(pair))
+        sure = "certain: fixed, or one joint apart"
+        if count > 1:
+            sure = f"not sure: {count} joints apart, and the links between them have no shapes; check it"
+        return DraftedPair(*pair, ADJACENT, sure)
 
     def _sample(self) -> set[Pair]:
         """Count collisions; return the pairs that collide sometimes, and not nearly always."""
@@ -116,42 +122,46 @@ class _Sampler:
             checker = bare_checker(self.robot, settled | self.adjacent)
         return settled
 
-    def _measure(self, pairs: list[Pair]) -> None:
-        """Find the smallest distance of each pair at random configurations, and where it is."""
-        others = {pair for pair in self.counts if pair not in set(pairs)} | self.adjacent
-        checker = bare_checker(self.robot, others)
-        count = min(NEAR_SAMPLES, self.options.samples)
-        configurations = random_configurations(self.robot.variables.values(), count, self.options.seed + 1)
-        for q in configurations:
-            for found in checker.clearances(q, max(len(pairs), 1), max_distance=NEAR):
-                pair = (found.first, found.second)
-                if pair not in self.closest or found.distance < self.closest[pair][0]:
-                    self.closest[pair] = (found.distance, q)
-
     def _never(self, pair: Pair) -> DraftedPair | None:
         """Return a pair that is left out because it was not found to collide; None if a search brings it close."""
         samples = self.options.samples
-        likely = f"{3.0 / samples:.1g}"  # rule of three: bound at 95 % confidence
-        if pair not in self.closest:
-            text = f"likely: at none of {samples} random states (below {likely} of all, at 95 %), never within"
-            return DraftedPair(*pair, NEVER, f"{text} {1e3 * NEAR:g} mm")
-        if len(self.closest) > MAX_SEARCHED:
-            return None
         distance = self._approach(pair)
         if distance < CLOSE:
             return None
-        text = f"likely: at none of {samples} random states, and a search brought the links no closer than"
-        return DraftedPair(*pair, NEVER, f"{text} {1e3 * distance:.0f} mm")
+        likely = f"{3.0 / samples:.1g}"  # rule of three: bound at 95 % confidence
+        text = f"likely: at none of {samples} random states (below {likely} of all, at 95 %), and a search brought the"
+        return DraftedPair(*pair, NEVER, f"{text} links no closer than {1e3 * distance:.0f} mm")
 
     def _approach(self, pair: Pair) -> float:
-        """Search for a collision of a pair by random steps from where it is closest; return the smallest distance."""
+        """Search for a collision of a pair, moving the joints between its links; return the smallest distance.
+
+        Each start is the closest of some random configurations; random steps that bring the links closer follow, longer
+        after a success and shorter after a failure.
+        """
         checker = bare_checker(self.robot, (set(self.counts) | self.adjacent) - {pair})
-        best, q = self.closest[pair]
+        moving = self._joints_between(pair)
         random = np.random.default_rng(self.options.seed)
-        span, step = self.upper - self.lower, FIRST_STEP
+        rest = checker.default
+        best = checker.distance(rest).distance
+        for _ in range(STARTS if len(moving) else 0):
+            drawn = np.tile(rest, (START_SAMPLES, 1))
+            drawn[:, moving] = random.uniform(self.lower[moving], self.upper[moving], (START_SAMPLES, len(moving)))
+            found = checker.closest_of(drawn)
+            if found is not None:
+                best = min(best, self._descend(checker, drawn[found[0]], moving, random))
+            if best < CLOSE:
+                break
+        return best
+
+    def _descend(self, checker: CollisionChecker, q: Floats, moving: Indices, random: np.random.Generator) -> float:
+        """Bring the checked pair closer by random steps of the given joints; return the smallest distance."""
+        best, step = checker.distance(q).distance, FIRST_STEP
+        span = (self.upper - self.lower)[moving]
         for _ in range(SEARCH_STEPS):
-            chosen = random.random(len(q)) < max(0.3, 1.0 / len(q))
-            trial = np.clip(q + chosen * span * step * random.normal(size=len(q)), self.lower, self.upper)
+            chosen = random.random(len(moving)) < max(0.3, 1.0 / len(moving))
+            trial = q.copy()
+            trial[moving] += chosen * span * step * random.normal(size=len(moving))
+            trial = np.clip(trial, self.lower, self.upper)
             distance = checker.distance(trial).distance
             if distance < best:
                 best, q, step = distance, trial, min(step * 1.3, FIRST_STEP)
@@ -160,3 +170,19 @@ class _Sampler:
             if best < CLOSE:
                 break
         return best
+
+    def _joints_between(self, pair: Pair) -> Indices:
+        """Return the indices of the variables that move the links of a pair against each other."""
+        mechanism = self.robot.mechanism
+        first, second = (self._joints_above(link) for link in pair)
+        sources = {mechanism.mimic_source(name)[0] for name in first ^ second}
+        names = {variable for name in sources for variable in mechanism.joints[name].variables}
+        return np.array([index for index, name in enumerate(self.robot.variables) if name in names], dtype=np.intp)
+
+    def _joints_above(self, link: str) -> set[str]:
+        """Return the joints from the root to a link."""
+        joints, found = self.robot.mechanism.parent_joints, set[str]()
+        while link in joints:
+            found.add(joints[link].name)
+            link = joints[link].parent
+        return found

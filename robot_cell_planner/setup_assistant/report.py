@@ -9,14 +9,23 @@ from ..model.bodies import Tool
 from .check import Finding
 from .draft import Draft
 from .hands import HandDraft
+from .mesh_uses import MeshDraft
 
 MANY = 12  # joints named in a cell of a table
 
 
 def report_text(
-    description: str, draft: Draft, findings: Sequence[Finding], tool: tuple[Tool, HandDraft | None] | None = None
+    description: str,
+    draft: Draft,
+    findings: Sequence[Finding],
+    meshes: Sequence[MeshDraft] = (),
+    tool: tuple[Tool, HandDraft | None] | None = None,
 ) -> str:
-    """Return the page. `tool`: Gripper that was added, with the draft of its hand."""
+    """Return the page.
+
+    meshes: Collision representations that were chosen.
+    tool: Gripper that was added, with the draft of its hand.
+    """
     robot = draft.robot
     parts = [
         f"# {robot.mechanism.name}",
@@ -39,6 +48,7 @@ def report_text(
         "",
         *_home(draft),
         *_hands(draft, tool),
+        *_meshes(meshes),
         "",
         "## Pairs that are not checked",
         "",
@@ -100,10 +110,23 @@ def _hands(draft: Draft, tool: tuple[Tool, HandDraft | None] | None) -> Iterable
         yield f"| `{name}` | {opened} | {closed} | {1e3 * hand.opening:.0f} mm | {place} |"
 
 
+def _meshes(meshes: Sequence[MeshDraft]) -> Iterable[str]:
+    if meshes:
+        yield ""
+        yield "## Collision meshes"
+        yield ""
+        yield "A mesh is checked as its convex hull unless `mesh_uses` in the cell file has another use for it."
+        yield ""
+        yield "| Mesh | Use | Why |"
+        yield "|---|---|---|"
+    for found in meshes:
+        yield f"| `{found.uri}` | {found.use.value} | {found.reason} |"
+
+
 def _pairs(draft: Draft) -> Iterable[str]:
     counts = Counter(pair.reason for pair in draft.pairs)
     yield ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "All pairs are checked."
-    others = [pair for pair in draft.pairs if pair.reason != "Adjacent"]
+    others = [pair for pair in draft.pairs if pair.reason != "Adjacent" or not pair.sure.startswith("certain")]
     if others:
         yield ""
         yield "| Links | Reason | How sure |"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,11 @@ from .resolution import object_spheres
 from .tolerance import protrusions
 
 LONGEST_GRASPABLE = 0.4  # [m]
+Progress = Callable[[str, int, int], None]  # an object that comes next, how many are done, and how many there are
+
+
+def _silent(name: str, done: int, count: int) -> None:
+    """Discard the progress."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,10 @@ class SphereModelReport:
 
 
 def prepare_sphere_models(
-    cell: RobotCell, protrusion: float = PROTRUSION, bodies: Collection[str] | None = None
+    cell: RobotCell,
+    protrusion: float = PROTRUSION,
+    bodies: Collection[str] | None = None,
+    on_progress: Progress = _silent,
 ) -> SphereModelReport:
     """Prepare the sphere models of all links, tool links and bodies with collision shapes, so that no request waits.
 
@@ -71,6 +79,7 @@ def prepare_sphere_models(
         protrusion: maximum protrusion for links near the base [m], see `tolerance.protrusions`.
         bodies: names of bodies to include; None: all. Stationary bodies are obstacles, which need no spheres, but they
             may be grasped later, see `graspable`.
+        on_progress: called before each object with its name, the number of those that are done, and of all.
 
     Raises:
         GeometryError: a collision shape cannot be read.
@@ -84,8 +93,12 @@ def prepare_sphere_models(
     wanted = cell.bodies if bodies is None else bodies
     shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
     allowed = protrusions(cell, protrusion)
-    objects = tuple(_sphere_model(name, found, allowed[name]) for name, found in shapes.items() if found)
-    return SphereModelReport(objects, time.perf_counter() - began)
+    shapes = {name: found for name, found in shapes.items() if found}
+    objects: list[ObjectSphereModel] = []
+    for name, found in shapes.items():
+        on_progress(name, len(objects), len(shapes))
+        objects.append(_sphere_model(name, found, allowed[name]))
+    return SphereModelReport(tuple(objects), time.perf_counter() - began)
 
 
 def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ def changed_files(cell: RobotCell, roots: ResourceRoots = NO_ROOTS) -> tuple[str
     """Return the sorted paths and URIs of meshes that changed or were removed, and of descriptions that changed.
 
     The cell retains the content that it was read from. A changed description does not affect it; a changed mesh that
-    was not loaded before cannot be loaded any more. Changes of xacro files are not detected.
+    was not loaded before cannot be loaded any more. Changes of xacro and SDF files are not detected.
     """
     found = {mesh.path for mesh in _meshes(cell) if not _is_same_mesh(mesh, roots)}
     for item in _described(cell):
@@ -60,7 +60,7 @@ def _changed_descriptions(sources: ModelSources, roots: ResourceRoots) -> Iterat
         (sources.limits_uri, sources.limits),
     )
     for uri, text in pairs:
-        if uri and not uri.endswith(".xacro") and _is_another_text(uri, text, sources.folder, roots):
+        if uri and not uri.endswith((".xacro", ".sdf")) and _is_another_text(uri, text, sources.folder, roots):
             yield uri
 
 

@@ -28,6 +28,7 @@ STAGE = "read cell"
 CELL_KEYS = ("format", "name", "native_scale", "strict", "robots", "tools", "bodies", "frames", "collision", "state")
 MODEL_KEYS = (
     "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
+    "mesh_uses",
 )  # fmt: skip
 ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose")
 SHAPE_KEYS = ("collisions", "visuals", "inertial", "mass", "density")
@@ -124,11 +125,14 @@ class _Reader:
 
     def _sources(self, section: Section, parts: tuple[str, ...]) -> tuple[ModelSources, ResourceRoots]:
         """Return the texts of a model, from the files that the section references or from the section itself."""
+        chosen = section.section("mesh_uses")
+        uses = frozendict({uri: chosen.choice(uri, MeshUse, MeshUse.HULL) for uri in chosen.values})
         texts = {part: section.text(f"{part}_text", "") for part in parts}
         if texts["urdf"]:
             folder = section.text("folder", "")
             absolute = str(Path(self.folder, folder).absolute()) if folder else ""
-            return ModelSources(texts["urdf"], texts.get("srdf", ""), texts["limits"], absolute), self.roots
+            sources = ModelSources(texts["urdf"], texts.get("srdf", ""), texts["limits"], absolute, mesh_uses=uses)
+            return sources, self.roots
         arguments = section.section("xacro_arguments")
         sources = read_sources(
             section.text("urdf"),
@@ -139,7 +143,7 @@ class _Reader:
             self.roots,
             strict=self.strict,
         )
-        return sources, sources_roots(sources, self.roots)
+        return msgspec.structs.replace(sources, mesh_uses=uses), sources_roots(sources, self.roots)
 
     def _tools(self, root: Section) -> tuple[dict[str, Tool], dict[str, ToolState]]:
         tools: dict[str, Tool] = {}

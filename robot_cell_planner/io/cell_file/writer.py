@@ -84,9 +84,11 @@ class _Writer:
                     entry[f"{key}_text"] = text
             if sources.folder:
                 entry["folder"] = self._relative(sources.folder)
-        use = mesh_use_of(mechanism)
+        use = mesh_use_of(mechanism, sources)
         if use is not MeshUse.HULL:
             entry["meshes"] = use.value
+        if sources.mesh_uses:
+            entry["mesh_uses"] = {uri: chosen.value for uri, chosen in sources.mesh_uses.items()}
         return entry
 
     def _still_readable(self, sources: ModelSources) -> bool:

@@ -8,20 +8,24 @@ from pathlib import Path
 import msgspec
 from frozendict import frozendict
 
-from ...errors import FileError, ModelError
+from ...errors import FileError, ModelError, UnknownNameError
 from ...model.arguments import public
 from ...model.bodies import Tool
 from ...model.geometry import Mesh, MeshUse
 from ...model.mechanism import Mechanism
+from ...model.name_suggestions import unknown_name
 from ...model.pose import IDENTITY, Pose
 from ...model.robot import Robot
 from ...model.sources import ModelSources
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve, roots_for
+from ..sdformat.robot import sdf_to_urdf
 from .limits import read_limits, with_default_limits
 from .srdf import SemanticDescription, read_srdf
 from .urdf import read_urdf
 from .xacro_files import expand_xacro
+
+SDF = ".sdf"
 
 
 def read_sources(
@@ -34,7 +38,7 @@ def read_sources(
     *,
     strict: bool = False,
 ) -> ModelSources:
-    """Read the texts of a model. Files with the extension .xacro are expanded.
+    """Read the texts of a model. Files with the extension .xacro are expanded, those with .sdf converted.
 
     folder: Base folder of relative URIs.
     strict: Refuse files that are not UTF-8 text; otherwise that is a warning.
@@ -48,7 +52,10 @@ def read_sources(
     def description(file: Path, stage: str) -> str:
         if file.suffix == ".xacro":
             return expand_xacro(file, xacro_arguments, roots_for(file, roots))
-        return _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
+        text = _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
+        if file.suffix == SDF:
+            return sdf_to_urdf(text, str(file.parent), roots_for(file, roots), str(file), defects)
+        return text
 
     return ModelSources(
         urdf=description(path, "read urdf"),
@@ -100,7 +107,7 @@ def load_robot(
 
     Args:
         name: Name of the robot in the cell.
-        urdf: URDF or xacro file.
+        urdf: URDF or xacro file, or SDF file of one model.
         srdf: SRDF file; "" for none.
         limits: Joint limits file in MoveIt's format; "" for none.
         xacro_arguments: Arguments of the xacro expansion.
@@ -162,13 +169,14 @@ def robot_from_sources(
         raise ModelError(f"robot {name!r}: {error}", subjects=(name,)) from error
 
 
-def mesh_use_of(mechanism: Mechanism) -> MeshUse:
-    """Return the collision representation of the meshes of a mechanism that was read from a description.
+def mesh_use_of(mechanism: Mechanism, sources: ModelSources) -> MeshUse:
+    """Return the collision representation of the meshes of a mechanism that was read from a description, except those
+    in `mesh_uses` of its sources.
 
     Flat meshes are always represented by their triangles, whatever the others are.
     """
     geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
-    uses = {geometry.use for geometry in geometries if isinstance(geometry, Mesh)}
+    uses = {mesh.use for mesh in geometries if isinstance(mesh, Mesh) and mesh.uri not in sources.mesh_uses}
     return next((use for use in (MeshUse.HULL, MeshUse.DECOMPOSITION, MeshUse.EXACT) if use in uses), MeshUse.HULL)
 
 
@@ -188,10 +196,22 @@ def _mechanism(
     files: dict[str, str],
 ) -> Mechanism:
     source = sources.urdf_uri or f"URDF of {name}"
-    mechanism = read_urdf(sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files)
+    mechanism = read_urdf(
+        sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files, sources.mesh_uses
+    )
+    _note_unknown_meshes(sources, mechanism, source, defects)
     if sources.limits:
         mechanism = read_limits(sources.limits, mechanism, sources.limits_uri or f"limits of {name}", prefix)
     return with_default_limits(mechanism)
+
+
+def _note_unknown_meshes(sources: ModelSources, mechanism: Mechanism, source: str, defects: Defects) -> None:
+    """Note meshes in `mesh_uses` that no collision shape has."""
+    geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
+    meshes = {geometry.uri for geometry in geometries if isinstance(geometry, Mesh)}
+    for uri in sorted(set(sources.mesh_uses) - meshes):
+        text = f"{source}: {unknown_name(f'mesh {uri!r} of `mesh_uses`', uri, meshes)}"
+        defects.note(UnknownNameError(text, stage="read urdf", subjects=(uri,)), "the entry has no effect")
 
 
 @public
@@ -211,7 +231,7 @@ def load_tool(
 
     Args:
         name: Name of the tool in the cell.
-        urdf: URDF or xacro file.
+        urdf: URDF or xacro file, or SDF file of one model.
         tcp: Pose of the tool centre point in `tcp_link`.
         tcp_link: Link of the tool centre point; "" for the root link.
         limits: Joint limits file in MoveIt's format; "" for none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,14 +28,24 @@ class MeshReader:
         folder: Base folder of relative URIs.
         roots: Folders that may be read.
         use: Collision representation.
+        uses: Collision representation of those that differ, by URI.
         files: Paths by URI that are known; those that are resolved are added.
     """
 
-    def __init__(self, xml: XmlReader, folder: str, roots: ResourceRoots, use: MeshUse, files: dict[str, str]) -> None:
+    def __init__(
+        self,
+        xml: XmlReader,
+        folder: str,
+        roots: ResourceRoots,
+        use: MeshUse,
+        uses: Mapping[str, MeshUse],
+        files: dict[str, str],
+    ) -> None:
         self._xml = xml
         self._folder = folder
         self._roots = roots
         self._use = use
+        self._uses = uses
         self._files = files
 
     def read(self, element: Element, visual: bool) -> Mesh | None:
@@ -60,7 +71,7 @@ class MeshReader:
         known = self._files.get(uri)
         if visual and known == "":
             return None
-        use = MeshUse.EXACT if visual else self._use
+        use = MeshUse.EXACT if visual else self._uses.get(uri, self._use)
         if known:
             mesh = Mesh(uri, known, content_digest(Path(known), self._roots.mesh_bytes), scale, use)
         else:

@@ -7,6 +7,7 @@ interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor ext
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from frozendict import frozendict
 
@@ -36,6 +37,7 @@ def read_urdf(
     mesh_use: MeshUse = MeshUse.HULL,
     defects: Defects | None = None,
     files: dict[str, str] | None = None,
+    mesh_uses: Mapping[str, MeshUse] = frozendict(),
 ) -> Mechanism:
     """Read a mechanism from a URDF.
 
@@ -53,6 +55,7 @@ def read_urdf(
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
             inertias that are not physical, flat meshes for which a hull is asked. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
+        mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
     Raises:
         FileError: The text is malformed; the message gives file, line and what was expected.
@@ -62,7 +65,7 @@ def read_urdf(
         ModelError: Links and joints do not form a tree.
     """
     xml = XmlReader(source, STAGE, defects)
-    meshes = MeshReader(xml, folder, roots, mesh_use, {} if files is None else files)
+    meshes = MeshReader(xml, folder, roots, mesh_use, mesh_uses, {} if files is None else files)
     return _Reader(xml, meshes, prefix).mechanism(text)
 
 

@@ -90,7 +90,7 @@ class _Renamer:
 
     def robot(self, robot: Robot) -> Robot:
         name, prefix = self.name(robot.name), self.prefix + robot.prefix
-        return robot_from_sources(name, robot.sources, prefix, self.roots, mesh_use_of(robot.mechanism))
+        return robot_from_sources(name, robot.sources, prefix, self.roots, mesh_use_of(robot.mechanism, robot.sources))
 
     def imported(self, imported: Imported) -> Imported:
         cell, state = imported.cell, imported.state

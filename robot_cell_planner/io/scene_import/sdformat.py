@@ -12,10 +12,10 @@ from ...model.geometry import MeshUse
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import XmlReader
+from ..sdformat.document import STAGE, read_root
+from ..sdformat.reader import SdfReader
 from .imported import Imported
 from .sdformat_bodies import SdfBuilder
-from .sdformat_document import STAGE, read_root
-from .sdformat_reader import SdfReader
 
 
 def read_sdf(

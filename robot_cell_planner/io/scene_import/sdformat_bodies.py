@@ -18,10 +18,10 @@ from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element
 from ..mesh.inertia import sum_of_inertials, uniform_inertial
 from ..mesh.loading import check_collision_geometry, check_visual_mesh
+from ..sdformat.document import SdfContents, SdfFile, SdfLink, read_pose
+from ..sdformat.frames import Reference, SdfKind
+from ..sdformat.shapes import placed, read_colour, read_geometry, read_inertial
 from .imported import Imported
-from .sdformat_document import SdfContents, SdfFile, SdfLink, read_pose
-from .sdformat_frames import Reference, SdfKind
-from .sdformat_shapes import placed, read_colour, read_geometry, read_inertial
 
 DEFAULT_DENSITY = 1000.0  # [kg/m3] default of the specification
 

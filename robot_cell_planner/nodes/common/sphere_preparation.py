@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from ...collision.sphere_model.report import graspable, prepare_sphere_models
@@ -16,6 +17,7 @@ from .waiting import Deadline, Waiters
 # [s] that a request waits for sphere models, before it is served without certificates. Those of known meshes are read
 # in less than a second; on a busy computer, too, a plan is to depend on its seed alone.
 WAIT_TIMEOUT = 10.0
+LOG_PERIOD = 3.0  # [s] between lines about the progress
 UNCERTIFIED = "nothing is proven: the sphere models of new geometry were still being computed"
 NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
@@ -32,12 +34,20 @@ class SpherePreparation:
         self._scene_monitor = scene_monitor
         self._prepared = self._making = NOTHING
         self._waiting = Waiters()
+        self._progress = (0, 0)
+        self._told = 0.0  # steady clock [s] of the last line in the log
         scene_monitor.on_change(self._prepare_spheres)
 
     @property
     def ready(self) -> bool:
         """Whether all geometry of the latest scene that may move has sphere models, or cannot have any."""
         return self._prepared == self._required()
+
+    @property
+    def progress(self) -> str:
+        """What is done, for diagnostics."""
+        done, count = self._progress
+        return "ready" if self.ready else f"{done} of {count} objects"
 
     def _required(self) -> tuple[str, tuple[str, ...]]:
         scene = self._scene_monitor.scene
@@ -65,13 +75,24 @@ class SpherePreparation:
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()
         try:
-            report = prepare_sphere_models(cell, bodies=bodies)
+            report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
             text = f"{report.spheres} spheres model what can move, loaded or computed in {report.seconds:.1f} s"
         except Exception as error:  # requests that wait must not wait for ever
             kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
             text = f"not all geometry has a sphere model, so that no motion can be certified: {kind}{error}"
         self._node.soon(lambda: self._made(text, warnings))
+
+    def _note(self, name: str, done: int, count: int) -> None:
+        """Note the progress of the thread, and log it where it takes long."""
+        self._progress = done, count
+        now = time.monotonic()
+        if not done:
+            self._told = now
+        elif now - self._told > LOG_PERIOD:
+            self._told = now
+            text = f"sphere models: {done} of {count} objects; requests that need proofs wait up to {WAIT_TIMEOUT:g} s"
+            self._node.soon(lambda: self._node.get_logger().info(text))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:
         self._node.get_logger().info(text)

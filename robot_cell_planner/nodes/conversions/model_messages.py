@@ -116,6 +116,7 @@ def _urdf_to_message(sources: ModelSources) -> ModelFile:
         uri=sources.urdf_uri,
         folder=sources.folder,
         xacro_arguments=_pairs_to_message(sources.xacro_arguments),
+        mesh_uses=_pairs_to_message({uri: use.value for uri, use in sources.mesh_uses.items()}),
         files=_pairs_to_message(sources.files),
         warnings=list(sources.warnings),
     )
@@ -128,7 +129,7 @@ def _robot_to_message(robot: Robot) -> RobotModel:
         urdf=_urdf_to_message(robot.sources),
         srdf=ModelFile(text=robot.sources.srdf, uri=robot.sources.srdf_uri),
         limits=ModelFile(text=robot.sources.limits, uri=robot.sources.limits_uri),
-        mesh_use=MESH_USES[mesh_use_of(robot.mechanism)],
+        mesh_use=MESH_USES[mesh_use_of(robot.mechanism, robot.sources)],
     )
 
 
@@ -137,7 +138,7 @@ def _tool_to_message(tool: Tool) -> ToolModel:
     if tool.sources.urdf:
         message.urdf = _urdf_to_message(tool.sources)
         message.limits = ModelFile(text=tool.sources.limits, uri=tool.sources.limits_uri)
-        message.mesh_use = MESH_USES[mesh_use_of(tool.mechanism)]
+        message.mesh_use = MESH_USES[mesh_use_of(tool.mechanism, tool.sources)]
         return message
     link = tool.mechanism.links[RIGID_LINK]
     message.visual = [_shape_to_message(shape) for shape in link.visuals]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
+from diagnostic_msgs.msg import KeyValue
 from frozendict import frozendict
 
 from robot_cell_planner.msg import BodyModel, ModelFile, RobotModel, ToolModel
@@ -163,6 +164,7 @@ class ModelReader:
             srdf_uri=srdf.uri if srdf.text else read.srdf_uri,
             limits_uri=limits.uri if limits.text else read.limits_uri,
             xacro_arguments=arguments,
+            mesh_uses=_mesh_uses(urdf.mesh_uses, place),
             files=frozendict((entry.key, entry.value) for entry in urdf.files) if self._trusted else frozendict(),
             warnings=tuple(urdf.warnings) if self._trusted else read.warnings,
         )
@@ -259,6 +261,17 @@ def _placed(field: str, make: Callable[[], T]) -> T:
 @lru_cache(maxsize=16)
 def _cached_robot(name: str, sources: ModelSources, prefix: str, roots: ResourceRoots, use: MeshUse) -> Robot:
     return robot_from_sources(name, sources, prefix, roots, use)
+
+
+def _mesh_uses(entries: Iterable[KeyValue], place: str) -> frozendict[str, MeshUse]:
+    found: dict[str, MeshUse] = {}
+    for entry in entries:
+        if entry.value not in list(MeshUse):
+            expected = ", ".join(MeshUse)
+            text = f"{place}.mesh_uses[{entry.key}] is {entry.value!r}, expected one of {expected}"
+            raise InvalidRequestError(text, subjects=(place, entry.key))
+        found[entry.key] = MeshUse(entry.value)
+    return frozendict(found)
 
 
 def _mesh_use(number: int, place: str = "") -> MeshUse:

@@ -138,6 +138,7 @@ class PlanningNode(ManagedNode):
         self._running: set[Job] = set()  # of goals
         self.on_release(self._cancel_jobs)
         self._served = 0
+        self._ready_for = ""  # digest of the latest cell for which everything was prepared
         GoalServer(self, action.PlanMotion, "planning/plan_motion", self._plan_motion, report_error)
         GoalServer(self, action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, report_error)
         GoalServer(self, action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, report_error)
@@ -351,6 +352,15 @@ class PlanningNode(ManagedNode):
         }
         if not self._scene_monitor.revision:
             return WARN, "no cell has come from the scene node yet", values
+        digest = self._scene_monitor.scene.cell.digest()
+        pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
+        prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
+        values |= {"sphere models": self._spheres.progress, "workers prepared": f"{prepared} of {count}"}
+        if prepared < count or not self._spheres.ready:
+            return OK, f"preparing: sphere models {self._spheres.progress}, workers {prepared} of {count}", values
+        if digest != self._ready_for:
+            self._ready_for = digest
+            self.get_logger().info(f"ready: sphere models and {count} workers are prepared for the cell")
         return OK, "ready", values
 
 

@@ -68,6 +68,7 @@ class WorkerPool:
         self._alarm = Alarm()
         self._lock = threading.Lock()
         self._running: set[Job] = set()
+        self._prepared_for: dict[str, str] = {}  # digest of the latest cell, by thread
         self._unstarted: list[Job] | None = []  # jobs submitted before any worker was ready; None afterwards
         self._threads = [threading.Thread(target=self._serve, name=f"worker {i}", daemon=True) for i in range(size)]
         for thread in self._threads:
@@ -111,6 +112,10 @@ class WorkerPool:
             missing, self._wakeups = len(self._threads) - self._wakeups, len(self._threads)
         for _ in range(missing):
             self._jobs.put(_Wakeup())
+
+    def workers_prepared(self, digest: str) -> tuple[int, int]:
+        """Return how many workers are prepared for the cell of a digest, and how many there are."""
+        return list(self._prepared_for.values()).count(digest), len(self._threads)
 
     def _start_clocks(self) -> None:
         """Start the clocks of jobs that were submitted before any worker was ready."""
@@ -222,12 +227,14 @@ class WorkerPool:
         if worker is None or scene is None or not self._preparation:
             return worker
         if scene.cell.digest() in worker.prepared:
+            self._prepared_for[threading.current_thread().name] = scene.cell.digest()
             return worker
         if not self._prepare(worker, scene):
             worker.end()
             worker = self._start()
         if worker is not None:
             worker.note_prepared(scene)
+            self._prepared_for[threading.current_thread().name] = scene.cell.digest()
         return worker
 
     def _prepare(self, worker: Worker, scene: Scene) -> bool:

@@ -23,12 +23,17 @@ def prepare(scene: Scene, request: None, control: TaskControl) -> None:
     for robot in scene.cell.robots.values():
         for name in robot.groups:
             try:
-                _prepare_group(scene, name)
+                prepare_group(scene, name)
             except RobotCellError:
                 continue  # requests for this group report the error
 
 
-def _prepare_group(scene: Scene, name: str) -> None:
+def prepare_group(scene: Scene, name: str) -> None:
+    """Build the collision, sphere and kinematic models of a group.
+
+    Raises:
+        RobotCellError: A model cannot be built.
+    """
     cell, state = scene.cell, scene.state
     group = cell.group(name)
     checker = CollisionChecker(cell, state, group.variables)

@@ -52,6 +52,25 @@ def test_a_new_cell_plans_at_once(made):
     assert any("acceleration limits of all joints" in text for text in plan.warnings)
 
 
+def test_a_new_cell_of_an_sdf_file_has_its_robot(tmp_path):
+    link = "<link name='l{0}'><collision name='c'><pose>0 0 0.1 0 0 0</pose>{1}</collision></link>"
+    box = "<geometry><box><size>0.05 0.05 0.18</size></box></geometry>"
+    joint = (
+        "<joint name='j{0}' type='revolute'><parent>l{0}</parent><child>l{1}</child><axis><xyz>{2}</xyz>"
+        "<limit><lower>-2</lower><upper>2</upper></limit></axis><pose relative_to='l{0}'>0 0 0.25 0 0 0</pose></joint>"
+    )
+    parts = [link.format(i, box) for i in range(5)]
+    parts += [joint.format(i, i + 1, axis) for i, axis in enumerate(AXES[:4])]
+    path = tmp_path / "arm.sdf"
+    path.write_text(f"<sdf version='1.8'><model name='arm'>{''.join(parts)}</model></sdf>")
+    assert main(["new", str(path), "--folder", str(tmp_path / "cell"), "--samples", "50"]) == 0
+    beside = (tmp_path / "beside.yaml", "format: robot_cell/1\nname: arm\nrobots: {arm: {urdf: arm.sdf}}\n")
+    beside[0].write_text(beside[1])
+    robots = [load_cell(file)[0].robot for file in (tmp_path / "cell" / "cell.yaml", beside[0])]
+    assert robots[0].groups["manipulator"].variables == ("j0", "j1", "j2", "j3")
+    assert robots[0].mechanism.links["l3"] == robots[1].mechanism.links["l3"]
+
+
 def test_new_replaces_nothing_unless_told(made, capsys):
     path = made.parent / "somewhere" / "urdf" / "arm.urdf.xacro"
     given = ["new", str(path), "--folder", str(made), "--samples", "20"]

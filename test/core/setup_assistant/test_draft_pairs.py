@@ -9,10 +9,12 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import NotSupportedError
-from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.loading import load_robot, robot_from_sources
 from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.sources import ModelSources
 from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.options import DraftOptions
+from robot_cell_planner.setup_assistant.pairs import drafted_pairs
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"
@@ -81,9 +83,39 @@ def test_the_hand_opens_and_its_tool_centre_point_is_between_the_fingers(draft):
     """The Panda's fingertips meet on the z axis of its hand, 103.4 mm away (Franka's F_T_NE)."""
     hand = draft.hands["hand"]
     assert hand.opened == {"panda_finger_joint1": 0.04}
-    assert hand.closed == {"panda_finger_joint1": 0.0}
+    assert hand.closed == pytest.approx({"panda_finger_joint1": 0.0}, abs=1e-4)
     assert hand.base == "panda_hand"
     assert hand.tcp.position == pytest.approx((0.0, 0.0, 0.1034), abs=0.005)
+
+
+def test_named_states_are_free_and_inside_the_limits():
+    """Fingers of a closed hand do not overlap; limits with more digits than a rounded value are kept."""
+    limit = f'lower="{-1 / 3}" upper="{2 / 3}" effort="1" velocity="1"'
+    box = '<geometry><box size="0.02 0.02 0.1"/></geometry>'
+    link = f'<link name="{{}}"><collision><origin xyz="0.2 0 0"/>{box}</collision></link>'
+    joint = (
+        '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><axis xyz="{4}"/><limit {5}/>'
+        '<origin xyz="0 {6} 0.2"/></joint>'
+    )
+    finger = 'lower="0" upper="0.05128" effort="1" velocity="1"'
+    parts = [link.format(name) for name in ("a", "b", "c")]
+    parts += [
+        joint.format(f"j{i}", "revolute", p, c, "0 0 1", limit, 0)
+        for i, p, c in ((1, "base", "a"), (2, "a", "b"), (3, "b", "c"))
+    ]
+    for name, side in (("left", 1), ("right", -1)):
+        parts.append(f'<link name="{name}"><collision>{box}</collision></link>')
+        parts.append(joint.format(f"{name}_finger", "prismatic", "c", name, f"0 {side} 0", finger, 0.009 * side))
+    text = f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>'
+    draft = draft_robot(robot_from_sources("r", ModelSources(urdf=text)), DraftOptions(samples=200))
+    cell = RobotCell(robots=frozendict(r=draft.robot))
+    state = cell.default_state().with_configuration(draft.home.values)
+    assert set(draft.robot.named_states) == {"manipulator/home", "hand/open", "hand/closed"}
+    for values in draft.robot.named_states.values():
+        assert not CollisionChecker(cell, state.with_configuration(values)).report().in_collision
+        assert all(cell.variables[n].limits.lower <= v <= cell.variables[n].limits.upper for n, v in values.items())
+    assert draft.hands["hand"].closed["left_finger"] + draft.hands["hand"].closed["right_finger"] < 0.003
+    assert draft.home.values["left_finger"] == 0.05128
 
 
 def test_senseless_options_are_refused():
@@ -92,3 +124,40 @@ def test_senseless_options_are_refused():
             DraftOptions(**given)
     with pytest.raises(NotSupportedError, match="prefix"):
         draft_robot(load_robot("panda", URDF, prefix="left_"))
+
+
+def test_a_pair_that_collides_in_a_tiny_part_of_all_states_stays_checked():
+    """A ball of 20 mm at the tip of an arm of 1.5 m reaches one of the same size at the base, from 0.8 m away at rest,
+    but not one that is 1.6 m away."""
+    ball = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.02"/></geometry></collision>'
+    links = [f'<link name="base">{ball.format(0.7)}</link><link name="far">{ball.format(0)}</link>']
+    fixed = '<joint name="fixed" type="fixed"><parent link="base"/><child link="far"/><origin xyz="0 0 -1.6"/></joint>'
+    links.append(fixed)
+    parent = "base"
+    for index, axis in enumerate(("0 0 1", "0 1 0", "0 1 0")):
+        shape = ball.format(0.5 if index == 2 else 0.1)
+        links.append(
+            f'<link name="l{index}">{shape}</link><joint name="j{index}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="l{index}"/><origin xyz="{0.5 if index else 0} 0 0"/><axis xyz="{axis}"/>'
+            f'<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>'
+        )
+        parent = f"l{index}"
+    robot = robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{"".join(links)}</robot>'))
+    found = {frozenset((pair.first, pair.second)): pair for pair in drafted_pairs(robot, DraftOptions(samples=5))}
+    assert frozenset(("base", "l2")) not in found
+    assert found[frozenset(("far", "l2"))].reason == "Never"
+
+
+def test_neighbours_across_links_without_shapes_are_not_certain():
+    shape = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
+    joint = (
+        '<joint name="j{0}" type="revolute"><parent link="{0}"/><child link="{1}"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+    )
+    names = "abcd"
+    links = "".join(f'<link name="{name}">{shape if name != "c" else ""}</link>' for name in names)
+    joints = "".join(joint.format(*names[index : index + 2]) for index in range(3))
+    robot = robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{links}{joints}</robot>'))
+    found = {(pair.first, pair.second): pair for pair in drafted_pairs(robot, DraftOptions(samples=5))}
+    assert found["a", "b"].sure.startswith("certain")
+    assert found["b", "d"].sure.startswith("not sure: 2 joints apart")

@@ -31,7 +31,8 @@ class Surroundings:
     def on_change(self, follow):
         self.follow = follow
 
-    def prepare(self, cell, bodies):
+    def prepare(self, cell, bodies, on_progress):
+        on_progress("link", 0, 5)
         assert self.let.wait(30.0)
         self.prepared.append(bodies)
         if self.error is not None:
@@ -65,6 +66,7 @@ def test_a_request_is_served_without_certificates_until_there_are_sphere_models(
     assert answer(maker.wait()) is False
     around.finish()
     assert maker.ready
+    assert maker.progress == "ready"
     assert answer(maker.wait()) is True
     assert reported == [around.scene]
     assert len(around.prepared) == 1

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from frozendict import frozendict
 from hypothesis import HealthCheck, assume, given, settings
@@ -14,7 +15,7 @@ from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, R
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.io.common.serialisation import to_json
-from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
+from robot_cell_planner.io.robot_description.loading import load_robot, load_tool, robot_from_sources
 from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse
@@ -122,6 +123,20 @@ def test_robots_and_tools_keep_how_their_meshes_are_checked(use):
     tool = load_tool("hand", PANDA, tcp_link="panda_hand", mesh_use=use)
     cell = RobotCell("panda", frozendict(left=robot), frozendict(hand=tool))
     assert_same(OWNER.cell(sent(cell_to_message(cell)), "cell"), cell)
+
+
+def test_a_robot_keeps_how_single_meshes_are_checked():
+    robot = load_robot("panda", PANDA)
+    uri = robot.mechanism.links["panda_hand"].collisions[0].geometry.uri
+    sources = msgspec.structs.replace(robot.sources, mesh_uses=frozendict({uri: MeshUse.EXACT}))
+    robot = robot_from_sources("panda", sources)
+    assert robot.mechanism.links["panda_hand"].collisions[0].geometry.use is MeshUse.EXACT
+    cell = RobotCell("panda", frozendict(panda=robot))
+    message = sent(cell_to_message(cell))
+    assert_same(OWNER.cell(message, "cell"), cell)
+    message.robots[0].urdf.mesh_uses[0].value = "triangles"
+    with pytest.raises(InvalidRequestError, match="'triangles', expected one of hull, exact, decomposition"):
+        OWNER.cell(message, "cell")
 
 
 @laws

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ...errors import NotSupportedError
 from ...model.pose import IDENTITY, Pose
 from ..common.xml_reader import Element, XmlReader, tag
-from .sdformat_frames import Reference, Scope, SdfFrames
+from .frames import Reference, Scope, SdfFrames
 
 STAGE = "read sdf"
 VERSIONS = tuple(f"1.{minor}" for minor in range(3, 13))

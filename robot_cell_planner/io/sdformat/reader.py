@@ -10,7 +10,7 @@ from ...errors import LimitExceededError, RobotCellError
 from ...model.value import WORLD
 from ..common.resources import ResourceRoots, read_text, resolve
 from ..common.xml_reader import Element, XmlReader, tag
-from .sdformat_document import (
+from .document import (
     RESERVED_SINCE,
     STAGE,
     VERSIONS,
@@ -22,8 +22,8 @@ from .sdformat_document import (
     read_pose,
     read_root,
 )
-from .sdformat_frames import MODEL_FRAME, SEPARATOR, Reference, Scope, SdfFrame, SdfKind
-from .sdformat_shapes import placed
+from .frames import MODEL_FRAME, SEPARATOR, Reference, Scope, SdfFrame, SdfKind
+from .shapes import placed
 
 MAX_INCLUDES = 2_000
 MAX_DEPTH = 32

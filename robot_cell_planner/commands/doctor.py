@@ -1,0 +1,60 @@
+"""`robot_cell doctor`: what is wrong with the installation and with the nodes that run."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+
+import click
+
+from ..setup_assistant.check import ERROR, Finding
+from ..setup_assistant.installation import DOMAIN, RANGE, check_installation
+from .findings import echo_findings, summary
+
+ENVIRONMENT = (DOMAIN, RANGE, "RMW_IMPLEMENTATION", "ROS_DISTRO")
+
+
+@click.command()
+@click.option("--wait", "seconds", default=3.0, show_default=True, help="Time to listen to the graph [s]; 0: do not.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor(seconds: float, as_json: bool) -> int:
+    """Examine the installation and the running nodes, and say what to do about each finding.
+
+    Installation: real-time priority, locked memory, descriptors, socket buffers, caches, domain and discovery range.
+    Graph of this shell's domain: quality of service, types, names, publishers of commands, clocks, joint states and
+    diagnostics. The exit status is 1 if there is an error.
+    """
+    if not 0.0 <= seconds <= 600.0:
+        raise click.BadParameter(f"{seconds:g} is not from 0 to 600", param_hint="--wait")
+    environment = {name: os.environ.get(name, "") for name in ENVIRONMENT}
+    findings = check_installation(os.environ)
+    nodes: tuple[str, ...] = ()
+    if seconds and not any(finding.level == ERROR for finding in findings):
+        nodes, found = _graph(seconds)
+        findings += found
+    findings = tuple(sorted(findings, key=lambda finding: finding.level != ERROR))
+    if as_json:
+        found_entries = [asdict(finding) for finding in findings]
+        click.echo(json.dumps({"environment": environment, "nodes": nodes, "findings": found_entries}, indent=1))
+    else:
+        click.echo(", ".join(f"{name}={value or '(not set)'}" for name, value in environment.items()))
+        click.echo(f"nodes: {', '.join(nodes) or 'none was found'}")
+        echo_findings(findings)
+        click.echo(summary(findings))
+    return 1 if any(finding.level == ERROR for finding in findings) else 0
+
+
+def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    """Return the nodes of the graph, and findings about it."""
+    try:
+        from ..nodes.common.start import shortage
+        from ..nodes.doctor.graph import graph_findings
+        from ..nodes.doctor.observer import observe
+    except ImportError as error:
+        remedy = "Source ROS 2, or `make setup`; without it, the library plans and simulates, but no node runs."
+        return (), (Finding(ERROR, "ros", f"ROS 2 is not there: {error}", remedy),)
+    text = shortage()
+    limits = (Finding(ERROR, "limits", f"no node can start: {text.partition(':')[0]}", f"{text.partition(': ')[2]}."),)
+    graph = observe(seconds)
+    return graph.nodes, (*(limits if text else ()), *graph_findings(graph))

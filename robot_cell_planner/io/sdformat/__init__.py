@@ -1,0 +1,1 @@
+"""SDFormat documents: frames, links and joints of models and worlds."""

@@ -1,0 +1,65 @@
+"""Drafts of the collision representation of each mesh: its hull, unless that fills in too much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..errors import GeometryError
+from ..io.mesh.concavity import closed_volume_fraction, concavity
+from ..model.geometry import Mesh, MeshUse
+from ..model.mechanism import Mechanism
+
+MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
+MAX_SHORTFALL = 2e-3  # [m] that the surface may extend beyond the pieces
+
+
+@dataclass(frozen=True)
+class MeshDraft:
+    """Collision representation of a mesh.
+
+    Attributes:
+        uri: URI in the description.
+        use: The representation.
+        reason: Why, with numbers.
+    """
+
+    uri: str
+    use: MeshUse
+    reason: str
+
+
+def draft_mesh_uses(mechanism: Mechanism) -> tuple[MeshDraft, ...]:
+    """Choose the collision representation of each mesh that a description has and that is checked as its hull.
+
+    A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, and no point of its surface extends
+    beyond the pieces by more than 2 mm. A mesh that is scaled differently in several places is judged by the first.
+    """
+    meshes: dict[str, Mesh] = {}
+    for mesh in _collision_meshes(mechanism):
+        meshes.setdefault(mesh.uri, mesh)
+    return tuple(_draft(mesh) for mesh in meshes.values())
+
+
+def _collision_meshes(mechanism: Mechanism) -> Iterator[Mesh]:
+    for link in mechanism.links.values():
+        for shape in link.collisions:
+            if isinstance(shape.geometry, Mesh) and shape.geometry.use is MeshUse.HULL:
+                yield shape.geometry
+
+
+def _draft(mesh: Mesh) -> MeshDraft:
+    try:
+        fraction = closed_volume_fraction(mesh)
+        if fraction is not None and fraction >= 1.0 - MAX_FILLED:
+            return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {1.0 - fraction:.0%}")
+        found = concavity(mesh)
+    except GeometryError as error:
+        return MeshDraft(mesh.uri, MeshUse.HULL, f"it cannot be decomposed: {error.message}")
+    count = "1 convex piece" if found.pieces == 1 else f"{found.pieces} convex pieces"
+    pieces = f"{count}, the surface at most {1e3 * found.shortfall:.1f} mm beyond them"
+    if found.filled < MAX_FILLED:
+        return MeshDraft(mesh.uri, MeshUse.HULL, f"{pieces}, would leave {found.filled:.0%} of the hull free")
+    if found.shortfall > MAX_SHORTFALL:
+        return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {found.filled:.0%}, but {pieces}")
+    return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, f"its hull would fill in {found.filled:.0%}; {pieces}")

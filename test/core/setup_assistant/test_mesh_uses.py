@@ -1,0 +1,87 @@
+"""Collision representations that drafts choose: hulls that fill in little, and pieces where they fill in much."""
+
+import numpy as np
+import pytest
+import trimesh
+from frozendict import frozendict
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.mesh.concavity import closed_volume_fraction, concavity
+from robot_cell_planner.io.mesh.loading import mesh_reference
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import MeshUse, Shape, Sphere
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.setup_assistant.mesh_uses import draft_mesh_uses
+
+ARM = """<robot name="arm">
+<link name="base"><collision><geometry><mesh filename="meshes/{base}"/></geometry></collision>
+</link><link name="tip"><collision><geometry><mesh filename="meshes/box.stl"/></geometry></collision></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="tip"/><origin xyz="0 0 3"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A box without and with a loose triangle in it, and an L whose sides are 0.3 m and 0.1 m."""
+    folder = tmp_path_factory.mktemp("meshes")
+    (folder / "meshes").mkdir()
+    box = trimesh.creation.box((0.3, 0.3, 0.3))
+    box.export(folder / "meshes" / "box.stl")
+    outline = np.array([(0, 0), (0.3, 0), (0.3, 0.1), (0.1, 0.1), (0.1, 0.3), (0, 0.3)])
+    faces = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
+    bracket = trimesh.creation.extrude_triangulation(outline, faces, 0.1)
+    bracket.export(folder / "meshes" / "bracket.stl")
+    inside = trimesh.Trimesh([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0)], [(0, 1, 2)])
+    trimesh.util.concatenate([box, inside]).export(folder / "meshes" / "open.stl")
+    for name in ("bracket", "open"):
+        (folder / f"{name}.urdf").write_text(ARM.format(base=f"{name}.stl"))
+    return folder
+
+
+def test_the_volume_of_a_closed_mesh_and_of_its_pieces_against_the_hull(folder):
+    roots = ResourceRoots(folders=(str(folder),))
+    meshes = {name: mesh_reference(f"meshes/{name}.stl", str(folder), roots) for name in ("box", "bracket", "open")}
+    assert closed_volume_fraction(meshes["box"]) == pytest.approx(1.0)
+    # An L of area 5 in a hull of area 7 (the square of 9 without the triangle of 2).
+    assert closed_volume_fraction(meshes["bracket"]) == pytest.approx(5 / 7, abs=1e-6)
+    assert closed_volume_fraction(meshes["open"]) is None
+    found = concavity(meshes["bracket"])
+    assert found.volume == pytest.approx(0.007, rel=1e-4)
+    assert found.filled == pytest.approx(2 / 7, abs=0.05)
+    assert found.pieces > 1
+    assert found.shortfall < 1e-2
+
+
+def test_only_a_mesh_whose_hull_fills_in_much_is_decomposed(folder):
+    uses = {f"{name}.urdf": draft_mesh_uses(load_robot("r", folder / f"{name}.urdf").mechanism)
+            for name in ("bracket", "open")}  # fmt: skip
+    assert [found.use for found in uses["bracket.urdf"]] == [MeshUse.DECOMPOSITION, MeshUse.HULL]
+    assert {found.use for found in uses["open.urdf"]} == {MeshUse.HULL}
+    assert "fill in 2" in uses["bracket.urdf"][0].reason
+
+
+def test_a_new_cell_checks_the_pieces_also_after_it_was_saved(folder, tmp_path):
+    assert main(["new", str(folder / "bracket.urdf"), "--folder", str(tmp_path / "cell"), "--samples", "20"]) == 0
+    assert "| decomposition | its hull would fill in 2" in (tmp_path / "cell" / "report.md").read_text()
+    cell, state = load_cell(tmp_path / "cell" / "cell.yaml")
+    save_cell(tmp_path / "cell" / "again.yaml", cell, state)
+    for name in ("cell.yaml", "again.yaml"):
+        cell = load_cell(tmp_path / "cell" / name)[0]
+        assert cell.robot.mechanism.links["base"].collisions[0].geometry.use is MeshUse.DECOMPOSITION
+        assert cell.robot.mechanism.links["tip"].collisions[0].geometry.use is MeshUse.HULL
+        # A ball in the corner of the L, which its hull covers.
+        ball = RigidBody("ball", (Shape(Sphere(0.02)),))
+        filled = RobotCell(robots=cell.robots, bodies=frozendict(ball=ball))
+        occupied = filled.default_state().with_body("ball", BodyState(pose=Pose((0.15, 0.15, 0.05))))
+        assert not CollisionChecker(filled, occupied).report().in_collision
+    (tmp_path / "cell" / "hulls.yaml").write_text(
+        "format: robot_cell/1\nname: c\nrobots: {arm: {urdf: arm.urdf, mesh_uses: {brakket.stl: exact}}}\n"
+    )
+    cell, _ = load_cell(tmp_path / "cell" / "hulls.yaml")
+    assert any("mesh 'brakket.stl' of `mesh_uses` does not exist" in text for text in cell.robot.sources.warnings)

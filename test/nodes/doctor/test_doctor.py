@@ -1,0 +1,92 @@
+"""The doctor finds what does not fit together in a graph, and nothing in one that fits."""
+
+import json
+
+import pytest
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.nodes.common.node import LATCHED, reliable, sensor
+from robot_cell_planner.nodes.doctor.graph import Endpoint, Graph, graph_findings
+
+JOINTS, CLOCK_TYPE = "sensor_msgs/msg/JointState", "rosgraph_msgs/msg/Clock"
+NODES = ("/scene_node", "/execution_node", "/robot")
+COMMANDS, STATES = "/joint_commands", "/joint_states"
+
+
+def endpoint(node, topic, publishes, qos=None, kind=JOINTS):
+    return Endpoint(topic, kind, node, publishes, qos or reliable(10))
+
+
+SOUND = (
+    endpoint("/execution_node", COMMANDS, True),
+    endpoint("/robot", COMMANDS, False),
+    endpoint("/robot", STATES, True),
+    endpoint("/scene_node", STATES, False, sensor(10)),
+)
+
+
+def texts(graph):
+    return [f"{finding.level} {finding.topic}: {finding.text}" for finding in graph_findings(graph)]
+
+
+def test_a_graph_that_fits_has_no_finding():
+    assert texts(Graph(NODES, SOUND, ((STATES, -0.02),))) == []
+
+
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({"nodes": (*NODES, "/scene_node")}, "error nodes: 2 nodes have the name /scene_node"),
+        ({"nodes": ("/robot",)}, "warning nodes: no node of a cell runs in this domain"),
+        ({"nodes": NODES[1:]}, "error nodes: namespace / has nodes of a cell and no scene_node"),
+        ({"added": [endpoint("/teleop", COMMANDS, True)]}, "error commands: 2 publishers send commands on /joint_comm"),
+        (
+            {"added": [endpoint("/log", STATES, False, LATCHED)]},
+            "error quality of service: /log receives nothing of /r",
+        ),
+        ({"added": [endpoint("/log", STATES, False, kind="std_msgs/msg/String")]}, "error types: /joint_states has 2"),
+        ({"added": [endpoint("/scene_node", "/clock", False, kind=CLOCK_TYPE)]}, "nobody publishes /clock"),
+        ({"added": [endpoint("/scene_node", "/clock", False, kind=CLOCK_TYPE)]}, "and /execution_node do not"),
+        ({"added": [endpoint(f"/gz{i}", "/clock", True, kind=CLOCK_TYPE) for i in (1, 2)]}, "2 nodes publish /clock"),
+        ({"stamp_offsets": ((STATES, -3600.0),)}, "the stamps of /joint_states are 3600.0 s behind the clock"),
+        ({"endpoints": SOUND[3:]}, "warning joint states: nobody publishes /joint_states, which /scene_node read"),
+        ({"statuses": (("planning", "no cell"),)}, "warning diagnostics: planning: no cell"),
+    ],
+)
+def test_each_mistake_is_found(changes, expected):
+    endpoints = changes.pop("endpoints", SOUND) + tuple(changes.pop("added", ()))
+    found = texts(Graph(**{"nodes": NODES, "endpoints": endpoints, **changes}))
+    assert any(expected in text for text in found), found
+
+
+def test_the_command_examines_the_graph_of_its_domain(domain, capsys):
+    """A best-effort publisher and a reliable subscription, and two publishers of commands."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    names = ("scene_node", "execution_node", "teleop")
+    nodes = {name: rclpy.create_node(name, context=context) for name in names}
+    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE)
+    for name in names[1:]:
+        nodes[name].create_publisher(JointState, "joint_commands", reliable(1))
+    nodes["teleop"].create_publisher(String, "words", best_effort)
+    nodes["scene_node"].create_subscription(String, "words", print, reliable(1))
+    expected = ("/scene_node receives nothing of /teleop on /words", "2 publishers send commands on /joint_commands")
+    try:
+        for _ in range(30):  # until discovery has ended
+            status = main(["doctor", "--wait", "1", "--json"])
+            answer = json.loads(capsys.readouterr().out)
+            found = [finding["text"] for finding in answer["findings"] if finding["level"] == "error"]
+            if all(any(text in each for each in found) for text in expected):
+                break
+        assert status == 1
+        assert all(any(text in each for each in found) for text in expected), found
+        assert set(answer["nodes"]) == {"/scene_node", "/execution_node", "/teleop"}
+        assert answer["environment"]["ROS_DOMAIN_ID"] == str(domain)
+    finally:
+        for node in nodes.values():
+            node.destroy_node()
+        rclpy.shutdown(context=context)
