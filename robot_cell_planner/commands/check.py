@@ -25,12 +25,16 @@ def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
 
     The exit status is 1 if there is an error. Each finding says what to do about it.
     """
-    logging.getLogger("robot_cell_planner").setLevel(logging.ERROR)  # the findings have the warnings
+    library = logging.getLogger("robot_cell_planner")
+    level = library.level
+    library.setLevel(logging.ERROR)  # the findings have the warnings
     try:
         findings = check_cell(*load_cell(cell_file, roots_of(folders)))
     except RobotCellError as error:
         remedy = "Mend what the message names; relative paths start at the folder of the file that has them."
         findings = (Finding(ERROR, error.stage, error.message, remedy),)
+    finally:
+        library.setLevel(level)
     if as_json:
         click.echo(
             json.dumps({"cell": str(cell_file), "findings": [asdict(finding) for finding in findings]}, indent=1)
