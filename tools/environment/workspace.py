@@ -91,6 +91,7 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
             "-DIN_PLACE=ON",
             "--no-warn-unused-cli",  # the underlay has nothing to link
             "-DBUILD_TESTING=OFF",
+            "-DCMAKE_WARN_DEPRECATED=OFF",  # of what the generators of interfaces of an older ROS 2 call
         ],
         cwd=layout.venv,
         env=build_environment(layout, ros),
