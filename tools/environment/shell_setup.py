@@ -1,4 +1,4 @@
-"""The environment in which everything runs, as variables for a process and as the file `setup.sh` of the virtual environment."""
+"""The environment in which everything runs, as variables for a process and as the file `setup.sh`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, 
 
 
 def write_setup_file(layout: Layout, ros: RosInstallation | None) -> None:
-    """Write `setup.sh` of the virtual environment, which opens the environment in a POSIX shell, any number of times."""
+    """Write `setup.sh`, which opens the environment in a POSIX shell, any number of times."""
     source = "as it was sourced" if ros else "from the Python package index"
     origin = f"ROS 2 {distribution(layout, ros)} {source}"
     lines = [

@@ -1,4 +1,4 @@
-"""The colcon workspace in `workspace/` of the virtual environment: this package, and the interface packages that the environment lacks."""
+"""The colcon workspace in the virtual environment: this package, and the interface packages that ROS lacks."""
 
 from __future__ import annotations
 

@@ -3,9 +3,11 @@
 With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST Fast DDS looks for nobody on other computers, but it still listens on all
 network interfaces: whoever names this computer in ROS_STATIC_PEERS takes part, hears everything and can send commands.
 `config/fastdds_localhost.xml` makes it listen on the loopback interface alone, and `config/fastdds_network.xml` is for
-environments that allow other computers; `fastdds2_...` are the same for Fast DDS 2. Neither uses shared memory, whose locks a killed process leaves closed for all
-others, and both let queues give the memory of messages back, so that a burst of large requests does not stay with a
-node. With LOCALHOST, rmw_fastrtps adds shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
+environments that allow other computers; `fastdds2_...` are the same for Fast DDS 2.
+
+Neither uses shared memory, whose locks a killed process leaves closed for all others, and both let queues give the
+memory of messages back, so that a burst of large requests does not stay with a node. With LOCALHOST, rmw_fastrtps adds
+shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
 """
 
 from __future__ import annotations
