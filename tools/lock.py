@@ -1,42 +1,57 @@
-"""Renew requirements/constraints.txt: the newest versions that work together, for every supported Python.
+"""Renew the pinned versions: the newest ones that work together, for every supported Python.
 
-Run by `make lock`. Packages that are not to be renewed are bounded in the lists of requirements/.
+Run by `make lock`. `requirements/constraints.txt` is the one of the default distribution of ROS 2; a folder such as
+`requirements/jazzy/` has that of another one, with the same versions of everything else. Packages that are not to be
+renewed are bounded in the lists of these folders.
 """
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+REQUIREMENTS = ROOT / "requirements"
+CONSTRAINTS = "constraints.txt"
 HEADER = """\
 # The one place of all versions, of what is named in the other files of this folder and of what those need.
 # Made by `make lock`; not to be edited.
 """
+OF_ROS = "ros-"  # how the names of the wheels of ROS 2 begin
+
+
+def compiled(lists: list[Path], *options: str) -> list[str]:
+    """The lines that pin what some lists name.
+
+    Raises:
+        CalledProcessError: uv finds no versions that work together; it has said why.
+    """
+    command = ["uv", "pip", "compile", "--universal", "--python-version", "3.10", "--upgrade", "--quiet"]
+    command += ["--no-header", "--no-annotate", *options, *map(str, lists)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [line for line in result.stdout.splitlines(keepends=True) if "sys_platform == 'win32'" not in line]
+
+
+def write(folder: Path, pins: list[str]) -> None:
+    """Write the pins of a folder of lists."""
+    (folder / CONSTRAINTS).write_text(HEADER + "".join(pins), encoding="utf-8")
 
 
 def main() -> int:
     """Do it; the exit status is uv's."""
-    folder = ROOT / "requirements"
-    constraints = folder / "constraints.txt"
-    lists = sorted(str(path) for path in folder.glob("*.txt") if path != constraints)
-    command = [
-        "uv",
-        "pip",
-        "compile",
-        "--universal",
-        "--python-version",
-        "3.10",
-        "--upgrade",
-        "--quiet",
-        "--no-header",
-        "--no-annotate",
-        *lists,
-    ]
-    result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if result.returncode == 0:
-        pins = [line for line in result.stdout.splitlines(keepends=True) if "sys_platform == 'win32'" not in line]
-        constraints.write_text(HEADER + "".join(pins), encoding="utf-8")
-    return result.returncode
+    lists = {path.name: path for path in sorted(REQUIREMENTS.glob("*.txt")) if path.name != CONSTRAINTS}
+    try:
+        pins = compiled(list(lists.values()))
+        write(REQUIREMENTS, pins)
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as common:
+            common.writelines(pin for pin in pins if not pin.startswith(OF_ROS))
+            common.flush()
+            for folder in sorted(path for path in REQUIREMENTS.iterdir() if path.is_dir()):
+                own = {path.name: path for path in folder.glob("*.txt") if path.name != CONSTRAINTS}
+                write(folder, compiled(list((lists | own).values()), "--constraints", common.name))
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    return 0
 
 
 if __name__ == "__main__":

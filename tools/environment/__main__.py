@@ -1,5 +1,7 @@
 """Make the environment of this repository in `.venv/`: `python3 tools/environment`, or `make setup`.
 
+The variable DISTRO names the distribution of ROS 2, if it is not the default one: its environment is `.venv-<DISTRO>/`.
+
 Each stage is skipped where its inputs have not changed since it was last finished. Uses the standard library alone,
 as it runs before anything is installed.
 """
@@ -13,7 +15,7 @@ import sys
 from pathlib import Path
 
 from kernels import KernelCompilation
-from layout import Layout, SetupError
+from layout import DISTRIBUTIONS, Layout, SetupError
 from python_packages import install_packages, make_virtual_environment
 from ros_installation import sourced_ros
 from shell_setup import write_setup_file
@@ -42,9 +44,17 @@ def set_up(layout: Layout) -> None:
         raise
 
 
+def requested_distribution() -> str:
+    """The distribution that DISTRO names, or the default one."""
+    name = os.environ.get("DISTRO") or DISTRIBUTIONS[0]
+    if name not in DISTRIBUTIONS:
+        raise SetupError(f"DISTRO={name}: expected one of {', '.join(DISTRIBUTIONS)}")
+    return name
+
+
 def main() -> int:
     try:
-        set_up(Layout(Path(__file__).resolve().parents[2]))
+        set_up(Layout(Path(__file__).resolve().parents[2], requested_distribution()))
     except (SetupError, subprocess.CalledProcessError) as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,7 @@
-"""Where everything that set-up makes is kept: in `.venv/` at the root of the repository, and nowhere else."""
+"""Where everything that set-up makes is kept: in one folder at the root of the repository, and nowhere else.
+
+The folder is `.venv/` for the default distribution of ROS 2 and, for example, `.venv-jazzy/` for another one.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = "robot_cell_planner"
+DISTRIBUTIONS = ("kilted", "jazzy")  # of ROS 2, whose wheels are pinned; the first is the default
 
 
 class SetupError(Exception):
@@ -17,13 +21,23 @@ class SetupError(Exception):
 
 @dataclass(frozen=True)
 class Layout:
-    """The paths of one repository. `root` is absolute."""
+    """The paths of one repository, for one distribution of ROS 2. `root` is absolute."""
 
     root: Path
+    distribution: str = DISTRIBUTIONS[0]
+
+    @property
+    def is_default(self) -> bool:
+        return self.distribution == DISTRIBUTIONS[0]
 
     @property
     def venv(self) -> Path:
-        return self.root / ".venv"
+        return self.root / (".venv" if self.is_default else f".venv-{self.distribution}")
+
+    def is_made(self, path: Path) -> bool:
+        """Whether a path is inside what set-up makes here, for any distribution."""
+        parts = path.relative_to(self.root).parts if path.is_relative_to(self.root) else ()
+        return bool(parts) and parts[0].partition("-")[0] == ".venv"
 
     @property
     def python(self) -> Path:
@@ -54,10 +68,13 @@ class Layout:
 
     @property
     def constraints(self) -> Path:
-        return self.root / "requirements" / "constraints.txt"
+        """The versions of all packages."""
+        return self.requirements("constraints")
 
     def requirements(self, name: str) -> Path:
-        return self.root / "requirements" / f"{name}.txt"
+        """A list of packages: that of the distribution, if it has one of its own."""
+        own = self.root / "requirements" / self.distribution / f"{name}.txt"
+        return own if own.exists() else self.root / "requirements" / f"{name}.txt"
 
     def stamp(self, stage: str) -> Stamp:
         return Stamp(self.venv / "stamps" / stage)

@@ -15,7 +15,7 @@ ALWAYS = ("library", "build", "demo", "test")
 
 
 def make_virtual_environment(layout: Layout, *, with_ros: bool) -> None:
-    """Make `.venv`, anew where it was made from another Python, for another ROS, or at another place.
+    """Make the virtual environment, anew where it was made from another Python, for another ROS, or at another place.
 
     With an installed ROS 2 it sees the system's Python packages, which ROS's own tools need.
     """
@@ -23,7 +23,7 @@ def make_virtual_environment(layout: Layout, *, with_ros: bool) -> None:
     stamp = layout.stamp("venv")
     if stamp.is_current(key):
         return
-    print(f"making .venv from {sys.executable} (Python {sys.version.split()[0]})", flush=True)
+    print(f"making {layout.venv.name} from {sys.executable} (Python {sys.version.split()[0]})", flush=True)
     shutil.rmtree(layout.venv, ignore_errors=True)
     options = ["--system-site-packages"] if with_ros else []
     run([sys.executable, "-m", "venv", *options, str(layout.venv)])
@@ -38,7 +38,8 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
     key = digest(["packages"], [*files, layout.constraints])
     if stamp.is_current(key):
         return
-    print(f"installing the packages of requirements/{{{','.join(names)}}}.txt", flush=True)
+    listed = ", ".join(str(file.relative_to(layout.root / "requirements")) for file in files)
+    print(f"installing the packages of requirements/: {listed}", flush=True)
     run(
         [
             str(layout.python),
@@ -52,7 +53,7 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
             "uv",
         ]
     )
-    listed = [argument for file in files for argument in ("-r", str(file))]
+    lists = [argument for file in files for argument in ("-r", str(file))]
     # Byte code is compiled now, in parallel, and not by six nodes at their first start.
     run(
         [
@@ -65,7 +66,7 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
             "--constraints",
             str(layout.constraints),
             *_package_index(),
-            *listed,
+            *lists,
         ]
     )
     if not with_ros:

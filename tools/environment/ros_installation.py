@@ -34,6 +34,11 @@ def has_ament_package(prefixes: tuple[str, ...], name: str) -> bool:
     return any((Path(prefix) / index).exists() for prefix in prefixes)
 
 
+def distribution(layout: Layout, ros: RosInstallation | None) -> str:
+    """The distribution of ROS 2 in the environment: of the sourced one, else of the wheels."""
+    return ros.distro if ros is not None else layout.distribution
+
+
 def sourced_ros(layout: Layout) -> RosInstallation | None:
     """The ROS 2 that is sourced in this shell; None where there is none, an error where it cannot be used."""
     distro = os.environ.get("ROS_DISTRO")
@@ -42,6 +47,11 @@ def sourced_ros(layout: Layout) -> RosInstallation | None:
     search_paths = {name: _entries(layout, name) for name in SEARCH_PATHS}
     if not search_paths["AMENT_PREFIX_PATH"]:
         return None
+    if not layout.is_default and distro != layout.distribution:
+        raise SetupError(
+            f"ROS 2 {distro} is sourced, and DISTRO={layout.distribution} is requested: open a shell without ROS to "
+            f"have that from the Python package index"
+        )
     if distro in TOO_OLD:
         raise SetupError(
             f"ROS 2 {distro} is sourced, and Jazzy or later is needed: source that, or open a shell without ROS "
@@ -60,4 +70,4 @@ def sourced_ros(layout: Layout) -> RosInstallation | None:
 
 def _entries(layout: Layout, name: str) -> tuple[str, ...]:
     entries = os.environ.get(name, "").split(os.pathsep)
-    return tuple(entry for entry in entries if entry and layout.venv not in (Path(entry), *Path(entry).parents))
+    return tuple(entry for entry in entries if entry and not layout.is_made(Path(entry)))

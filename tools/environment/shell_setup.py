@@ -1,12 +1,13 @@
-"""The environment in which everything runs, as variables for a process and as the file `.venv/setup.sh`."""
+"""The environment in which everything runs, as variables for a process and as the file `setup.sh`."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 
 from layout import PACKAGE, Layout
-from ros_installation import RosInstallation
+from ros_installation import RosInstallation, distribution
 
 
 def search_paths(layout: Layout, ros: RosInstallation | None, *, with_workspace: bool = True) -> dict[str, list[str]]:
@@ -48,7 +49,7 @@ def plain_variables(layout: Layout, ros: RosInstallation | None) -> dict[str, st
     if ros is not None:
         return {**variables, **ros.variables}
     # The ROS wheels start Python a second time with LD_LIBRARY_PATH set, unless this says that it is set already.
-    return {**variables, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
+    return {**variables, "ROS_DISTRO": distribution(layout, ros), "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
 
 
 def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, str]:
@@ -56,7 +57,7 @@ def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, 
     environment = dict(os.environ)
     for name, front in search_paths(layout, ros, with_workspace=False).items():
         inherited = environment.get(name, "").split(os.pathsep) if name == "PATH" else []
-        own = [entry for entry in inherited if entry and not entry.startswith(str(layout.venv))]
+        own = [entry for entry in inherited if entry and not layout.is_made(Path(entry))]
         environment[name] = os.pathsep.join([*front, *own])
         if not environment[name]:
             del environment[name]
@@ -70,8 +71,9 @@ def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, 
 
 
 def write_setup_file(layout: Layout, ros: RosInstallation | None) -> None:
-    """Write `.venv/setup.sh`, which opens the environment in a POSIX shell, any number of times."""
-    origin = f"ROS 2 {ros.distro} as it was sourced" if ros else "ROS 2 from the Python package index"
+    """Write `setup.sh`, which opens the environment in a POSIX shell, any number of times."""
+    source = "as it was sourced" if ros else "from the Python package index"
+    origin = f"ROS 2 {distribution(layout, ros)} {source}"
     lines = [
         f"# Made by `make setup`: the environment of {PACKAGE}, with {origin}.",
         "_to_front() {  # variable, folder: put the folder first, once",

@@ -1,4 +1,4 @@
-"""Type stubs of the ROS interfaces, for mypy: in `.venv/cache/stubs`."""
+"""Type stubs of the ROS interfaces, for mypy: in `cache/stubs` of the virtual environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workspace import INTERFACES
 def write_stubs(layout: Layout, ros: RosInstallation | None) -> None:
     """Write them anew if an interface, the environment or the script that writes them has changed."""
     script = layout.root / "tools" / "interface_stubs.py"
-    folders = ("", "underlay/*/")
+    folders = ("", "underlay/*/", "underlay/*/*/")
     interfaces = sorted(
         path for folder in folders for kind in INTERFACES for path in layout.root.glob(f"{folder}{kind}/*.{kind}")
     )

@@ -1,4 +1,4 @@
-"""The colcon workspace in `.venv/workspace`: this package, and the interface packages that the environment lacks."""
+"""The colcon workspace in the virtual environment: this package, and the interface packages that ROS lacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layout import PACKAGE, Layout, digest
 from python_packages import run
-from ros_installation import RosInstallation, has_ament_package
+from ros_installation import RosInstallation, distribution, has_ament_package
 from shell_setup import build_environment
 
 # The build reads these.
@@ -15,9 +15,6 @@ CONTENT = (
     "CMakeLists.txt",
     "package.xml",
     "setup.cfg",
-    "msg/*.msg",
-    "srv/*.srv",
-    "action/*.action",
     "cmake/*",
     "requirements/library.txt",
     "requirements/constraints.txt",
@@ -32,10 +29,20 @@ def missing_underlay(layout: Layout, ros: RosInstallation | None) -> list[Path]:
     return [package for package in packages if not has_ament_package(prefixes, package.name)]
 
 
+def interface_files(package: Path, variant: Path) -> list[Path]:
+    """The interfaces of a package; those that the distribution of ROS 2 has in another form are in the folder
+    `variant`."""
+    return [
+        variant / kind / path.name if (variant / kind / path.name).exists() else path
+        for kind in INTERFACES
+        for path in sorted(package.glob(f"{kind}/*.{kind}"))
+    ]
+
+
 def build(layout: Layout, ros: RosInstallation | None) -> None:
     """Build what is out of date.
 
-    Nothing that is edited is copied: the Python package is found through the link `.venv/source`, and launch files,
+    Nothing that is edited is copied: the Python package is found through the link `source/`, and launch files,
     cells and robots through links to their folders (`IN_PLACE`; colcon's own links, one for each generated file, take
     20 s to make).
     """
@@ -46,7 +53,9 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
         # CMake's cache holds the paths of packages that may since have come or gone.
         shutil.rmtree(layout.workspace, ignore_errors=True)
     packages = {package.name: package for package in missing_underlay(layout, ros)} | {PACKAGE: layout.root}
-    digests = {name: _digest(package) for name, package in packages.items()}
+    variants = layout.root / "underlay" / distribution(layout, ros)
+    interfaces = {name: interface_files(package, variants / name) for name, package in packages.items()}
+    digests = {name: _digest(package, interfaces[name]) for name, package in packages.items()}
     outdated = [
         name
         for name in packages
@@ -56,7 +65,7 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
         return
     print(f"building {', '.join(outdated)}", flush=True)
     for name, package in packages.items():
-        _lay_out(package, layout.workspace / "src" / name)
+        _lay_out(package, interfaces[name], layout.workspace / "src" / name)
     run(
         [
             str(layout.venv / "bin" / "colcon"),
@@ -82,12 +91,13 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
             "-DIN_PLACE=ON",
             "--no-warn-unused-cli",  # the underlay has nothing to link
             "-DBUILD_TESTING=OFF",
+            "-DCMAKE_WARN_DEPRECATED=OFF",  # of what the generators of interfaces of an older ROS 2 call
         ],
         cwd=layout.venv,
         env=build_environment(layout, ros),
     )
     for name in outdated:
-        _install_comments(packages[name], layout.install / "share" / name)
+        _install_comments(interfaces[name], layout.install / "share" / name)
     everything.write(installed)
     for name in outdated:
         layout.stamp(f"build_{name}").write(digests[name])
@@ -100,32 +110,32 @@ def _digest_of_build_packages(layout: Layout, ros: RosInstallation | None) -> st
     return digest(["in place, with comments", str(layout.root), ros.distro if ros else "wheels", *used])
 
 
-def _digest(package: Path) -> str:
+def _digest(package: Path, interfaces: list[Path]) -> str:
     """A hash of what a build of a package reads."""
     content = sorted(path for pattern in CONTENT for path in package.glob(pattern))
-    return digest([], content)
+    return digest([], [*content, *interfaces])
 
 
-def _lay_out(package: Path, folder: Path) -> None:
+def _lay_out(package: Path, interfaces: list[Path], folder: Path) -> None:
     """Lay a package out in the workspace: links to its files, and its interfaces without their comments.
 
     Parsing the comments would take most of the time that the interfaces take to generate, and types, names and type
     hashes do not depend on them. The package is not linked as a whole, as CMake refuses dependencies that lie below
     its source folder, where .venv is.
     """
+    for kind in INTERFACES:
+        _copy_without_comments([path for path in interfaces if path.parent.name == kind], folder / kind)
     for entry in sorted(package.iterdir()):
-        if entry.name in INTERFACES:
-            _copy_without_comments(entry, folder / entry.name)
-        elif not entry.name.startswith("."):
+        if entry.name not in INTERFACES and not entry.name.startswith("."):
             _link(folder / entry.name, entry)
     for entry in folder.iterdir():
         if not (package / entry.name).exists():
             entry.unlink() if entry.is_symlink() else shutil.rmtree(entry)
 
 
-def _copy_without_comments(source: Path, folder: Path) -> None:
+def _copy_without_comments(interfaces: list[Path], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(source.glob(f"*.{source.name}")):
+    for path in interfaces:
         lines = path.read_text(encoding="utf-8").splitlines()
         # A default value in quotes may hold a number sign: such a line keeps what follows it.
         bare = [
@@ -137,14 +147,14 @@ def _copy_without_comments(source: Path, folder: Path) -> None:
         if not copy.exists() or copy.read_text(encoding="utf-8") != text:
             copy.write_text(text, encoding="utf-8")
     for copy in folder.iterdir():
-        if not (source / copy.name).exists():
+        if copy.name not in {path.name for path in interfaces}:
             copy.unlink()
 
 
-def _install_comments(package: Path, share: Path) -> None:
+def _install_comments(interfaces: list[Path], share: Path) -> None:
     """Put links to the interfaces' sources where copies without comments were installed: `ros2 interface show` prints
     those files."""
-    for path in sorted(path for kind in INTERFACES for path in package.glob(f"{kind}/*.{kind}")):
+    for path in interfaces:
         installed = share / path.parent.name / path.name
         installed.unlink(missing_ok=True)
         installed.symlink_to(path)

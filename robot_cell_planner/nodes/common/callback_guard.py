@@ -11,6 +11,7 @@ import traceback
 from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -87,8 +88,8 @@ class GuardedExecutor(SingleThreadedExecutor):
     This executor does not wait after such a task, so that the coroutine is resumed at once.
     """
 
-    def __init__(self, faults: Faults) -> None:
-        super().__init__()
+    def __init__(self, faults: Faults, *, context: Context | None = None) -> None:
+        super().__init__(context=context)
         self._faults = faults
         self._task: Any = None
         self._running: Any = None

@@ -3,9 +3,11 @@
 With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST Fast DDS looks for nobody on other computers, but it still listens on all
 network interfaces: whoever names this computer in ROS_STATIC_PEERS takes part, hears everything and can send commands.
 `config/fastdds_localhost.xml` makes it listen on the loopback interface alone, and `config/fastdds_network.xml` is for
-environments that allow other computers. Neither uses shared memory, whose locks a killed process leaves closed for all
-others, and both let queues give the memory of messages back, so that a burst of large requests does not stay with a
-node. With LOCALHOST, rmw_fastrtps adds shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
+environments that allow other computers; `fastdds2_...` are the same for Fast DDS 2.
+
+Neither uses shared memory, whose locks a killed process leaves closed for all others, and both let queues give the
+memory of messages back, so that a burst of large requests does not stay with a node. With LOCALHOST, rmw_fastrtps adds
+shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ PACKAGE = "robot_cell_planner"
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 LOCALHOST, FROM_PROFILE = "LOCALHOST", "SYSTEM_DEFAULT"
 MIDDLEWARE, FAST_DDS = "RMW_IMPLEMENTATION", "rmw_fastrtps"
-LOCALHOST_PROFILE, NETWORK_PROFILE = "fastdds_localhost.xml", "fastdds_network.xml"
-# The first is of Fast DDS 3, the second of Fast DDS 2; Fast DDS 3 reads a file that both name twice, with errors.
+# For Fast DDS 3, and for Fast DDS 2 as in ROS 2 Jazzy. Fast DDS 3 reads a file that both variables name twice, with
+# errors.
+LOCALHOST_PROFILES = ("fastdds_localhost.xml", "fastdds2_localhost.xml")
+NETWORK_PROFILES = ("fastdds_network.xml", "fastdds2_network.xml")
 PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
 QUEUES_FROM_PROFILE = "RMW_FASTRTPS_USE_QOS_FROM_XML"  # "1": how queues hold messages is as the profile says
 PROFILES_IN_FOLDER = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
-FAST_DDS_2 = ("humble", "iron", "jazzy")  # ROS distributions with it
 # Whoever sets one of these wants to be reached by others.
 WANTS_OTHERS = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 
@@ -39,9 +42,10 @@ def dds_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """
     local = environment.get(RANGE, LOCALHOST) == LOCALHOST and not any(map(environment.get, WANTS_OTHERS))
     added = {RANGE: LOCALHOST} if local else {}
-    profile = _profile(LOCALHOST_PROFILE if local else NETWORK_PROFILE)
+    release = int(uses_fast_dds_2())
+    profile = _file(PACKAGE, "config", (LOCALHOST_PROFILES if local else NETWORK_PROFILES)[release])
     if profile is not None and not _has_settings(environment, profile):
-        added[PROFILE_VARIABLES[environment.get("ROS_DISTRO", "") in FAST_DDS_2]] = profile
+        added[PROFILE_VARIABLES[release]] = profile
         added[QUEUES_FROM_PROFILE] = environment.get(QUEUES_FROM_PROFILE, "1")
         if local:
             added[RANGE] = FROM_PROFILE
@@ -60,9 +64,16 @@ def set_dds_profile(environment: MutableMapping[str, str] = os.environ) -> None:
     environment.update(dds_variables(environment))
 
 
-def _profile(name: str) -> str | None:
+def uses_fast_dds_2() -> bool:
+    """Whether rmw_fastrtps is built with Fast DDS 2, whose package is `fastrtps`; that of Fast DDS 3 is `fastdds`."""
+    manifest = _file("rmw_fastrtps_shared_cpp", "package.xml")
+    return manifest is not None and ">fastrtps<" in Path(manifest).read_text(encoding="utf-8")
+
+
+def _file(package: str, *parts: str) -> str | None:
+    """A file in the share folder of a package; None if there is none."""
     try:
-        profile = Path(get_package_share_directory(PACKAGE), "config", name)
+        file = Path(get_package_share_directory(package), *parts)
     except PackageNotFoundError:
         return None
-    return str(profile) if profile.is_file() else None
+    return str(file) if file.is_file() else None

@@ -8,11 +8,11 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import JointState
 
+from ..common.callback_guard import Faults, GuardedExecutor
 from ..common.dds_profile import set_dds_profile
 from ..common.node import reliable, sensor
 from .graph import CLOCK, JOINT_STATE, Endpoint, Graph
@@ -39,7 +39,7 @@ def observe(seconds: float) -> Graph:
 class _Observer:
     def __init__(self, node: Node, context: rclpy.Context) -> None:
         self._node = node
-        self._executor = SingleThreadedExecutor(context=context)
+        self._executor = GuardedExecutor(Faults(node), context=context)
         self._executor.add_node(node)
         self._offsets: dict[str, float] = {}
         self._statuses: dict[str, str] = {}

@@ -152,7 +152,7 @@ def test_a_way_into_the_table_ends_with_what_was_reached(above):
     report = partial.cartesian
     # The fingers touch the table 0.189 m below.
     assert 0.18 / 0.3 - 0.034 <= report.fraction <= 0.189 / 0.3
-    assert report.pairs[0].step.name == "TOOL_BODY"
+    assert report.pairs[0].pair_type.name == "TOOL_BODY"
     assert report.failed_waypoint == 0
     reached = tool_poses(cell, state, partial.variables, partial.path[-1:])[0, 2, 3]
     assert pose.position[2] - reached == pytest.approx(0.3 * report.fraction, abs=1e-6)

@@ -12,9 +12,20 @@ import pytest
 from ament_index_python.packages import get_package_share_directory
 from running import DEMO
 
-from robot_cell_planner.nodes.common.dds_profile import PROFILE_VARIABLES, QUEUES_FROM_PROFILE, RANGE, dds_variables
+from robot_cell_planner.nodes.common.dds_profile import (
+    LOCALHOST_PROFILES,
+    NETWORK_PROFILES,
+    PROFILE_VARIABLES,
+    QUEUES_FROM_PROFILE,
+    RANGE,
+    dds_variables,
+    uses_fast_dds_2,
+)
 
 CONFIG = Path(__file__).parents[3] / "config"
+RELEASE = int(uses_fast_dds_2())
+PROFILE_VARIABLE = PROFILE_VARIABLES[RELEASE]
+LOCALHOST_PROFILE, NETWORK_PROFILE = LOCALHOST_PROFILES[RELEASE], NETWORK_PROFILES[RELEASE]
 UNSET = (*PROFILE_VARIABLES, QUEUES_FROM_PROFILE, "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 
 
@@ -89,14 +100,14 @@ rclpy.shutdown()
 
 
 @pytest.mark.parametrize("reach", ["LOCALHOST", "SUBNET"])
-@pytest.mark.parametrize("profile", ["fastdds_localhost.xml", "fastdds_network.xml"])
+@pytest.mark.parametrize("profile", [LOCALHOST_PROFILE, NETWORK_PROFILE])
 def test_processes_without_a_profile_are_heard(domain, reach, profile):
     """Tools and nodes of users take part with the settings of ROS 2, which are shared memory first."""
     plain = {name: value for name, value in os.environ.items() if name not in UNSET}
     plain |= {"ROS_DOMAIN_ID": str(domain), RANGE: reach}
     publisher = subprocess.Popen([sys.executable, "-c", PUBLISHER], env=plain)
     try:
-        environment = plain | {PROFILE_VARIABLES[0]: str(CONFIG / profile), QUEUES_FROM_PROFILE: "1"}
+        environment = plain | {PROFILE_VARIABLE: str(CONFIG / profile), QUEUES_FROM_PROFILE: "1"}
         environment |= {RANGE: "SYSTEM_DEFAULT"}
         done = subprocess.run(
             [sys.executable, "-c", LISTENER], env=environment, capture_output=True, text=True, timeout=120
@@ -135,7 +146,7 @@ rclpy.spin(node)
 """
 
 
-@pytest.mark.parametrize("profile", ["fastdds_localhost.xml", "fastdds_network.xml"])
+@pytest.mark.parametrize("profile", [LOCALHOST_PROFILE, NETWORK_PROFILE])
 def test_parts_of_a_message_that_a_full_socket_loses_are_sent_again_soon(domain, profile, tmp_path):
     """The default of Fast DDS would take 3 s for each of the 30 messages."""
     shipped = (CONFIG / profile).read_text()
@@ -143,9 +154,9 @@ def test_parts_of_a_message_that_a_full_socket_loses_are_sent_again_soon(domain,
     small.write_text(re.sub(r"(<receiveBufferSize>)\d+", r"\g<1>65536", shipped))
     assert small.read_text() != shipped
     environment = os.environ | {"ROS_DOMAIN_ID": str(domain), RANGE: "SYSTEM_DEFAULT", QUEUES_FROM_PROFILE: "1"}
-    receiver = subprocess.Popen([sys.executable, "-c", RECEIVER], env=environment | {PROFILE_VARIABLES[0]: str(small)})
+    receiver = subprocess.Popen([sys.executable, "-c", RECEIVER], env=environment | {PROFILE_VARIABLE: str(small)})
     try:
-        environment |= {PROFILE_VARIABLES[0]: str(CONFIG / profile)}
+        environment |= {PROFILE_VARIABLE: str(CONFIG / profile)}
         done = subprocess.run(
             [sys.executable, "-c", SENDER], env=environment, capture_output=True, text=True, timeout=45
         )
@@ -159,11 +170,23 @@ def test_the_environment_selects_the_profile(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     added = dds_variables({})
     assert (added[RANGE], added[QUEUES_FROM_PROFILE]) == ("SYSTEM_DEFAULT", "1")
-    assert Path(added[PROFILE_VARIABLES[0]]) == installed("fastdds_localhost.xml")
+    assert Path(added[PROFILE_VARIABLE]) == installed(LOCALHOST_PROFILE)
     assert dds_variables({RANGE: "LOCALHOST"}) == added
     assert dds_variables(added | {RANGE: "LOCALHOST"}) == {RANGE: "SYSTEM_DEFAULT"}
     assert QUEUES_FROM_PROFILE not in dds_variables({QUEUES_FROM_PROFILE: "0"})
-    assert set(dds_variables({"ROS_DISTRO": "jazzy"})) == {RANGE, PROFILE_VARIABLES[1], QUEUES_FROM_PROFILE}
+
+
+def test_profiles_of_fast_dds_2_have_the_same_settings():
+    """Fast DDS 2 has no propagation of types."""
+    for profile, of_fast_dds_2 in (LOCALHOST_PROFILES, NETWORK_PROFILES):
+        expected, found = ((CONFIG / name).read_text().split("-->", 1)[1] for name in (profile, of_fast_dds_2))
+        expected = re.sub(r" *<propertiesPolicy>.*</propertiesPolicy>\n", "", expected, flags=re.DOTALL)
+        assert found == expected.replace("heartbeat_period", "heartbeatPeriod")
+
+
+@pytest.mark.skipif(os.environ.get("ROS_DISTRO") not in ("jazzy", "kilted"), reason="its Fast DDS is not known here")
+def test_the_release_of_fast_dds_is_known():
+    assert uses_fast_dds_2() == (os.environ["ROS_DISTRO"] == "jazzy")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +201,7 @@ def test_the_environment_selects_the_profile(monkeypatch, tmp_path):
 )
 def test_who_asks_for_more_gets_it(monkeypatch, tmp_path, wish):
     monkeypatch.chdir(tmp_path)
-    network = {PROFILE_VARIABLES[0]: str(installed("fastdds_network.xml")), QUEUES_FROM_PROFILE: "1"}
+    network = {PROFILE_VARIABLE: str(installed(NETWORK_PROFILE)), QUEUES_FROM_PROFILE: "1"}
     assert dds_variables(wish) == network
 
 
