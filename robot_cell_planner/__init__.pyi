@@ -79,6 +79,7 @@ from .planning import Plan as Plan
 from .planning import PlanningOptions as PlanningOptions
 from .planning import PointAxisWaypoints as PointAxisWaypoints
 from .planning import Segment as Segment
+from .planning import WarmUp as WarmUp
 from .planning import check_joint_path as check_joint_path
 from .planning import measure_joint_path as measure_joint_path
 from .planning import plan_cartesian as plan_cartesian
@@ -90,6 +91,7 @@ from .planning import process_path as process_path
 from .planning import time_joint_path as time_joint_path
 from .planning import upright as upright
 from .planning import verify_plan as verify_plan
+from .planning import warm_up as warm_up
 from .scene import AcceptedChange as AcceptedChange
 from .scene import Add as Add
 from .scene import AddFrame as AddFrame

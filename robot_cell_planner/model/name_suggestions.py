@@ -12,7 +12,8 @@ MAX_COMPARED = 255  # [characters] no suggestions for longer names
 def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
     """Return "<text> does not exist" with the most similar existing names, or with some of them if none is similar."""
     names = sorted(existing)
-    near = difflib.get_close_matches(name[:MAX_COMPARED], names[:20_000], n=3, cutoff=0.6)
+    near = [other for other in names[:20_000] if other.casefold() == name.casefold()][:3]
+    near = near or difflib.get_close_matches(name[:MAX_COMPARED], names[:20_000], n=3, cutoff=0.6)
     if near:
         return f"{text} does not exist; nearest: {', '.join(near)}"
     if not names:

@@ -23,3 +23,5 @@ from .problem.request import PlanningOptions as PlanningOptions
 from .sequence import MotionStep as MotionStep
 from .sequence import MultistepRequest as MultistepRequest
 from .sequence import plan_multistep as plan_multistep
+from .workers.warm_up import WarmUp as WarmUp
+from .workers.warm_up import warm_up as warm_up

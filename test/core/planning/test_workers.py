@@ -177,8 +177,10 @@ def preparing(task, size=1):
 def test_a_worker_is_prepared_once_for_each_cell_before_its_first_job():
     first, second = SCENE.cell.digest(), other_scene().cell.digest()
     with preparing("prepare") as pool:
+        assert pool.workers_prepared(first) == (0, 1)
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
+        assert pool.workers_prepared(first) == (1, 1)
         assert pool.run("worker_tasks:prepared", other_scene(), None)[1] == [first, second]
 
 
