@@ -12,8 +12,8 @@ from robot_cell_planner.nodes.common.start import MODULES, NODES
 DOCUMENT = Path(__file__).parents[1] / "docs" / "parameters.md"
 HEAD = """# Parameters
 
-Made by `tools/describe_parameters.py` from the declarations in the nodes' sources. A running node tells the same of a
-parameter: `ros2 param describe /planning_node time_limit`.
+Made by `tools/describe_parameters.py` from the declarations in the nodes' sources.
+`ros2 param describe /planning_node time_limit` shows the same for a running node.
 
 Parameters are set at start, as in `config/parameters.yaml` or with `--ros-args -p name:=value`. Those that are marked
 *run time* also change while the node runs, by `ros2 param set`; the others are read-only. A value of another type or

@@ -17,15 +17,15 @@ from robot_cell_planner.model.mechanism import JointKind, Mechanism
 
 PREFIX = re.compile(r"/\S*/cmeel\.prefix/share/")  # where packages lie on this machine
 TABLE = Path(__file__).parents[1] / "docs" / "robots.md"
-HEAD = """# Robots that were read
+HEAD = """# Tested robot descriptions
 
 Made by `tools/describe_robots.py` from every URDF of the Python package `example-robot-data`, and the panda and kuka of
 `pybullet_data`. *Variables* are the independent joint values, *mimic* the joints that follow another. *Meshes* counts
-the files, all of which were parsed. *Not given* is what the description leaves out: links without mass, of those that a
+the files, all of which were parsed. *Missing* is what the description leaves out: links without mass, of those that a
 joint moves; moving joints without a velocity limit; shapes to check for collisions. A description that contradicts
 itself is refused, with the reason.
 
-| Description | Links | Variables | Mimic | Joints | Meshes | Not given |
+| Description | Links | Variables | Mimic | Joints | Meshes | Missing |
 |---|---|---|---|---|---|---|
 """
 
