@@ -31,9 +31,17 @@ def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, clie
         for _ in range(count):
             assert left.acquire(timeout=60.0)
 
+    def least_memory():
+        """What is held in the end: some of the last request is still there when its answer comes."""
+        found = []
+        for _ in range(10):
+            client.scene()
+            found.append(Usage.of(node.process.pid).memory)
+        return min(found)
+
     send(1)
-    before = Usage.of(node.process.pid).memory
+    before = least_memory()
     for _ in range(3):
         send(AT_ONCE)
     send(1)
-    assert Usage.of(node.process.pid).memory - before < MOST
+    assert least_memory() - before < MOST
