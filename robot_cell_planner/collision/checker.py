@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidRequestError, NotSupportedError
 from ..model.arguments import public
 from ..model.cell import RobotCell
+from ..model.joint_arrays import check_distinct, checked_configurations
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE
 from .attachment_topology import topology_of
@@ -78,8 +79,7 @@ class CollisionChecker:
         self.variables = tuple(variables)
         self.engine = engine
         self.options = options
-        if len(set(self.variables)) != len(self.variables):
-            raise InvalidRequestError("a joint is listed twice", stage="collision", subjects=self.variables)
+        check_distinct(self.variables, "collision")
         model, self._topology = topology_of(cell, state, engine, options)
         self.allowed_pairs = self._topology.allowed_pairs
         self.decomposed = self._topology.decomposed
@@ -262,8 +262,8 @@ class CollisionChecker:
             expected = f"expected ({self._shape[0]},)"
             raise InvalidRequestError(f"a configuration has shape {q.shape}, {expected}", stage="collision")
         # The comparison is false for NaN and infinity as well, and hypot does not overflow for large values.
-        if not math.hypot(*q.tolist()) <= MAX_JOINT_VALUE and not (np.abs(q) <= MAX_JOINT_VALUE).all():
-            raise InvalidRequestError(f"a configuration is {_out_of_bounds(self.variables, q)}", stage="collision")
+        if not math.hypot(*q.tolist()) <= MAX_JOINT_VALUE:
+            checked_configurations(q[np.newaxis], self.variables, stage="collision")
         return q
 
     def near_geometries(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
@@ -294,17 +294,7 @@ class CollisionChecker:
         self._expand_batch(configurations)
 
     def _expand_batch(self, configurations: Floats) -> Floats:
-        try:
-            batch = np.asarray(configurations, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidRequestError(f"configurations are no table of numbers: {error}", stage="collision") from error
-        if batch.ndim != 2 or batch.shape[1:] != self._shape:
-            expected = f"expected (n, {self._shape[0]})"
-            raise InvalidRequestError(f"configurations have shape {batch.shape}, {expected}", stage="collision")
-        bad = np.flatnonzero(~(np.abs(batch) <= MAX_JOINT_VALUE).all(axis=1))
-        if len(bad):
-            text = f"configuration {bad[0]} is {_out_of_bounds(self.variables, batch[bad[0]])}"
-            raise InvalidRequestError(text, stage="collision")
+        batch = checked_configurations(configurations, self.variables, stage="collision")
         if len(batch):
             self._expand(batch[0])
         if self._matrix is not None:
@@ -312,12 +302,6 @@ class CollisionChecker:
         full = np.tile(self._base, (len(batch), 1))
         full[:, self._place] = batch
         return full
-
-
-def _out_of_bounds(variables: tuple[str, ...], q: Floats) -> str:
-    column = int(np.flatnonzero(~(np.abs(q) <= MAX_JOINT_VALUE))[0])
-    what = "out of bounds" if math.isfinite(q[column]) else "not finite"
-    return f"{what}: joint {variables[column]} is {q[column]:g}, expected a number within {MAX_JOINT_VALUE:g}"
 
 
 def _own_joints(matrix: Floats) -> NDArray[np.intp] | None:

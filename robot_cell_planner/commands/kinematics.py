@@ -33,13 +33,23 @@ from .options import (
 @cell_options
 @click.argument("frames", nargs=-1, metavar="[FRAME]...")
 @click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the poses are expressed in.")
-def fk(cell: RobotCell, state: RobotCellState, frames: tuple[str, ...], reference: str, as_json: bool) -> int:
+@click.option("--check-limits", is_flag=True, help="Fail if a joint value is beyond its position limits.")
+def fk(
+    cell: RobotCell,
+    state: RobotCellState,
+    frames: tuple[str, ...],
+    reference: str,
+    check_limits: bool,
+    as_json: bool,
+) -> int:
     """Print the poses of FRAMEs: links, tools, tool centre points, bodies and named frames; without FRAME, of all.
 
     A line has the position [m] and the quaternion x, y, z, w.
     """
     names = frames or tuple(FrameTree(cell, state))
-    poses = {name: forward_kinematics_to_frame(cell, state, name, reference) for name in names}
+    poses = {
+        name: forward_kinematics_to_frame(cell, state, name, reference, check_limits=check_limits) for name in names
+    }
     if as_json:
         echo_json({"reference_frame": reference, "poses": {name: pose_entry(pose) for name, pose in poses.items()}})
     else:

@@ -354,6 +354,16 @@ class PathInvalidError(PlanningError):
     remedy = "Plan again from the present state: the cell changed, or the path is from another cell."
 
 
+class MPTargetInCollisionError(PlanningError):
+    """Every configuration that reaches a waypoint is in collision; `subjects` names the pairs."""
+
+    code = 510
+    remedy = (
+        "Move the waypoint or the obstacle, or allow the contact. With `skip_preplanning_collision_check` the path up to "
+        "the obstacle is returned as `partial`."
+    )
+
+
 class TrajectoryError(RobotCellError):
     """A trajectory is malformed, or cannot be time-parameterised."""
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ..errors import InvalidRequestError
 from ..model.arguments import public
 from ..model.cell import RobotCell
+from ..model.joint_arrays import checked_configurations
 from ..model.state import RobotCellState
 from ..model.value import MAX_RATE, Vector3, vector3
 from ._kernels import chain_kernels
 from .chain import Chain
-from .forward import chain_to, checked_configurations, frame_matrix
+from .forward import chain_to, frame_matrix
 from .model import cell_model
 from .targets import TargetMode, target_frame
 
@@ -96,7 +97,7 @@ def jacobians(
         rows = checked_configurations(configurations, names)
     rates = np.zeros_like(rows)
     if velocities is not None:
-        given = checked_configurations(np.atleast_2d(velocities), names, MAX_RATE)
+        given = checked_configurations(np.atleast_2d(velocities), names, max_value=MAX_RATE)
         if len(given) not in (1, len(rows)):
             raise InvalidRequestError(f"there are {len(given)} velocities for {len(rows)} configurations")
         rates[:] = given

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidRequestError, ModelError
 from ..model.arguments import public
 from ..model.cell import RobotCell
+from ..model.joint_arrays import checked_configurations
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE, MAX_RATE, Vector3, vector3
 from .model import cell_model
@@ -133,24 +134,15 @@ class Dynamics:
         """Return the arrays as tables with equal numbers of rows, and whether all of them were single rows."""
         defaults = [self._cell_model.configuration(self._state)] + [np.zeros(len(self.variables))] * 2
         bounds = (MAX_JOINT_VALUE, MAX_RATE, MAX_RATE)
-        tables = [self._table(*entry) for entry in zip(arrays, defaults, bounds, strict=False)]
+        tables = [
+            checked_configurations(np.atleast_2d(default if array is None else array), self.variables, max_value=bound)
+            for array, default, bound in zip(arrays, defaults, bounds, strict=False)
+        ]
         count = max(len(table) for table in tables)
         if any(len(table) not in (1, count) for table in tables):
             raise InvalidRequestError(f"arrays have {[len(t) for t in tables]} rows, expected as many or one")
         single = all(given is None or np.ndim(given) == 1 for given in arrays)
         return [np.repeat(table, count, axis=0) if len(table) < count else table for table in tables], single
-
-    def _table(self, given: Array | None, default: Array, max_value: float) -> Array:
-        table = np.atleast_2d(np.array(default if given is None else given, dtype=np.float64))
-        if table.ndim != 2 or table.shape[1] != len(self.variables):
-            expected = f"(k, {len(self.variables)})"
-            raise InvalidRequestError(f"an array has shape {table.shape}, expected {expected}", subjects=self.variables)
-        if not (np.abs(table) <= max_value).all():
-            row, column = np.argwhere(~(np.abs(table) <= max_value))[0]
-            name = self.variables[column]
-            text = f"row {row} of joint {name} is {table[row, column]:g}, expected a number within {max_value:g}"
-            raise InvalidRequestError(text, subjects=(name,))
-        return table
 
     def _forces(self, wrenches: Mapping[str, Array]) -> tuple[object, ...]:
         """Return Pinocchio's list of joint forces in joint axes, or nothing without wrenches."""

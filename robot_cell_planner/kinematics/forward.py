@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ..errors import InvalidRequestError
 from ..model.arguments import public
 from ..model.cell import RobotCell
+from ..model.joint_arrays import checked_configurations, require_limits
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..model.value import MAX_JOINT_VALUE, WORLD, Vector3, positive
+from ..model.value import WORLD, Vector3, positive
 from ..system.cache import IdentityCache
 from ._kernels import chain_kernels
 from .chain import Chain, chain_of, joints_to
@@ -52,6 +53,7 @@ def forward_kinematics(
     relative_to: str = WORLD,
     native_scale: float | None = None,
     workpiece: str = "",
+    check_limits: bool = False,
 ) -> Pose:
     """Compute the pose of a group's planner frame, tool centre point or workpiece in the frame `relative_to`.
 
@@ -63,8 +65,10 @@ def forward_kinematics(
         relative_to: Reference frame of the result.
         native_scale: Metres per unit of the returned position; 0.001 returns mm.
         workpiece: Body that mode WORKPIECE refers to; required only if several bodies are attached to the tool.
+        check_limits: Refuse joint values beyond position limits.
 
     Raises:
+        JointLimitError: A joint value is beyond a limit.
         TargetModeMismatchError: The state does not support the mode.
         UnknownNameError: The group or a frame does not exist.
         InvalidRequestError: The scale is not a finite number above zero.
@@ -74,6 +78,8 @@ def forward_kinematics(
         (group, mode, workpiece),
         lambda: _free_route(cell_model(cell, state), target_frame(cell, state, group, mode, workpiece)),
     )
+    if check_limits:
+        _require_limits(cell, state, route.chain.variables)
     return _pose(cell, state, route, relative_to, native_scale)
 
 
@@ -84,16 +90,27 @@ def forward_kinematics_to_frame(
     frame: str,
     relative_to: str = WORLD,
     native_scale: float | None = None,
+    check_limits: bool = False,
 ) -> Pose:
     """Compute the pose of any frame (link, tool, tool link, tool centre point, body, named frame) in `relative_to`.
 
     native_scale: Metres per unit of the returned position; 0.001 returns mm.
+    check_limits: Refuse values beyond position limits, of the joints that the frame depends on.
 
     Raises:
+        JointLimitError: A joint value is beyond a limit.
         UnknownNameError: A frame does not exist.
         InvalidRequestError: The scale is not a finite number above zero.
     """
-    return _pose(cell, state, _route_to(cell, state, frame), relative_to, native_scale)
+    route = _route_to(cell, state, frame)
+    if check_limits:
+        _require_limits(cell, state, route.chain.variables)
+    return _pose(cell, state, route, relative_to, native_scale)
+
+
+def _require_limits(cell: RobotCell, state: RobotCellState, names: tuple[str, ...]) -> None:
+    values = np.array([[state.configuration[name] for name in names]])
+    require_limits([cell.variables[name] for name in names], values)
 
 
 def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None) -> Pose:
@@ -183,12 +200,14 @@ def forward_batch(
     variables: Sequence[str],
     configurations: Array,
     relative_to: str = WORLD,
+    check_limits: bool = False,
 ) -> Array:
     """Compute relative_to_T_frame (k, 4, 4) for configurations (k, n) of `variables` [rad, m].
 
-    All other variables are fixed at the values of the state.
+    All other variables are fixed at the values of the state. check_limits: Refuse configurations beyond position limits.
 
     Raises:
+        JointLimitError: A value is beyond a limit.
         UnknownNameError: A frame or a variable does not exist.
         InvalidRequestError: The array has the wrong shape or contains a number that is not finite.
     """
@@ -196,6 +215,8 @@ def forward_batch(
     names = tuple(variables)
     model.indices(names)
     rows = checked_configurations(configurations, names)
+    if check_limits:
+        require_limits([cell.variables[name] for name in names], rows)
     poses = chain_at_state(model, state, frame, names).forward_many(rows)
     if relative_to == WORLD:
         return poses
@@ -217,24 +238,3 @@ def chain_at_state(model: CellModel, state: RobotCellState, frame: str, variable
     fixed = tuple(name for name in joints_to(model, frame).variables if name not in variables)
     values = tuple(model.values(state, fixed).tolist()) if fixed else ()
     return chain_of(model, frame, variables, tuple(zip(fixed, values, strict=True)))
-
-
-def checked_configurations(configurations: Array, names: tuple[str, ...], max_value: float = MAX_JOINT_VALUE) -> Array:
-    """Return a C-contiguous, writable copy (k, n). `max_value` is the max absolute value.
-
-    Raises:
-        InvalidRequestError: The array has the wrong shape, or a number is not finite or exceeds `max_value`.
-    """
-    try:
-        rows = np.array(configurations, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InvalidRequestError(f"configurations are not a table of numbers: {error}") from error
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise InvalidRequestError(f"configurations have shape {rows.shape}, expected (k, {len(names)})", subjects=names)
-    if not (np.abs(rows) <= max_value).all():
-        row, column = np.argwhere(~(np.abs(rows) <= max_value))[0]
-        raise InvalidRequestError(
-            f"joint {names[column]} of row {row} is {rows[row, column]:g}, expected a number within {max_value:g}",
-            subjects=(names[column],),
-        )
-    return rows

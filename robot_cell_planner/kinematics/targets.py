@@ -37,15 +37,16 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         frame: Frame name for mode FRAME; body for mode WORKPIECE, required only if several are attached to the tool;
             otherwise "".
         reference_frame: Frame in which the target is expressed, at its pose in the state that the target is used with.
-        tolerance_position: Max position error [m].
-        tolerance_angle: Max angle [rad] between the orientations, or between the axes.
+        tolerance_position: Max position error, in the target's unit; None: 1e-6 m.
+        tolerance_angle: Max angle [rad] between the orientations, or between the axes. From pi on, every rotation is
+            within the tolerance, and inverse kinematics searches for all of them: the target is a position only.
         native_scale: Metres per unit of the target's positions.
     """
 
     mode: TargetMode = TargetMode.ROBOT
     frame: str = ""
     reference_frame: str = WORLD
-    tolerance_position: float = DEFAULT_TOLERANCE
+    tolerance_position: float | None = None
     tolerance_angle: float = DEFAULT_TOLERANCE
     native_scale: float = 1.0
 
@@ -53,13 +54,25 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         check_fields(self)
         if not isinstance(self.mode, TargetMode):
             raise InvalidValueError(f"mode is {self.mode!r}, expected a TargetMode")
-        positive(self.tolerance_position, "tolerance_position")
+        if self.tolerance_position is not None:
+            positive(self.tolerance_position, "tolerance_position")
         positive(self.tolerance_angle, "tolerance_angle")
         positive(self.native_scale, "native_scale")
         if self.mode is TargetMode.FRAME and not self.frame:
             raise InvalidValueError("a target of mode FRAME names no frame")
         if self.frame and self.mode in (TargetMode.ROBOT, TargetMode.TOOL):
             raise InvalidValueError(f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none")
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """Max position error [m] and max angle [rad]."""
+        position = self.tolerance_position
+        return DEFAULT_TOLERANCE if position is None else position * self.native_scale, self.tolerance_angle
+
+    @property
+    def position_only(self) -> bool:
+        """Whether every rotation is within the tolerance."""
+        return self.tolerance_angle >= math.pi
 
 
 class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):

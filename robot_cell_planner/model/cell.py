@@ -12,7 +12,7 @@ from frozendict import frozendict
 from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
 from .arguments import check_fields
 from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
-from .digest import digest_of
+from .digest import digest_of, without_places
 from .frames import FrameTree
 from .mechanism import JointKind, Variable
 from .name_suggestions import unknown_name
@@ -88,11 +88,22 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return next(iter(self.robots.values()))
 
     def digest(self) -> str:
-        """Return the digest of the cell: 16 hexadecimal digits, equal in every process."""
+        """Return the digest of the cell: 16 hexadecimal digits, equal in every process and on every machine.
+
+        It covers the models as they were read and the contents of mesh files, but not the places of files.
+        """
         return self._digest
 
     @cached_property
     def _digest(self) -> str:
+        return digest_of(without_places(self))
+
+    def digest_with_places(self) -> str:
+        """Return the digest of the cell and of the places of its files, for caches of one machine."""
+        return self._digest_with_places
+
+    @cached_property
+    def _digest_with_places(self) -> str:
         return digest_of(self)
 
     @cached_property

@@ -17,6 +17,7 @@ from frozendict import frozendict
 
 from ..errors import InvalidRequestError, JointLimitError, Value
 from ..model.arguments import checked_fields, public
+from ..model.joint_arrays import checked_configurations
 from ..model.mechanism import JointLimits
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
@@ -259,14 +260,9 @@ def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period
 
 def checked_path(path: Array, limits: MotionLimits) -> Array:
     """Return a path (n, dof) as float64 after checking its shape, its values and the position limits."""
-    path = np.array(path, dtype=np.float64, ndmin=2)
-    if path.ndim != 2 or path.shape[0] == 0 or path.shape[1] != len(limits.variables):
-        text = f"the path has shape {path.shape}, expected (n, {len(limits.variables)}) with at least one point"
-        raise InvalidRequestError(text, stage="trajectory")
-    if not np.isfinite(path).all():
-        row, column = (int(index) for index in np.argwhere(~np.isfinite(path))[0])
-        text = f"joint {limits.variables[column]} of point {row} of the path is not a finite number"
-        raise InvalidRequestError(text, stage="trajectory", subjects=(limits.variables[column],))
+    path = checked_configurations(np.atleast_2d(path), limits.variables, stage="trajectory", what="path", row="point")
+    if not len(path):
+        raise InvalidRequestError(f"the path has shape {path.shape}, expected at least one point", stage="trajectory")
     beyond = np.argwhere((path < limits.lower - SAME_POINT) | (path > limits.upper + SAME_POINT))
     if len(beyond):
         row, column = (int(index) for index in beyond[0])

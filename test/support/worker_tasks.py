@@ -42,13 +42,13 @@ PREPARED = []  # digests of cells that this process was prepared for
 
 
 def prepare(scene, request, control):
-    PREPARED.append(scene.cell.digest())
+    PREPARED.append(scene.cell.digest_with_places())
 
 
 def prepare_when_continued(scene, request, control):
     """Stands still until it gets SIGCONT."""
     os.kill(os.getpid(), signal.SIGSTOP)
-    PREPARED.append(scene.cell.digest())
+    PREPARED.append(scene.cell.digest_with_places())
 
 
 def prepare_badly(scene, request, control):

@@ -47,7 +47,7 @@ class IkOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         seed: Seed of the random restarts.
         max_restarts: Max number of restarts of a numeric search after the first start. They are counted, so the result
             does not depend on timing.
-        sweep: Number of samples of a locked joint, or of the free rotation of a point-axis target.
+        sweep: Number of samples of a locked joint, or of the free rotation of a target.
         all_turns: Return each solution with all 2 pi wraps that the joint limits allow; a joint without limits is
             wrapped to its two nearest values. If False, each solution is returned once, with the wrap nearest to the
             seed.

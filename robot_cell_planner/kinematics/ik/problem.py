@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError, UnknownNameError
 from ...model.cell import RobotCell
+from ...model.joint_arrays import check_distinct
 from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.cache import IdentityCache
-from .._kernels.pose_error_kernels import ABOUT_Z, FIXED_ROTATION
+from .._kernels.pose_error_kernels import ABOUT_Z, ANY_ROTATION, FIXED_ROTATION
 from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
@@ -103,12 +104,16 @@ def ik_problem(
     model, joints = setup.model, setup.joints
     chain = setup.chain or chain_at_state(model, state, setup.frame, joints.variables)
     start = model.values(state, joints.variables)
-    scale = target.native_scale
-    tolerance = np.array((target.tolerance_position * scale, target.tolerance_angle))
-    free = isinstance(target, PointAxisTarget)
-    matrix = target_matrix(cell, state, target, chain.forward(start) if free else None)
-    free_rotation = ABOUT_Z if free else FIXED_ROTATION
-    return IkProblem(model, joints, chain, setup.frame, matrix, free_rotation, tolerance, start)
+    free = isinstance(target, PointAxisTarget) or target.position_only
+    near = chain.forward(start) if free else None
+    matrix = target_matrix(cell, state, target, near)
+    free_rotation = FIXED_ROTATION
+    if near is not None:
+        free_rotation = ABOUT_Z
+        if target.position_only:
+            free_rotation = ANY_ROTATION
+            matrix[:3, :3] = near[:3, :3]
+    return IkProblem(model, joints, chain, setup.frame, matrix, free_rotation, np.array(target.tolerances), start)
 
 
 def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:
@@ -151,8 +156,7 @@ def _solved_for(model: CellModel, group: str, variables: tuple[str, ...]) -> Joi
             text = unknown_name(f"joint {name!r} of group {found.name}", name, found.variables)
             raise UnknownNameError(text, subjects=(name, found.name))
     names = variables or found.variables
-    if len(set(names)) != len(names):
-        raise InvalidRequestError(f"joints are listed twice: {', '.join(names)}", subjects=names)
+    check_distinct(names)
     if not names:
         raise InvalidRequestError(f"group {found.name} has no joints", subjects=(found.name,))
     indices = model.indices(names)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, RobotCellError
 from .._kernels import ik_kernels, wrapping_kernels
-from .._kernels.pose_error_kernels import FIXED_ROTATION
+from .._kernels.pose_error_kernels import ANY_ROTATION, FIXED_ROTATION
 from .analytic import AnalyticSolver, closed_form, spread
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
 from .problem import IkProblem, unlimited
-from .seeds import random_starts
+from .seeds import random_rotations, random_starts
 
 Array = NDArray[np.float64]
 NUMERIC = "numeric"
@@ -149,9 +149,13 @@ class IkSearch:
             values = spread(low, high, problem.start[index], sweep)
         if problem.free_rotation == FIXED_ROTATION:
             return np.repeat(problem.target[None], len(values), axis=0), values
-        rotations = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
-        targets = np.array([_rotated(problem.target, spin) for spin in rotations])
-        return np.repeat(targets, len(values), axis=0), np.tile(values, len(rotations))
+        if problem.free_rotation == ANY_ROTATION:
+            targets = np.repeat(problem.target[None], 1 + sweep, axis=0)
+            targets[1:, :3, :3] = random_rotations(sweep, self.options.seed)
+        else:
+            rotations = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
+            targets = np.array([_rotated(problem.target, spin) for spin in rotations])
+        return np.repeat(targets, len(values), axis=0), np.tile(values, len(targets))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
         """Return the verified analytic solutions for targets (m, 4, 4) and values (m,) of the locked joint."""

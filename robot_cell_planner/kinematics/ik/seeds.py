@@ -31,6 +31,23 @@ def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
     return np.asarray((result + np.random.Generator(np.random.PCG64(seed)).random(size)) % 1.0)
 
 
+def random_rotations(count: int, seed: int) -> Array:
+    """Return rotation matrices (count, 3, 3) that are uniformly distributed.
+
+    Method: Shoemake, Uniform Random Rotations, Graphics Gems III, 1992, with points of the Halton sequence.
+    """
+    radius, first, second = halton(count, 3, seed).T
+    inner, outer = np.sqrt(1.0 - radius), np.sqrt(radius)
+    first, second = 2.0 * np.pi * first, 2.0 * np.pi * second
+    x, y, z, w = inner * np.sin(first), inner * np.cos(first), outer * np.sin(second), outer * np.cos(second)
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return np.ascontiguousarray(np.moveaxis(np.array(rows), 2, 0))
+
+
 def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:
     """Return configurations (count, n) distributed over the limits.
 

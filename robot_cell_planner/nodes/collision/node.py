@@ -19,6 +19,7 @@ from ...collision.paths import check_path, path_at
 from ...collision.report import CollisionPair, CollisionReport
 from ...collision.targets import TargetChecker
 from ...errors import InvalidRequestError
+from ...model.cell_warnings import unchecked_warnings
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
@@ -190,6 +191,7 @@ class CollisionNode(ManagedNode):
             found = certify_trajectory(certifier, curve.breaks, curve.coefficients, margin, resolution)
         response.certificate = path_certificate_to_message(found, checker, times)
         response.segments = bytes(VERDICTS[verdict] for verdict in found.segments)
+        response.warnings = [*found.warnings, *unchecked_warnings(state.scene.cell, names)]
 
     async def _check_targets(self, request: srv.CheckTargets.Request, response: srv.CheckTargets.Response) -> None:
         options = request.options

@@ -30,7 +30,7 @@ def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointA
         "mode": MODES[message.mode],
         "frame": message.frame,
         "reference_frame": message.reference_frame or "world",
-        "tolerance_position": message.position_tolerance or DEFAULT_TOLERANCE,
+        "tolerance_position": message.position_tolerance or None,
         "tolerance_angle": message.orientation_tolerance or DEFAULT_TOLERANCE,
         "native_scale": message.native_scale,
     }

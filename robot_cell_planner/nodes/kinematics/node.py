@@ -20,6 +20,7 @@ from ...kinematics.ik.warm_up import warm_up
 from ...kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, target_frame
 from ...kinematics.transforms import WorldTransforms
 from ...model.cell import RobotCell
+from ...model.joint_arrays import require_limits
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
@@ -98,6 +99,10 @@ class KinematicsNode(ManagedNode):
         response.frames = self._frames(request, state)
         reference = request.reference_frame or WORLD
         cell, values = state.scene.cell, state.scene.state
+        if request.check_limits:
+            definitions = cell.variables
+            own = np.array([[values.configuration[name] for name in definitions]])
+            require_limits([definitions[name] for name in names or definitions], rows if names else own)
         if names:
             blocks = [forward_batch(cell, values, frame, names, rows, reference) for frame in response.frames]
         else:

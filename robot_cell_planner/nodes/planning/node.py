@@ -352,7 +352,7 @@ class PlanningNode(ManagedNode):
         }
         if not self._scene_monitor.revision:
             return WARN, "no cell has come from the scene node yet", values
-        digest = self._scene_monitor.scene.cell.digest()
+        digest = self._scene_monitor.scene.cell.digest_with_places()
         pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
         prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
         values |= {"sphere models": self._spheres.progress, "workers prepared": f"{prepared} of {count}"}

@@ -11,13 +11,14 @@ from ...kinematics.forward import frame_matrix
 from ...kinematics.ik.problem import ik_problem
 from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
+from ...model.joint_arrays import check_distinct
 from ...model.state import RobotCellState
 from ...trajectory.timing import TimedMotion, TimingOptions
 from ..path.finish import bare_plan, finish_plan
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
-from ..problem.request import check_joints
+from ..problem.request import STAGE
 from .ladder.search import LadderTracker
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
@@ -49,7 +50,7 @@ class CartesianRequest:
     timing: TimingOptions | None = field(default_factory=TimingOptions)
 
     def __post_init__(self) -> None:
-        check_joints(self.joints)
+        check_distinct(self.joints, STAGE)
 
 
 @public
@@ -68,8 +69,8 @@ def plan_cartesian(
 
     Raises:
         MPStartStateInCollisionError, StartBeyondLimitsError: The start is invalid.
-        MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot be completed;
-            `partial` is the plan up to there, without timing, whose report contains the completed fraction and the
+        MPNoIKSolutionError, MPTargetInCollisionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot
+            be completed; `partial` is the plan up to there, without timing, whose report contains the completed fraction and the
             failed frame, pairs or waypoint.
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.

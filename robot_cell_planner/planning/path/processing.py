@@ -20,9 +20,9 @@ from ...errors import (
 )
 from ...model.arguments import checked_fields
 from ...model.cell import RobotCell
+from ...model.joint_arrays import check_distinct, checked_configurations
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
-from ...model.value import MAX_JOINT_VALUE
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks, with_extra_margin
 from ..problem.constraints import PathConstraint
@@ -193,22 +193,12 @@ def checked_path(path: Array, variables: tuple[str, ...]) -> Array:
     Raises:
         InvalidRequestError: The path is malformed, or has too many waypoints.
     """
-    try:
-        rows = np.array(path, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidRequestError(f"a path is not an array of numbers: {error}", stage=STAGE) from error
-    if rows.ndim != 2 or rows.shape[1] != len(variables) or not len(rows) or not len(variables):
-        text = f"a path has shape {rows.shape}, expected (n, {len(variables)}) with at least one waypoint"
-        raise InvalidRequestError(text, stage=STAGE)
+    rows = checked_configurations(path, variables, stage=STAGE, what="path", row="waypoint")
+    if not rows.size:
+        raise InvalidRequestError(f"the path has shape {rows.shape}, expected at least one waypoint", stage=STAGE)
     if len(rows) > MAX_WAYPOINTS:
         numbers = (Value("waypoints", len(rows), MAX_WAYPOINTS),)
         raise InvalidRequestError("a path has too many waypoints", stage=STAGE, values=numbers)
-    bad = np.argwhere(~(np.abs(rows) <= MAX_JOINT_VALUE))
-    if len(bad):
-        row, column = (int(value) for value in bad[0])
-        what = f"joint {variables[column]} of waypoint {row} is {rows[row, column]:g}"
-        text = f"{what}, expected a number within {MAX_JOINT_VALUE:g}"
-        raise InvalidRequestError(text, stage=STAGE, subjects=(variables[column],))
     return rows
 
 
@@ -224,8 +214,7 @@ def path_context(
     """Return the context of a path (n, dof), and the path, whose first waypoint is moved to limits within the
     tolerance.
     """
-    if len(set(variables)) != len(variables):
-        raise InvalidRequestError("a joint is listed twice", stage=STAGE, subjects=variables)
+    check_distinct(variables, STAGE)
     group = _group_of(cell, variables)
     definitions = space_of(cell, variables, path[0], group).definitions
     first, warnings = clamped_start(definitions, path[0].tolist(), options.start_limit_tolerance)

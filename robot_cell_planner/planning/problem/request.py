@@ -11,6 +11,7 @@ from frozendict import frozendict
 from ...errors import InvalidRequestError, LimitExceededError, Value
 from ...kinematics.targets import FrameTarget, PointAxisTarget
 from ...model.arguments import checked_fields
+from ...model.joint_arrays import check_distinct
 from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
@@ -190,19 +191,9 @@ class MotionRequest:
     waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        check_joints(self.joints)
+        check_distinct(self.joints, STAGE)
         object.__setattr__(self, "waypoint_suggestions", check_suggestions(self.waypoint_suggestions))
         check_count("constraints", len(self.constraints), MAX_CONSTRAINTS)
-
-
-def check_joints(joints: tuple[str, ...]) -> None:
-    """Reject duplicate joints.
-
-    Raises:
-        InvalidRequestError: A joint is listed twice.
-    """
-    if len(set(joints)) != len(joints):
-        raise InvalidRequestError(f"a joint is listed twice: {', '.join(joints)}", stage=STAGE, subjects=joints)
 
 
 def check_suggestions(suggestions: Iterable[Mapping[str, float]]) -> tuple[Mapping[str, float], ...]:

@@ -62,7 +62,7 @@ class Worker:
         Raises:
             OSError: The process has ended.
         """
-        digest = scene.cell.digest()
+        digest = scene.cell.digest_with_places()
         cached = digest in self.cells
         if not cached:
             self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
@@ -75,7 +75,7 @@ class Worker:
         self._flag.value = 1
 
     def note_prepared(self, scene: Scene) -> None:
-        self.prepared[scene.cell.digest()] = scene
+        self.prepared[scene.cell.digest_with_places()] = scene
         while len(self.prepared) > MAX_CACHED_CELLS:
             self.prepared.popitem(last=False)
 

@@ -226,15 +226,15 @@ class WorkerPool:
         """
         if worker is None or scene is None or not self._preparation:
             return worker
-        if scene.cell.digest() in worker.prepared:
-            self._prepared_for[threading.current_thread().name] = scene.cell.digest()
+        if scene.cell.digest_with_places() in worker.prepared:
+            self._prepared_for[threading.current_thread().name] = scene.cell.digest_with_places()
             return worker
         if not self._prepare(worker, scene):
             worker.end()
             worker = self._start()
         if worker is not None:
             worker.note_prepared(scene)
-            self._prepared_for[threading.current_thread().name] = scene.cell.digest()
+            self._prepared_for[threading.current_thread().name] = scene.cell.digest_with_places()
         return worker
 
     def _prepare(self, worker: Worker, scene: Scene) -> bool:

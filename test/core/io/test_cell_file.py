@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -237,6 +238,18 @@ def test_a_cell_saved_elsewhere_leads_to_the_same_meshes(folder, loaded, tmp_pat
     assert state == loaded[1]
     before, after = (c.bodies["part"].collisions[0].geometry for c in (loaded[0], cell))
     assert (before.path, before.digest, before.scale) == (after.path, after.digest, after.scale)
+
+
+def test_the_digest_of_a_cell_depends_on_what_files_contain_and_not_on_where_they_are(folder, loaded, tmp_path_factory):
+    copies = [tmp_path_factory.mktemp("copy") / "cell" for _ in range(2)]
+    for copy in copies:
+        shutil.copytree(folder, copy)
+    cell, state = load_cell(copies[0] / "cell.yaml")
+    assert (cell.digest(), state.digest()) == (loaded[0].digest(), loaded[1].digest())
+    assert cell.digest_with_places() != loaded[0].digest_with_places()
+    mesh = next(copies[1].glob("**/*.obj"))
+    mesh.write_text(mesh.read_text().replace("v 1 0 0", "v 1.001 0 0"))
+    assert load_cell(copies[1] / "cell.yaml")[0].digest() != cell.digest()
 
 
 def test_a_cell_without_state_is_saved_at_its_start(folder, loaded):

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from kinematic_cells import demo, odd_cell, put
 
-from robot_cell_planner.errors import InvalidRequestError, ModelError, TargetModeMismatchError, UnknownNameError
+from robot_cell_planner.errors import (
+    InvalidRequestError,
+    JointLimitError,
+    ModelError,
+    TargetModeMismatchError,
+    UnknownNameError,
+)
 from robot_cell_planner.kinematics.forward import (
     all_link_poses,
     chain_to,
@@ -79,6 +85,29 @@ def test_native_scale_is_metres_in_a_unit_of_the_caller():
     for scale in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(InvalidRequestError, match="native_scale"):
             forward_kinematics(cell, state, native_scale=scale)
+
+
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_values_beyond_limits_are_refused_on_request(end):
+    cell, state = demo()
+    for index, name in enumerate(cell.robot.variables):
+        limit = getattr(cell.variables[name].limits, end)
+        beyond = np.nextafter(limit, 2.0 * limit)
+        tip = cell.tip_link("")
+        for value, refused in ((limit, False), (beyond, True)):
+            moved = state.with_configuration({name: value})
+            rows = np.array([[value]])
+            for compute in (
+                lambda moved=moved: forward_kinematics(cell, moved, check_limits=True),
+                lambda moved=moved: forward_kinematics_to_frame(cell, moved, tip, check_limits=True),
+                lambda name=name, rows=rows: forward_batch(cell, state, tip, (name,), rows, check_limits=True),
+            ):
+                if refused:
+                    with pytest.raises(JointLimitError) as caught:
+                        compute()
+                    assert caught.value.values[0].value == beyond, index
+                else:
+                    compute()
 
 
 def test_all_links_at_once():

@@ -13,6 +13,7 @@ from benchmarks.arms import ARMS, CLOSED_FORM
 from robot_cell_planner.errors import NotSupportedError, OutOfReachError, RobotCellError
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics, forward_kinematics_to_frame
 from robot_cell_planner.kinematics.ik.options import IkOptions, IkOrder, IkSolver
+from robot_cell_planner.kinematics.ik.seeds import random_rotations
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.model.pose import Pose
@@ -87,6 +88,30 @@ def test_seven_joints_are_swept_over_one_that_is_locked(name):
         first = inverse_kinematics(cell, start, target, options=IkOptions(max_solutions=1))
         assert len(first) == 1
         check(cell, start, target, first)
+
+
+@pytest.mark.parametrize("solver", [IkSolver.AUTO, IkSolver.NUMERIC])
+@pytest.mark.parametrize("name", [*ARMS, "skew"])
+def test_a_tolerance_of_half_a_turn_frees_the_orientation(name, solver):
+    """Each position is reachable, with one orientation at least; the targets have others."""
+    cell = without_closed_form() if name == "skew" else arm(name)
+    state = cell.default_state()
+    turns = iter(random_rotations(60, 3))
+    for _, target, start in problems(cell, state, 60, seed=9):
+        pose = target.pose.matrix
+        pose[:3, :3] = next(turns)
+        anyhow = FrameTarget(pose=Pose.from_matrix(pose), tolerance_angle=np.pi)
+        result = inverse_kinematics(cell, start, anyhow, options=IkOptions(solver=solver, max_solutions=1))
+        moved = start.with_configuration(dict(zip(result.variables, result.solutions[0].tolist(), strict=True)))
+        assert forward_kinematics(cell, moved).distance_to(anyhow.pose)[0] < 1.1e-6
+        assert result.residuals[0, 1] == 0.0
+
+
+def test_the_default_tolerance_is_a_micrometre_in_every_unit():
+    pose = Pose((1.0, 2.0, 3.0))
+    for scale in (1.0, 0.001, 25.4):
+        assert FrameTarget(pose=pose, native_scale=scale).tolerances == (1e-6, 1e-6)
+    assert FrameTarget(pose=pose, native_scale=0.001, tolerance_position=2.0).tolerances[0] == pytest.approx(2e-3)
 
 
 @pytest.mark.parametrize("name", [*ARMS, "skew"])

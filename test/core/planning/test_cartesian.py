@@ -15,6 +15,7 @@ from robot_cell_planner.errors import (
     MPMaxJumpError,
     MPNoIKSolutionError,
     MPStartStateInCollisionError,
+    MPTargetInCollisionError,
     TargetModeMismatchError,
 )
 from robot_cell_planner.kinematics.forward import forward_kinematics
@@ -170,7 +171,7 @@ def test_without_collision_checks_it_goes_through(above):
 
 def test_the_waypoints_are_tried_first(above):
     cell, state, pose = above
-    with pytest.raises(MPInterpolationInCollisionError, match="waypoint 1 cannot be reached") as caught:
+    with pytest.raises(MPTargetInCollisionError, match="waypoint 1 cannot be reached") as caught:
         plan_cartesian(cell, state, lines(moved(pose, z=-0.1), moved(pose, z=-0.3)))
     assert caught.value.partial.cartesian.fraction == 0.0
     with pytest.raises(MPNoIKSolutionError, match="out of reach"):

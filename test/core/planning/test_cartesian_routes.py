@@ -5,7 +5,12 @@ import pytest
 from cartesian_ways import as_axis, axes, follow, frames, moved, tool_poses
 from planning_cells import gantry
 
-from robot_cell_planner.errors import InvalidRequestError, MPInterpolationInCollisionError, MPMaxJumpError
+from robot_cell_planner.errors import (
+    InvalidRequestError,
+    MPInterpolationInCollisionError,
+    MPMaxJumpError,
+    MPTargetInCollisionError,
+)
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
@@ -232,6 +237,6 @@ def test_waypoints_of_axes_are_not_tried_first_unless_asked():
         (axes(goal, mode=TargetMode.ROBOT), None, False),
         (axes(goal, mode=TargetMode.ROBOT), False, True),
     ):
-        with pytest.raises(MPInterpolationInCollisionError) as caught:
+        with pytest.raises(MPTargetInCollisionError if first else MPInterpolationInCollisionError) as caught:
             follow(cell, state, waypoints, skip_preplanning_collision_check=skip)
         assert (caught.value.partial.cartesian.fraction == 0.0) == first

@@ -175,7 +175,7 @@ def preparing(task, size=1):
 
 
 def test_a_worker_is_prepared_once_for_each_cell_before_its_first_job():
-    first, second = SCENE.cell.digest(), other_scene().cell.digest()
+    first, second = SCENE.cell.digest_with_places(), other_scene().cell.digest_with_places()
     with preparing("prepare") as pool:
         assert pool.workers_prepared(first) == (0, 1)
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
@@ -192,7 +192,7 @@ def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_jo
             assert isinstance(end.wait()[1], WorkerCrashedError | TimedOutError)
             after, cells = pool.run("worker_tasks:prepared", SCENE, None)
             assert after != before
-            assert cells == [SCENE.cell.digest()]
+            assert cells == [SCENE.cell.digest_with_places()]
             before = after
 
 
@@ -218,7 +218,7 @@ def test_what_ends_a_job_while_its_worker_prepares_costs_no_worker():
         assert stopped_child() == worker
         served = Ended(pool, "worker_tasks:prepared")
         os.kill(worker, signal.SIGCONT)
-        assert served.wait() == ((worker, [SCENE.cell.digest()]), None)
+        assert served.wait() == ((worker, [SCENE.cell.digest_with_places()]), None)
 
 
 def test_workers_prepare_for_a_scene_that_they_are_told_of():
@@ -226,10 +226,10 @@ def test_workers_prepare_for_a_scene_that_they_are_told_of():
         pool.prepare(SCENE)
         worker = stopped_child()
         os.kill(worker, signal.SIGCONT)
-        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest()])
+        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest_with_places()])
         for _ in range(10):
             pool.prepare(SCENE)
-        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest()])
+        assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest_with_places()])
 
 
 def test_a_preparation_that_kills_its_worker_leaves_the_job_to_tell_what_is_wrong():

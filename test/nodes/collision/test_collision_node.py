@@ -27,7 +27,10 @@ from robot_cell_planner.msg import (
     CollisionOptions,
     CollisionPair,
     JointPath,
+    ModelFile,
     MotionCertificate,
+    RobotCell,
+    RobotModel,
     SceneChange,
     StateRef,
     Target,
@@ -283,6 +286,24 @@ def test_a_path_is_certified_up_to_its_first_collision(ask):
     assert found.verdict == MotionCertificate.COLLIDING
     assert 0.0 < found.certified_fraction < 0.1
     assert 1.0 < found.collision.place <= 2.0
+
+
+def test_links_that_no_certificate_includes_are_named(ask, client):
+    """A second robot has a link without collision shape."""
+    text = (
+        '<robot name="mast"><link name="foot"/><link name="head"/><joint name="turn" type="continuous">'
+        '<parent link="foot"/><child link="head"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    mast = RobotModel(name="mast", urdf=ModelFile(text=text))
+    client.apply(SceneChange(operation=SceneChange.ADD, models=RobotCell(robots=[mast])))
+    try:
+        path = JointPath(joint_names=["turn"], positions=[0.0, 0.1])
+        (warning,) = ask("CertifyMotion", path=path).warnings
+        assert "mast" in warning
+        assert "head" in warning
+        assert not ask("CertifyMotion", path=path_to_message(JOINTS, np.array((HOME, HOME + 0.01)))).warnings
+    finally:
+        client.apply(SceneChange(operation=SceneChange.REMOVE, name="mast"))
 
 
 def test_a_timed_motion_is_certified_between_its_points(ask):

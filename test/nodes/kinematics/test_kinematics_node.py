@@ -14,6 +14,7 @@ from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions as
 from robot_cell_planner.errors import (
     AllSolutionsInCollisionError,
     InvalidRequestError,
+    JointLimitError,
     LimitExceededError,
     NotSupportedError,
     TargetModeMismatchError,
@@ -209,6 +210,16 @@ def test_all_links_in_millimetres(ask):
         found = pose_from_message(message, "pose")
         np.testing.assert_allclose(found.position, np.array(pose.position) * 1000.0, atol=1e-9)
         assert CellPose(quaternion=found.quaternion).distance_to(CellPose(quaternion=pose.quaternion))[1] < 1e-7
+
+
+def test_configurations_beyond_limits_are_refused_on_request(ask):
+    rows = rows_of(3)
+    rows[1, 2] = CELL.variables[JOINTS[2]].limits.upper + 0.001
+    path = path_to_message(JOINTS, rows)
+    assert len(ask("Fk", configurations=path).poses) == 3
+    with pytest.raises(JointLimitError, match=f"configuration 1: joint {JOINTS[2]}"):
+        ask("Fk", configurations=path, check_limits=True)
+    assert len(ask("Fk", check_limits=True).poses) == 1
 
 
 def targets_of(count, seed=5):

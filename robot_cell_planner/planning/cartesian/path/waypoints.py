@@ -68,7 +68,7 @@ class _Waypoints:
     mode: TargetMode = TargetMode.ROBOT
     frame: str = ""
     reference_frame: str = WORLD
-    tolerance_position: float = DEFAULT_TOLERANCE
+    tolerance_position: float | None = None
     tolerance_angle: float = DEFAULT_TOLERANCE
     native_scale: float = 1.0
     segments: tuple[Segment, ...] = ()
@@ -97,6 +97,9 @@ class _Waypoints:
         if self.segments and self.segments[-1].blend_radius:
             text = "the last waypoint has a blend radius, but no motion follows"
             raise InvalidRequestError(text, stage="request")
+        if self.tolerance_angle >= math.pi:
+            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than pi: a path needs an orientation or axis"
+            raise InvalidRequestError(text, stage="request", values=(Value("tolerance_angle", self.tolerance_angle),))
         for index in range(count):
             try:
                 self.target(index)

@@ -14,6 +14,7 @@ from ....errors import (
     MPInterpolationInCollisionError,
     MPMaxJumpError,
     MPNoIKSolutionError,
+    MPTargetInCollisionError,
     PlanningError,
     Value,
 )
@@ -57,7 +58,7 @@ def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array,
     """Return the solution at a pose (4, 4) nearest to a configuration. free: only collision-free solutions.
 
     Raises:
-        MPNoIKSolutionError, MPInterpolationInCollisionError: There is none, or only colliding ones.
+        MPNoIKSolutionError, MPTargetInCollisionError: There is none, or only colliding ones.
     """
     context = tracked.context
     state = context.state.with_configuration(dict(zip(context.space.variables, near.tolist(), strict=True)))
@@ -73,7 +74,7 @@ def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array,
         )  # fmt: skip
     except AllSolutionsInCollisionError as error:
         text = f"waypoint {waypoint} cannot be reached without collision: {error.message}"
-        kind = MPInterpolationInCollisionError
+        kind = MPTargetInCollisionError
         raise tracking_error(tracked, kind, text, target, waypoint, error.subjects, error.values) from error
     except InverseKinematicsError as error:
         text = f"no inverse kinematics solution on the segment to waypoint {waypoint}: {error.message}"
@@ -84,14 +85,14 @@ def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array,
 
 def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTarget:
     waypoints, frame = tracked.cartesian_path.waypoints, tracked.problem.frame
-    tolerance = waypoints.tolerance_position * waypoints.native_scale
+    tolerance, angle = waypoints.target(0).tolerances
     if not tracked.cartesian_path.axis_only:
         return FrameTarget(
             pose=Pose.from_matrix(target),
             mode=TargetMode.FRAME,
             frame=frame,
             tolerance_position=tolerance,
-            tolerance_angle=waypoints.tolerance_angle,
+            tolerance_angle=angle,
         )
     x, y, z = target[:3, 3].tolist()
     along = target[:3, 2].tolist()
@@ -101,7 +102,7 @@ def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTa
         mode=TargetMode.FRAME,
         frame=frame,
         tolerance_position=tolerance,
-        tolerance_angle=waypoints.tolerance_angle,
+        tolerance_angle=angle,
     )
 
 

@@ -65,7 +65,8 @@ class IkTracker:
         """Follow the whole path.
 
         Raises:
-            MPNoIKSolutionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot be completed.
+            MPNoIKSolutionError, MPTargetInCollisionError, MPInterpolationInCollisionError, MPMaxJumpError: The path
+                cannot be completed.
             TimedOutError: The state limit was reached.
         """
         raise NotImplementedError
@@ -101,7 +102,7 @@ class IkTracker:
         """Check that each waypoint without a blend can be reached without collision.
 
         Raises:
-            MPNoIKSolutionError, MPInterpolationInCollisionError: The first waypoint that cannot.
+            MPNoIKSolutionError, MPTargetInCollisionError: The first waypoint that cannot.
         """
         for index, target in enumerate(self.cartesian_path.targets):
             self.check_limits()
