@@ -359,8 +359,8 @@ class MPTargetInCollisionError(PlanningError):
 
     code = 510
     remedy = (
-        "Move the waypoint or the obstacle, or allow the contact. With `skip_preplanning_collision_check` the path up to "
-        "the obstacle is returned as `partial`."
+        "Move the waypoint or the obstacle, or allow the contact. With `skip_preplanning_collision_check` the path "
+        "up to the obstacle is returned as `partial`."
     )
 
 

@@ -204,7 +204,9 @@ def forward_batch(
 ) -> Array:
     """Compute relative_to_T_frame (k, 4, 4) for configurations (k, n) of `variables` [rad, m].
 
-    All other variables are fixed at the values of the state. check_limits: Refuse configurations beyond position limits.
+    All other variables are fixed at the values of the state.
+
+    check_limits: Refuse configurations beyond position limits.
 
     Raises:
         JointLimitError: A value is beyond a limit.

@@ -90,10 +90,10 @@ def test_native_scale_is_metres_in_a_unit_of_the_caller():
 @pytest.mark.parametrize("end", ["lower", "upper"])
 def test_values_beyond_limits_are_refused_on_request(end):
     cell, state = demo()
-    for index, name in enumerate(cell.robot.variables):
+    tip = cell.tip_link("")
+    for name in cell.robot.variables:
         limit = getattr(cell.variables[name].limits, end)
         beyond = np.nextafter(limit, 2.0 * limit)
-        tip = cell.tip_link("")
         for value, refused in ((limit, False), (beyond, True)):
             moved = state.with_configuration({name: value})
             rows = np.array([[value]])
@@ -105,7 +105,7 @@ def test_values_beyond_limits_are_refused_on_request(end):
                 if refused:
                     with pytest.raises(JointLimitError) as caught:
                         compute()
-                    assert caught.value.values[0].value == beyond, index
+                    assert caught.value.values[0].value == beyond
                 else:
                     compute()
 

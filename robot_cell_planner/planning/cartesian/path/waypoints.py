@@ -98,7 +98,7 @@ class _Waypoints:
             text = "the last waypoint has a blend radius, but no motion follows"
             raise InvalidRequestError(text, stage="request")
         if self.tolerance_angle >= math.pi:
-            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than pi: a path needs an orientation or axis"
+            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than pi along a path"
             raise InvalidRequestError(text, stage="request", values=(Value("tolerance_angle", self.tolerance_angle),))
         for index in range(count):
             try:
