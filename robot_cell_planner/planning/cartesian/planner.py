@@ -70,8 +70,8 @@ def plan_cartesian(
     Raises:
         MPStartStateInCollisionError, StartBeyondLimitsError: The start is invalid.
         MPNoIKSolutionError, MPTargetInCollisionError, MPInterpolationInCollisionError, MPMaxJumpError: The path cannot
-            be completed; `partial` is the plan up to there, without timing, whose report contains the completed fraction
-            and the failed frame, pairs or waypoint.
+            be completed; `partial` is the plan up to there, without timing, whose report contains the completed
+            fraction and the failed frame, pairs or waypoint.
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
