@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from ...errors import InvalidValueError
+from ...errors import InvalidValueError, LimitExceededError, Value
 from ...model.arguments import checked_fields
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -20,6 +20,7 @@ from .objects import CollisionObject, ObjectKind, ObjectTable
 from .pair_settings import IgnoreGroups, Margins, common_group
 
 MAX_EXTRA_MARGIN = 10.0  # [m]
+MAX_FIXED_OBJECTS = 1000  # if fixed pairs are checked: their number grows with the square
 
 
 class PairType(IntEnum):
@@ -48,6 +49,8 @@ class CollisionOptions:
     Attributes:
         extra_margin: distance in addition to the margins of the cell [m].
         pair_types: types of pairs to check.
+        fixed_pairs: also check objects that cannot move relative to each other and are not checked otherwise: two
+            stationary objects, such as the base of a robot and a wall, and a tool or body and what carries it.
 
     Raises:
         InvalidValueError: the margin is not within 0 to 10 m.
@@ -55,6 +58,7 @@ class CollisionOptions:
 
     extra_margin: float = 0.0
     pair_types: tuple[PairType, ...] = ALL_PAIR_TYPES
+    fixed_pairs: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.extra_margin <= MAX_EXTRA_MARGIN:
@@ -114,11 +118,12 @@ class AllowedPairs:
 
     - the step is not requested;
     - one object is hidden;
-    - neither object can move in the world;
+    - neither object can move in the world, unless `fixed_pairs` are requested;
     - both are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot without an SRDF
       also skips links that are neighbours at a joint;
     - both are links of one tool: fixed to each other, or neighbours at a joint;
-    - one is attached to the other: the nearest object with shapes that a tool or body is fixed to;
+    - one is attached to the other: the nearest object with shapes that a tool or body is fixed to; unless
+      `fixed_pairs` are requested;
     - a tool holds the body;
     - a touch list of either object names the other, or its robot or tool;
     - an ignore group contains both.
@@ -140,8 +145,12 @@ class AllowedPairs:
         self._without_srdf = {
             name for name, robot in cell.robots.items() if not robot.disabled_pairs and not robot.sources.srdf
         }
-        self.moving = tuple(obj.index for obj in self.objects if obj.moves and not obj.hidden)
-        self.static = tuple(obj.index for obj in self.objects if not obj.moves and not obj.hidden)
+        shown = [obj for obj in self.objects if not obj.hidden]
+        self.moving = tuple(obj.index for obj in shown if obj.moves or options.fixed_pairs)
+        self.static = tuple(obj.index for obj in shown if not (obj.moves or options.fixed_pairs))
+        if options.fixed_pairs and len(self.moving) > MAX_FIXED_OBJECTS:
+            number = Value("objects", len(self.moving), MAX_FIXED_OBJECTS)
+            raise LimitExceededError("too many objects for fixed_pairs", stage="collision", values=(number,))
 
     def pair_type(self, first: CollisionObject, second: CollisionObject) -> PairType:
         """Return the step that a pair belongs to; the objects are in index order."""
@@ -155,12 +164,15 @@ class AllowedPairs:
             return "its step is not requested"
         if first.hidden or second.hidden:
             return f"{(first if first.hidden else second).name} is hidden"
-        if not first.moves and not second.moves:
+        if not (first.moves or second.moves or self._options.fixed_pairs):
             return "neither moves"
         if first.kind is not ObjectKind.BODY and first.kind is second.kind and first.model == second.model:
             reason = self._reason_within(first, second)
         else:
-            reason = _reason_attached(first, second) or self._reason_touching(first, second)
+            attached = _reason_held(first, second)
+            if not attached and not self._options.fixed_pairs:
+                attached = _reason_carried(first, second)
+            reason = attached or self._reason_touching(first, second)
         if reason:
             return reason
         group = common_group(self._groups[first.index], self._groups[second.index])
@@ -289,10 +301,15 @@ class AllowedPairs:
                     yield verdict
 
 
-def _reason_attached(first: CollisionObject, second: CollisionObject) -> str:
+def _reason_held(first: CollisionObject, second: CollisionObject) -> str:
     for one, other in ((first, second), (second, first)):
         if other.holding_tool and one.kind is ObjectKind.TOOL and other.holding_tool == one.model:
             return f"{one.model} holds {other.name}"
+    return ""
+
+
+def _reason_carried(first: CollisionObject, second: CollisionObject) -> str:
+    for one, other in ((first, second), (second, first)):
         if other.parent_object == one.name:
             return f"{one.name} carries {other.name}"
     return ""

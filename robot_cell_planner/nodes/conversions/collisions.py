@@ -36,7 +36,7 @@ def options_from_message(message: OptionsMessage, field: str) -> CollisionOption
     """
     try:
         pair_types = tuple(sorted(PairType(number) for number in set(message.pair_types))) or ALL_PAIR_TYPES
-        return CollisionOptions(message.extra_margin, pair_types)
+        return CollisionOptions(message.extra_margin, pair_types, message.fixed_pairs)
     except ValueError as error:
         raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
 

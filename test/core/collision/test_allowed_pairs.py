@@ -160,6 +160,17 @@ def test_what_carries_a_body_may_touch_it():
     assert isinstance(verdict(cell, stack, "gripper/right", "wall"), CheckedPair)
 
 
+def test_what_carries_a_tool_is_checked_on_request():
+    """Held bodies, disabled pairs and touch lists stay as they are."""
+    cell, state = cell_and_state()
+    usual = AllowedPairs(cell, state)
+    fixed = AllowedPairs(cell, state, CollisionOptions(fixed_pairs=True))
+    added = {(p.first, p.second) for p in fixed.checked()} - {(p.first, p.second) for p in usual.checked()}
+    reasons = {(p.first, p.second): p.reason for p in usual.skipped()}
+    assert added == {pair for pair, why in reasons.items() if why == "neither moves" or " carries " in why}
+    assert any(" carries " in reasons[pair] for pair in added)
+
+
 def test_a_tool_holds_what_hangs_on_its_frames():
     part = body("part", sphere(0.02))
     frame = NamedFrame("grasp", "gripper/tcp")

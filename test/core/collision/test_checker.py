@@ -6,9 +6,11 @@ import threading
 import numpy as np
 import pytest
 from collision_cells import (
+    NO_SETTINGS,
     arm,
     at,
     body,
+    box,
     bracket,
     gripper,
     make_cell,
@@ -23,7 +25,7 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker, halving_order, segments
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, PairType
-from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from robot_cell_planner.errors import InvalidRequestError, LimitExceededError, NotSupportedError, UnknownNameError
 from robot_cell_planner.model.geometry import Shape
 
 ENGINES = ("coal", "bullet")
@@ -97,6 +99,28 @@ def test_malformed_configurations_are_refused(q, message):
     for ask in (checker.in_collision, checker.first_pair, checker.report, checker.check, checker.distance):
         with pytest.raises(InvalidRequestError, match=message):
             ask(q)
+
+
+@pytest.mark.parametrize("engine", ["coal", "bullet"])
+def test_what_cannot_move_is_checked_on_request(engine):
+    """A wall through the base of the arm, and a block through the wall, in every state of the arm."""
+    bodies = (body("wall", box(0.05, 2.0, 2.0)), body("block", box(0.2, 0.2, 0.2)), body("apart", box(0.1, 0.1, 0.1)))
+    cell = make_cell((arm(),), (gripper(),), bodies, NO_SETTINGS)
+    state = place(cell.default_state(), "gripper", attached_to="manipulator")
+    state = place(place(state, "block", at(0.0, 0.5, 0.5)), "apart", at(5.0, 0.0, 0.0))
+    usual = CollisionChecker(cell, state, engine=engine)
+    fixed = CollisionChecker(cell, state, engine=engine, options=CollisionOptions(fixed_pairs=True))
+    rng = np.random.default_rng(4)
+    for q in rng.uniform(-3.0, 3.0, (20, len(usual.variables))):
+        before, after = ({(p.first, p.second) for p in checker.report(q).pairs} for checker in (usual, fixed))
+        assert {("base", "wall"), ("wall", "block")} <= after
+        assert before <= after
+        assert not {("base", "wall"), ("wall", "block")} & before
+        assert not any("apart" in pair for pair in after)
+        assert fixed.in_collision(q)
+        assert fixed.distance(q).distance < 0.0
+    with pytest.raises(LimitExceededError, match="too many objects for fixed_pairs"):
+        CollisionChecker(*crowded(1001), options=CollisionOptions(fixed_pairs=True))
 
 
 def test_malformed_batches_are_refused():
