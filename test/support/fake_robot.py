@@ -109,6 +109,14 @@ class FakeRobot:
             commands, self.commands = self.commands, []
         return commands
 
+    def forget_commands(self):
+        """Let the commands that are on their way arrive, and forget them."""
+        for _ in range(100):
+            self.run_for(8)
+            if not self.taken():
+                return
+        raise AssertionError("the commands do not end")
+
     def heal(self):
         """As it was made, but where it is."""
         self.stuck, self.lowest, self.measured = set(), {}, {}

@@ -85,8 +85,7 @@ def at_rest(client, robot, validator):
     robot.heal()
     validator.limit, validator.limits = 10.0, None
     run(client, robot, here(robot), duration=0.02)
-    robot.run_for(8)  # commands that were on their way have come
-    robot.taken()
+    robot.forget_commands()
     validator.requests.clear()
 
 

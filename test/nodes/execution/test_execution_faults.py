@@ -124,7 +124,7 @@ def start_at(client, robot, configuration=HOME):
         robot.put(**dict(zip(ARM, configuration, strict=True)))
         sent = stand(client, configuration)
         if sent.status == GoalStatus.STATUS_SUCCEEDED:
-            robot.taken()
+            robot.forget_commands()
             return
     raise AssertionError(sent.result.error.message)
 
@@ -333,6 +333,7 @@ def test_a_mode_without_motion_ends_it_at_once_and_blocks_it(client, robot, mode
     mode.value = "manual"
     check_error(sent.wait(), "StoppedError", "robot mode", "manual", "automatic")
     check_stop(robot, ended_early=False)
+    robot.forget_commands()
     blocked = execute(client, to_and_fro(1)).wait()
     check_error(blocked, "StoppedError", "robot mode", "manual")
     assert robot.taken() == []
