@@ -94,7 +94,7 @@ def test_smallest_clearance_is_the_smallest_of_all_states(checker):
 
 
 def test_malformed_paths_are_refused(checker):
-    with pytest.raises(InvalidRequestError, match=r"expected \(n, 6\)"):
+    with pytest.raises(InvalidRequestError, match=r"expected \(k, 6\)"):
         check_path(checker, np.zeros((3, 5)))
     bad = sweep()
     bad[4, 0] = np.nan

@@ -194,7 +194,7 @@ def test_bad_paths_are_refused_by_name(timing):
     limits = limits_for(2)
     with pytest.raises(InvalidRequestError, match="shape"):
         timing(np.zeros((3, 3)), limits)
-    with pytest.raises(InvalidRequestError, match="joint j1 of point 1"):
+    with pytest.raises(InvalidRequestError, match="point 1: joint j1 is nan"):
         timing(np.array([[0.0, 0.0], [0.0, np.nan]]), limits)
     with pytest.raises(JointLimitError, match="joint j0") as caught:
         timing(np.array([[0.0, 0.0], [3.5, 0.0]]), limits)
