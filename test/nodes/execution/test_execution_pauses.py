@@ -78,7 +78,9 @@ class Commands:
 @pytest.fixture(scope="module")
 def nodes(start_node, client):
     validator = Validator(client.node, client._group)
-    names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": {"monitor_scene": False}}
+    # The pauses are the subject, not the age at which joint_states count as lost: a busy machine adds to the pauses.
+    execution = {"monitor_scene": False, "joint_state_lost_after": 20.0}
+    names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": execution}
     yield {name: start_node(name, **given).process.pid for name, given in names.items()}
     client.node.destroy_service(validator._service)
 
