@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("check", "Check a cell file."),
     "warm": ("warm", "Compile kernels and make sphere models ahead."),
     "doctor": ("doctor", "Examine the installation and the running nodes."),
+    "keystore": ("keystore", "Make keys and permissions for ROS 2 with security."),
     "fk": ("kinematics", "Print poses of frames."),
     "ik": ("kinematics", "Print configurations that reach a pose."),
     "plan": ("plan", "Plan a motion."),

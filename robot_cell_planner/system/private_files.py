@@ -30,10 +30,19 @@ def write_private_text(path: str | Path, text: str) -> None:
     Raises:
         OSError: The file cannot be written.
     """
+    write_private_bytes(path, text.encode("utf-8"))
+
+
+def write_private_bytes(path: str | Path, content: bytes) -> None:
+    """As `write_private_text`, for a file with any content.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     target = Path(path)
     make_folder(target.parent)
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "wb") as file:
         os.fchmod(file.fileno(), FILE_MODE)
         file.truncate()
-        file.write(text)
+        file.write(content)

@@ -10,6 +10,7 @@ from sources import PACKAGE, ROOT, Import, imports_of, sources
 RANKS = {
     "errors": 0,
     "system": 1,
+    "security": 2,
     "model": 2,
     "io": 3,
     "kinematics": 4,
