@@ -19,6 +19,7 @@ from launch_ros.substitutions import FindPackageShare
 from robot_cell_planner.nodes.bringup.command_line import JOURNAL, NODES, PACKAGE
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
+from robot_cell_planner.security.environment import enclave_path, has_security
 
 RESPAWN_DELAY = 0.5  # [s]
 
@@ -40,6 +41,12 @@ def generate_launch_description():
             "frame_prefix",
             default_value="",
             description='put before the names of all frames in TF but world, such as "cell1/"; empty: as params says',
+        ),
+        DeclareLaunchArgument(
+            "enclave_prefix",
+            default_value="",
+            description="start each node in the enclave <prefix>/<node> of SROS 2; empty: with security, in "
+            "<namespace>/robot_cell_planner/<node>",
         ),
         DeclareLaunchArgument(
             "use_sim_time", default_value="false", choices=["true", "false"], description="take the time from /clock"
@@ -70,10 +77,15 @@ def _nodes(context, journal):
     # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
     respawn = LaunchConfiguration("respawn").perform(context) == "true"
     prefix = LaunchConfiguration("frame_prefix").perform(context)
-    return [_node(name, journal, respawn, prefix) for name in NODES]
+    enclaves, namespace = (LaunchConfiguration(name).perform(context) for name in ("enclave_prefix", "namespace"))
+    secured = enclaves or has_security(os.environ)
+    return [
+        _node(name, journal, respawn, prefix, enclave_path(f"{name}_node", enclaves, namespace) if secured else "")
+        for name in NODES
+    ]
 
 
-def _node(name, journal, respawn, prefix):
+def _node(name, journal, respawn, prefix, enclave):
     # An absolute path stays what it is; a relative one is meant from where the launch was started.
     cell = PathJoinSubstitution([os.getcwd(), LaunchConfiguration("cell")])
     switches = {
@@ -90,6 +102,7 @@ def _node(name, journal, respawn, prefix):
             {"cell_file": ParameterValue(cell, value_type=str), **switches},
             *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name == "scene" and prefix else []),
         ],
+        ros_arguments=["--enclave", enclave] if enclave else [],
         output="both",
         respawn=respawn,
         respawn_delay=RESPAWN_DELAY,

@@ -72,6 +72,12 @@ def generate_launch_description():
             description='put before the names of all frames in TF but world, such as "cell1/"; empty: as params says',
         ),
         DeclareLaunchArgument(
+            "enclave_prefix",
+            default_value="",
+            description="start each node in the enclave <prefix>/<node> of SROS 2; empty: with security, in "
+            "<namespace>/robot_cell_planner/<node>",
+        ),
+        DeclareLaunchArgument(
             "simulated_robot",
             default_value="true",
             choices=["true", "false"],
@@ -85,6 +91,7 @@ def generate_launch_description():
             "params": LaunchConfiguration("params"),
             "namespace": LaunchConfiguration("namespace"),
             "frame_prefix": LaunchConfiguration("frame_prefix"),
+            "enclave_prefix": LaunchConfiguration("enclave_prefix"),
             "simulated_robot": "false",
         }.items(),
     )

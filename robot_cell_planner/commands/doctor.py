@@ -8,10 +8,15 @@ from dataclasses import asdict
 
 import click
 
+from ..security.environment import CLIENT, OVERRIDE, enclave_path, has_security
 from ..setup_assistant.check import ERROR, Finding
 from ..setup_assistant.installation import DOMAIN, RANGE, check_installation
 from .findings import echo_findings, summary
 
+SECURITY_REMEDY = (
+    f"`export {OVERRIDE}={enclave_path(CLIENT)}` for this command; if the DDS library has no security, as that of the "
+    "Python package index, install one that has. See docs/security.md."
+)
 ENVIRONMENT = (DOMAIN, RANGE, "RMW_IMPLEMENTATION", "ROS_DISTRO")
 
 
@@ -21,7 +26,8 @@ ENVIRONMENT = (DOMAIN, RANGE, "RMW_IMPLEMENTATION", "ROS_DISTRO")
 def doctor(seconds: float, as_json: bool) -> int:
     """Examine the installation and the running nodes, and say what to do about each finding.
 
-    Installation: real-time priority, locked memory, descriptors, socket buffers, caches, domain and discovery range.
+    Installation: real-time priority, locked memory, descriptors, socket buffers, caches, domain, discovery range,
+    and security if ROS_SECURITY_ENABLE is set.
     Graph of this shell's domain: quality of service, types, names, publishers of commands, clocks, joint states and
     diagnostics. The exit status is 1 if there is an error.
     """
@@ -56,5 +62,11 @@ def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
         return (), (Finding(ERROR, "ros", f"ROS 2 is not there: {error}", remedy),)
     text = shortage()
     limits = (Finding(ERROR, "limits", f"no node can start: {text.partition(':')[0]}", f"{text.partition(': ')[2]}."),)
-    graph = observe(seconds)
+    try:
+        graph = observe(seconds)
+    except RuntimeError as error:  # an RCLError, which has no public name
+        if not has_security(os.environ):
+            raise
+        reason = f"no node can take part in a domain with security: {error}"
+        return (), (*(limits if text else ()), Finding(ERROR, "security", reason, SECURITY_REMEDY))
     return graph.nodes, (*(limits if text else ()), *graph_findings(graph))

@@ -16,8 +16,14 @@ PATTERN = "*.policy.xml"
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--policy", "policies", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
-              help="Policy file of SROS 2, or a folder of them; repeatable (default: those of this package).")  # fmt: skip
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Policy file of SROS 2, or a folder of them; repeatable (default: those of this package).",
+)
 @click.option("--namespace", default="", metavar="NAME", help="Namespace that the nodes are started in.")
 @click.option("--domain-id", type=int, metavar="N", help="ROS_DOMAIN_ID (default: the variable's value, else 0).")
 @click.option("--days", default=3650, show_default=True, help="How long new certificates are valid.")

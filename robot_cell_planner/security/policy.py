@@ -1,7 +1,7 @@
 """Policies in the format of SROS 2: what the nodes of an enclave may publish, subscribe to, offer and use.
 
-A policy grants access by the names of ROS. `Enclave.publishes` and `Enclave.subscribes` are the topics of DDS that these
-stand for: https://design.ros2.org/articles/topic_and_service_names.html
+A policy grants access by the names of ROS. `Enclave.publishes` and `Enclave.subscribes` are the topics of DDS that
+these stand for: https://design.ros2.org/articles/topic_and_service_names.html
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _PATH = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 class Access:
     """One kind of access to some interfaces.
 
-    kind: "topics", "services" or "actions". use: "publish", "subscribe", "request", "reply", "call" or "execute". names:
-    as in a node's source, with `~/` for the node's own; `*` and `?` stand for any characters.
+    kind: "topics", "services" or "actions". use: "publish", "subscribe", "request", "reply", "call" or "execute".
+    names: as in a node's source, with `~/` for the node's own; `*` and `?` stand for any characters.
     """
 
     kind: str
@@ -112,9 +112,7 @@ class Enclave:
             return self
         prefix = "/" + namespace.strip("/")
         require_path(prefix)
-        moved = tuple(
-            replace(profile, namespace=prefix + profile.namespace.rstrip("/")) for profile in self.profiles
-        )
+        moved = tuple(replace(profile, namespace=prefix + profile.namespace.rstrip("/")) for profile in self.profiles)
         return Enclave(prefix + self.path, moved)
 
 
@@ -142,7 +140,9 @@ def read_policy(path: Path) -> tuple[Enclave, ...]:
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise FileError(f"{path} has {size} bytes, at most {MAX_BYTES} are read", stage=STAGE, subjects=(str(path),))
+            raise FileError(
+                f"{path} has {size} bytes, at most {MAX_BYTES} are read", stage=STAGE, subjects=(str(path),)
+            )
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
         document = etree.parse(str(path), parser)
         document.xinclude()
@@ -158,13 +158,19 @@ class _Reader:
     def policy(self, root: Any) -> tuple[Enclave, ...]:
         if root.tag != "policy" or root.get("version") != VERSION:
             self._refuse(root, f"expected <policy version={VERSION!r}>")
-        return tuple(self._enclave(found) for group in self._children(root, "enclaves") for found in self._children(group, "enclave"))
+        return tuple(
+            self._enclave(found)
+            for group in self._children(root, "enclaves")
+            for found in self._children(group, "enclave")
+        )
 
     def _enclave(self, element: Any) -> Enclave:
         path = self._attribute(element, "path")
         require_path(path)
         groups = self._children(element, "profiles")
-        return Enclave(path, tuple(self._profile(found) for group in groups for found in self._children(group, "profile")))
+        return Enclave(
+            path, tuple(self._profile(found) for group in groups for found in self._children(group, "profile"))
+        )
 
     def _profile(self, element: Any) -> Profile:
         namespace, node = (self._attribute(element, name) for name in ("ns", "node"))

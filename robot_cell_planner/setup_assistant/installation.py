@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..io.mesh.cache import cache_folder
+from ..security.environment import STRATEGY, environment_problems, has_security
 from .check import ERROR, WARNING, Finding
 
 RTPRIO = 50  # default of the parameter `realtime_priority` of the execution node
@@ -110,6 +111,10 @@ def _environment(environment: Mapping[str, str], used: Mapping[int, int]) -> Ite
         reason = f"no node of a cell runs on this computer in domain {domain or 0}; other domains have some: {listed}"
         yield Finding(WARNING, "domain", reason, f"`export {DOMAIN}={others[0]}` in this shell.")
     yield from _discovery(environment)
+    if has_security(environment):
+        for problem in environment_problems(environment):
+            level = WARNING if problem.startswith(STRATEGY) else ERROR
+            yield Finding(level, "security", problem, "`robot_cell keystore FOLDER` makes one; see docs/security.md.")
 
 
 def _discovery(environment: Mapping[str, str]) -> Iterator[Finding]:

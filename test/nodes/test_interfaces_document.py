@@ -1,18 +1,78 @@
-"""The tables of docs/interfaces.md name what the running nodes offer, with types and quality of service."""
+"""The tables of docs/interfaces.md name what the running nodes offer, with types and quality of service; the policies
+of SROS 2 allow what the nodes use, and nothing else."""
 
 import time
 from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import pytest
-from interface_tables import DOCUMENT, GIVEN, SECTIONS, Interface, documented
 from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from running import DEMO, ROOT
 
+from robot_cell_planner.security.policy import read_policy
+
+DOCUMENT = ROOT / "docs" / "interfaces.md"
+SECTIONS = {
+    "Scene node": "scene_node",
+    "Kinematics node": "kinematics_node",
+    "Collision node": "collision_node",
+    "Planning node": "planning_node",
+    "Execution node": "execution_node",
+    "Simulated robot": "simulated_robot_node",
+}
+GIVEN = {
+    "scene_node": {"cell_file": DEMO},
+    "execution_node": {"gripper_joint": "finger_joint"},
+    "simulated_robot_node": {"cell_file": DEMO, "publish_clock": True},
+}
+FOLDERS = {"service": "srv", "action": "action"}
 STANDARD = ("rcl_interfaces/", "type_description_interfaces/", "lifecycle_msgs/")
 OF_RCLPY = ("/rosout", "/parameter_events")
 OF_SCENE_MONITOR = ("/scene/snapshot", "/scene/updates")  # every node but the scene's follows the scene
+POLICIES = ROOT / "config" / "security"
+OTHER = "other"  # namespace of an execution node in its other mode, with other topics
+CLOCK = "rt/clock"  # subscribed to with use_sim_time
 PATIENCE = 60.0  # [s] until a node's parts are known to others
+
+
+@dataclass(frozen=True)
+class Interface:
+    """kind: "service", "action", "topic, in" or "topic, out". qos: reliability and durability of a topic."""
+
+    name: str
+    kind: str
+    type: str
+    qos: str = ""
+
+
+def documented(text):
+    """The interfaces in the tables, by node."""
+    found = {}
+    for part in text.split("\n## ")[1:]:
+        title = part.splitlines()[0]
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines() if line.startswith("|")]
+        if title in SECTIONS:
+            header, _, *rows = rows
+            found[SECTIONS[title]] = {of_row(dict(zip(header, row, strict=True))) for row in rows}
+    return found
+
+
+def of_row(row):
+    kind, name = row["Kind"], row["Name"].strip("`")
+    package, _, short = row["Type"].rpartition("/")
+    full = f"{package or 'robot_cell_planner'}/{FOLDERS.get(kind, 'msg')}/{short}"
+    absolute = name if name.startswith("/") else f"/{name}"
+    return Interface(absolute, kind, full, qos_of_text(row["Quality of service"]) if kind.startswith("topic") else "")
+
+
+def qos_of_text(text):
+    """Reliability and durability; the depth of others' queues is not known in DDS."""
+    words = "reliable, transient local" if text == "latched" else text
+    reliability = "best effort" if words.startswith("best effort") else "reliable"
+    assert words.startswith(reliability), text
+    return f"{reliability}, {'transient local' if 'transient local' in words else 'volatile'}"
 
 
 def qos_of_profile(profile):
@@ -48,6 +108,7 @@ def offered(watcher, node):
 
 @pytest.fixture(scope="module")
 def nodes(start_node, client):
+    start_node("execution_node", namespace=OTHER, mode="controller", **GIVEN["execution_node"])
     return {name: start_node(name, **GIVEN.get(name, {})) for name in SECTIONS.values()}
 
 
@@ -63,3 +124,53 @@ def test_the_table_of_a_node_is_what_it_offers(nodes, client, node):
     assert nodes[node].process.poll() is None, nodes[node].output
     assert expected - found == set(), "documented, but not offered"
     assert found - expected == set(), "offered, but not documented"
+
+
+def enclave_of(name):
+    (found,) = read_policy(POLICIES / f"{name}.policy.xml")
+    return found
+
+
+def used(watcher, node, namespace=""):
+    """Topics of DDS that a running node publishes and subscribes to, as of a node without a namespace."""
+    published = watcher.get_publisher_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
+    heard = watcher.get_subscriber_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
+    plain = [{name.replace(f"/{namespace}/", "/", 1) for name, _ in topics} for topics in (published, heard)]
+    return [topics - {CLOCK} if index else topics for index, topics in enumerate(plain)]
+
+
+@pytest.mark.parametrize("node", SECTIONS.values())
+def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client, node):
+    enclave = enclave_of(node)
+    assert CLOCK in enclave.subscribes
+    allowed = [set(enclave.publishes), set(enclave.subscribes) - {CLOCK}]
+    runs = ["", OTHER] if node == "execution_node" else [""]
+    deadline = time.monotonic() + PATIENCE
+    found = [set(), set()]
+    while found != allowed and time.monotonic() < deadline:
+        time.sleep(0.2)
+        with suppress(NodeNameNonExistentError):  # it has not appeared yet
+            each = [used(client.node, node, namespace) for namespace in runs]
+            found = [set().union(*topics) for topics in zip(*each, strict=True)]
+    for direction, needed, granted in zip(("publishes", "subscribes to"), found, allowed, strict=True):
+        assert needed - granted == set(), f"{node} {direction} this without permission"
+        assert granted - needed == set(), f"{node} is allowed this and does not need it"
+
+
+def test_the_policy_of_a_client_allows_all_that_is_documented_but_to_be_the_robot(nodes, client):
+    interfaces = set().union(*documented(DOCUMENT.read_text(encoding="utf-8")).values())
+    enclave = enclave_of("client")
+    (profile,) = enclave.profiles
+    names = {kind: {found.name for found in interfaces if found.kind == kind} for kind in ("service", "action")}
+    granted = {use: {name for a in profile.accesses if a.use == use for name in a.names} for use in ("request", "call")}
+    assert {f"/{name}" for name in granted["request"]} == names["service"]
+    assert {f"/{name}" for name in granted["call"]} == names["action"]
+    outputs = {f"rt{found.name}" for found in interfaces if found.kind == "topic, out"}
+    inputs = {f"rt{found.name}" for found in interfaces if found.kind == "topic, in"}
+    published = {topic for topic in enclave.publishes if topic.startswith("rt/")}
+    own = {f"rt{name}" for name in OF_RCLPY}
+    assert published - own == inputs - outputs
+    renamed = replace(enclave, profiles=(replace(profile, node="test_client"),))
+    needed, heard = used(client.node, "test_client")
+    assert needed <= set(renamed.publishes)
+    assert heard <= set(renamed.subscribes)

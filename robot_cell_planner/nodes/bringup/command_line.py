@@ -12,6 +12,9 @@ from tempfile import TemporaryDirectory
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
+from ...errors import InvalidRequestError
+from ...security.environment import CLIENT, OVERRIDE, enclave_path, has_security
+from ...security.policy import require_path
 from ..common.dds_profile import RANGE, set_dds_profile
 from ..common.domain import Domain, NoFreeDomainError, reserve_domain
 from .processes import Program
@@ -40,16 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             domain = _domain(options.domain_id)
             programs = _programs(options, Path(folder, JOURNAL))
-        except (ValueError, NoFreeDomainError) as error:
+        except (ValueError, NoFreeDomainError, InvalidRequestError) as error:
             print(f"robot_cell: {error}", file=sys.stderr)
             return WRONG_USE
         try:
-            return _run(programs, client, domain)
+            return _run(programs, _client(client, options), domain)
         finally:
             domain.close()
 
 
-def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> int:
+def _run(programs: Sequence[Program], client: Program | None, domain: Domain) -> int:
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(domain.number),
@@ -58,7 +61,17 @@ def _run(programs: Sequence[Program], client: Sequence[str], domain: Domain) -> 
     }
     print(f"ROS_DOMAIN_ID={domain.number} {RANGE}={environment[RANGE]}", file=sys.stderr, flush=True)
     set_dds_profile(environment)
-    return Session(programs, Program("client", client, owns_terminal=True) if client else None, environment).run()
+    return Session(programs, client, environment).run()
+
+
+def _client(command: Sequence[str], options: argparse.Namespace) -> Program | None:
+    """The client that the command line names, if any. With security it has an enclave, unless it is given another."""
+    if not command:
+        return None
+    variables = {}
+    if has_security(os.environ) and not os.environ.get(OVERRIDE):
+        variables[OVERRIDE] = enclave_path(CLIENT, options.enclave_prefix, options.namespace)
+    return Program("client", command, owns_terminal=True, variables=variables)
 
 
 def node_command(
@@ -80,6 +93,8 @@ def node_command(
         command += ["-p", "autostart:=false"]
     if options.namespace:
         command += ["-r", f"__ns:=/{options.namespace.lstrip('/')}"]
+    if has_security(os.environ) or options.enclave_prefix:
+        command += ["--enclave", enclave_path(f"{node}_node", options.enclave_prefix, options.namespace)]
     return command
 
 
@@ -150,6 +165,13 @@ def argument_parser() -> argparse.ArgumentParser:
         help='put before the names of all frames in TF but world, such as "cell1/" (default: as the parameters say)',
     )
     parser.add_argument(
+        "--enclave-prefix",
+        default="",
+        metavar="PATH",
+        help="start each node in the enclave PATH/NODE of SROS 2 "
+        "(default with ROS_SECURITY_ENABLE=true: NAMESPACE/robot_cell_planner)",
+    )
+    parser.add_argument(
         "--domain-id",
         type=int,
         metavar="N",
@@ -182,6 +204,8 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
             raise ValueError(f"there is no {what} {path}")
     if options.namespace and not re.fullmatch(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", options.namespace):
         raise ValueError(f"{options.namespace!r} is no ROS namespace")
+    if options.enclave_prefix:
+        require_path(f"/{options.enclave_prefix.strip('/')}")
     return [
         Program(
             node,

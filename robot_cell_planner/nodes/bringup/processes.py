@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .respawn import RespawnRule
 
@@ -25,6 +25,7 @@ class Program:
         owns_terminal: its output goes to the supervisor's own streams as it is, without its name.
         respawn: it is started again when it ends, as the rule says; None: its end is the end of the session.
         holds_interrupt: it starts with SIGINT blocked, and unblocks it itself once it can end in good order.
+        variables: of its environment, besides those of the session.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Program:
     owns_terminal: bool = False
     respawn: RespawnRule | None = None
     holds_interrupt: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class Process:
@@ -52,7 +54,7 @@ class Process:
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
-            env={**environment, **prompt},
+            env={**environment, **prompt, **program.variables},
             # The supervisor has one thread, so that a function may run before the program.
             preexec_fn=_before_start(os.getpid(), program.holds_interrupt),
             # Ctrl-C in a terminal goes to the supervisor alone, which ends all in order.

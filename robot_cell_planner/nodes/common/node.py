@@ -34,6 +34,7 @@ from ...errors import (
     RobotCellError,
     StaleStateError,
 )
+from ...security.environment import ENABLE, has_security
 from ...system.private_files import PRIVATE_UMASK
 from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
@@ -59,8 +60,6 @@ ResponseT = TypeVar("ResponseT")
 ReportingT = TypeVar("ReportingT", bound=Reporting)
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
-SECURITY = "ROS_SECURITY_ENABLE"
 
 # Deep enough for many clients that call at once. With rmw_fastrtps every client hears all replies of a service, and
 # passes over those of others: in a shallow queue these push out its own.
@@ -120,9 +119,9 @@ class CellNode(Node):
         try:
             super().__init__(name, namespace=namespace or None)
         except RuntimeError as error:  # an RCLError, which has no public name
-            if os.environ.get(SECURITY, "").lower() != "true":
+            if not has_security(os.environ):
                 raise
-            text = f"{name} cannot take part in a domain with security ({SECURITY}=true): {error}"
+            text = f"{name} cannot take part in a domain with security ({ENABLE}=true): {error}"
             raise NotSupportedError(text, stage="start", subjects=(name,)) from error
         if sole:
             self.presence = self._shown()
