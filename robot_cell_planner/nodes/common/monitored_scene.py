@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.msg import SceneChange, StateRef, StateUsed
@@ -14,6 +16,7 @@ from robot_cell_planner.msg import SceneChange, StateRef, StateUsed
 from ...errors import InvalidRequestError, NoCellError, RobotCellError, StaleStateError, TransformError, Value
 from ...kinematics.transforms import world_pose
 from ...model.cell import RobotCell
+from ...model.pose import Pose
 from ...model.state import RobotCellState
 from ...scene.changes import Change, apply_changes
 from ...scene.scene import Scene
@@ -305,6 +308,25 @@ class MonitoredScene:
     ) -> bool:
         """As `ExternalFrames.rewrite`; without such frames nothing."""
         return self._frames is not None and await self._frames.rewrite(references, cell, added, token)
+
+    async def poses_in_tf(self, frames: Mapping[str, str], stamp: Time, cell: RobotCell) -> dict[str, Pose]:
+        """Return world_T_frame for those frames of a request that a cell does not have, by field.
+
+        frames: Frame that each field of the request names. stamp: At which TF is asked, 0 for the latest.
+
+        Raises:
+            TransformError: TF does not have a frame, not at its stamp, or not connected to the world; names the field.
+        """
+        found: dict[str, Pose] = {}
+        nanoseconds = time_from_message(stamp)
+        await self.rewrite(
+            (
+                FrameReference(field, frame, nanoseconds, partial(found.__setitem__, field))
+                for field, frame in frames.items()
+            ),
+            cell,
+        )
+        return found
 
     async def rewrite_each(
         self, references: Iterable[FrameReference], cell: RobotCell

@@ -13,6 +13,8 @@ from ...kinematics.differential import Axes, Jacobians, jacobians
 from ...kinematics.dynamics import DOWN, Dynamics
 from ...kinematics.model import cell_model
 from ...kinematics.velocity import DEFAULT_DAMPING, velocities_for_twist
+from ...model.pose import Pose
+from ...model.value import WORLD
 from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode
 from ..common.parameters import Parameter
@@ -92,19 +94,24 @@ class KinematicRates:
         response.state = state.used
         cell = state.scene.cell
         columns = cell.group(request.group).variables
+        frames = {"reference_frame": request.reference_frame}
+        in_tf = await self._scene_monitor.poses_in_tf(frames, request.stamp, cell)
+        if in_tf:
+            twist = _turned(twist, in_tf["reference_frame"])
         found = velocities_for_twist(
             cell,
             state.scene.state,
             twist,
             request.group,
             request.frame,
-            request.reference_frame or "world",
+            WORLD if in_tf else request.reference_frame or WORLD,
             rates_from_message(request.preferred_velocities, columns, "preferred_velocities"),
             request.time_step,
             request.damping or self._parameters["velocity_damping"],
         )
         response.velocities = configuration_to_message(dict(zip(columns, found.velocities.tolist(), strict=True)))
-        response.twist = twist_to_message(found.twist)
+        twist = _turned(found.twist, in_tf["reference_frame"].inverse()) if in_tf else found.twist
+        response.twist = twist_to_message(twist)
         response.scale = found.scale
         response.smallest_singular_value = found.smallest_singular_value
 
@@ -154,6 +161,12 @@ class KinematicRates:
         if rows is None:
             return None
         return spread_over(rows, names, dynamics.variables, np.zeros(len(dynamics.variables)))
+
+
+def _turned(twist: Rows, pose: Pose) -> Rows:
+    """Return a twist (6,) in other axes."""
+    turned: Rows = (twist.reshape(2, 3) @ pose.matrix[:3, :3].T).ravel()
+    return turned
 
 
 def _add_rates(response: srv.ComputeJacobian.Response, found: list[Jacobians]) -> None:

@@ -96,13 +96,18 @@ class KinematicsNode(ManagedNode):
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         response.frames = self._frames(request, state)
-        reference = request.reference_frame or WORLD
         cell, values = state.scene.cell, state.scene.state
+        frames = {"reference_frame": request.reference_frame}
+        in_tf = await self._scene_monitor.poses_in_tf(frames, request.stamp, cell)
+        reference = WORLD if in_tf else request.reference_frame or WORLD
         if names:
             blocks = [forward_batch(cell, values, frame, names, rows, reference) for frame in response.frames]
         else:
             blocks = [frame_matrix(cell, values, frame, reference)[None] for frame in response.frames]
-        response.poses = poses_to_messages(np.stack(blocks, axis=1).reshape(-1, 4, 4), request.native_scale)
+        poses = np.stack(blocks, axis=1).reshape(-1, 4, 4)
+        if in_tf:
+            poses = in_tf["reference_frame"].inverse().matrix @ poses
+        response.poses = poses_to_messages(poses, request.native_scale)
 
     def _frames(self, request: srv.ForwardKinematics.Request, state: ResolvedState) -> list[str]:
         cell, values = state.scene.cell, state.scene.state
@@ -186,8 +191,14 @@ class KinematicsNode(ManagedNode):
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         transforms = WorldTransforms(state.scene.cell, state.scene.state)
-        for frame, reference in zip(request.frames, references, strict=True):
-            pose = transforms.pose(frame, reference or WORLD)
+        named = {f"frames[{index}]": frame for index, frame in enumerate(request.frames)}
+        named |= {f"reference_frames[{index}]": frame for index, frame in enumerate(references)}
+        in_tf = await self._scene_monitor.poses_in_tf(named, request.stamp, state.scene.cell)
+        for index, (frame, reference) in enumerate(zip(request.frames, references, strict=True)):
+            pose = in_tf.get(f"frames[{index}]") or transforms.pose(frame, WORLD)
+            if reference not in ("", WORLD):
+                base = in_tf.get(f"reference_frames[{index}]") or transforms.pose(reference, WORLD)
+                pose = base.inverse() @ pose
             response.poses.append(pose_to_message(scaled(pose, request.native_scale)))
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:

@@ -221,7 +221,11 @@ class SceneNode(ManagedNode):
             response.warnings = [*response.warnings, *collision_warnings(found.cell, found.state)]
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
-            if request.relative_to:
+            named = {"relative_to": request.relative_to}
+            frames = await self._view.poses_in_tf(named, request.stamp, self._history.scene.cell)
+            if frames:
+                origin = frames["relative_to"] @ origin
+            elif request.relative_to:
                 origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
             placed = moved(found, origin)
             changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell)]

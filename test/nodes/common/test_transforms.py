@@ -31,6 +31,7 @@ from robot_cell_planner.msg import (
     MotionRequest,
     NamedFrame,
     PathConstraint,
+    RobotCell,
     SceneChange,
     StateRef,
     Target,
@@ -38,7 +39,12 @@ from robot_cell_planner.msg import (
 from robot_cell_planner.nodes.client.client import goal_of, pose_target
 from robot_cell_planner.nodes.common.external_frames import ExternalFrames
 from robot_cell_planner.nodes.common.node import reliable
-from robot_cell_planner.nodes.conversions.basic import pose_to_message, time_to_message, transform_to_message
+from robot_cell_planner.nodes.conversions.basic import (
+    pose_from_message,
+    pose_to_message,
+    time_to_message,
+    transform_to_message,
+)
 from robot_cell_planner.nodes.servo.commands import FrameReader
 
 CELL, STATE = load_cell(DEMO)
@@ -50,6 +56,7 @@ TURNED = Pose.from_rpy((0.0, 0.0, 1.0), (0.0, 0.0, math.pi / 2))
 BELT = Pose.from_rpy((0.1, 0.05, 0.0), (0.0, 0.0, 0.3))
 AT_TARGET = world_pose(CELL, STATE, "above_pick")
 FEW, MANY = 4, 60.0  # nodes that listen; [s]
+FORWARD, LOOKUP = "kinematics/forward_kinematics", "kinematics/lookup_transforms"
 PLAN, CARTESIAN = "planning/plan_motion", "planning/plan_cartesian"
 
 
@@ -241,6 +248,79 @@ def test_a_path_keeps_to_a_plane_in_a_camera_frame(client):
     request = MotionRequest(goal=goal, constraints=[plane])
     result = client.act(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=request))
     assert_near(end_of(result.plan), home @ Pose((0.0, 0.06, 0.0)))
+
+
+def test_frames_are_written_in_a_camera_frame(client):
+    wait_until(lambda: is_known(client, "camera"))
+    paths = {"frames": ["tool0", "table"], "reference_frame": "camera"}
+    reply = client.call(srv.ForwardKinematics, FORWARD, srv.ForwardKinematics.Request(mode=Target.FRAME, **paths))
+    for frame, message in zip(reply.frames, reply.poses, strict=True):
+        assert_near(pose_from_message(message, "pose"), CAMERA.inverse() @ world_pose(CELL, STATE, frame), 1e-9)
+    request = srv.LookupTransforms.Request(frames=["table", "camera", "camera"])
+    request.reference_frames = ["camera", "table", ""]
+    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    seen_table = CAMERA.inverse() @ world_pose(CELL, STATE, "table")
+    for message, expected in zip(reply.poses, (seen_table, seen_table.inverse(), CAMERA), strict=True):
+        assert_near(pose_from_message(message, "pose"), expected, 1e-9)
+
+
+def is_known(client, frame):
+    try:
+        client.call(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
+    except TransformError:
+        return False
+    return True
+
+
+def test_frames_are_written_in_a_frame_where_it_was_at_the_stamp(client, tf):
+    stamp = tf.now() - SECOND
+    for fraction in (0.0, 1.0):
+        tf.send(WORLD, "gantry", moved(fraction), stamp + int(fraction * SECOND))
+    wait_until(lambda: is_known(client, "gantry"))
+    request = srv.LookupTransforms.Request(frames=["gantry"], stamp=time_to_message(stamp + SECOND // 4))
+    wait_until(lambda: is_known(client, "gantry"))
+    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    assert reply.poses[0].position.x == pytest.approx(0.25)
+    forward = srv.ForwardKinematics.Request(mode=Target.FRAME, frames=["table"], reference_frame="gantry")
+    forward.stamp = request.stamp
+    (pose,) = client.call(srv.ForwardKinematics, FORWARD, forward).poses
+    assert_near(pose_from_message(pose, "pose"), moved(-0.25) @ world_pose(CELL, STATE, "table"), 1e-9)
+    forward.stamp = time_to_message(stamp - SECOND)
+    with pytest.raises(TransformExtrapolationError, match="reference_frame: .*gantry"):
+        client.call(srv.ForwardKinematics, FORWARD, forward)
+    forward.reference_frame = "other_camera"
+    with pytest.raises(TransformConnectivityError, match="reference_frame: .*other_camera"):
+        client.call(srv.ForwardKinematics, FORWARD, forward)
+
+
+def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
+    wait_until(lambda: is_known(client, "camera"))
+    turn = CAMERA.matrix[:3, :3]
+    linear, angular = np.array([0.02, -0.01, 0.03]), np.array([0.1, 0.0, -0.05])
+    solutions = []
+    for frame, rows in (("camera", (linear, angular)), (WORLD, (turn @ linear, turn @ angular))):
+        request = srv.SolveVelocity.Request(reference_frame=frame)
+        request.twist.linear, request.twist.angular = (Vector3(x=x, y=y, z=z) for x, y, z in (r.tolist() for r in rows))
+        solutions.append(client.call(srv.SolveVelocity, "kinematics/solve_velocity", request))
+    seen_by_camera, in_world = solutions
+    np.testing.assert_allclose(seen_by_camera.velocities.positions, in_world.velocities.positions, atol=1e-9)
+    given = seen_by_camera.twist
+    np.testing.assert_allclose([given.linear.x, given.linear.y, given.linear.z], linear, atol=1e-3)
+    request.reference_frame = "other_camera"
+    with pytest.raises(TransformConnectivityError, match="reference_frame: .*other_camera"):
+        client.call(srv.SolveVelocity, "kinematics/solve_velocity", request)
+
+
+def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
+    wanted = Pose((0.4, -0.6, 0.1))
+    cell = RobotCell(frames=[NamedFrame(name="fixture")])
+    request = srv.LoadCell.Request(cell=cell, mode=srv.LoadCell.Request.MERGE, relative_to="camera")
+    request.pose = pose_to_message(CAMERA.inverse() @ wanted)
+    client.call(srv.LoadCell, "scene/load_cell", request)
+    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    (frame,) = [frame for frame in reply.scene.cell.frames if frame.name == "fixture"]
+    assert_near(pose_from_message(frame.pose, "pose"), wanted, 1e-9)
+    apply(client, SceneChange(operation=SceneChange.REMOVE, name="fixture"))
 
 
 # Servo commands.
