@@ -115,6 +115,7 @@ def test_what_a_policy_cannot_have_is_refused_with_its_place(tmp_path, accesses,
             "none.xml",
         ),
     ],
+    ids=["empty", "broken", "version", "no enclaves", "path", "no node", "size", "include"],
 )
 def test_a_file_that_is_no_policy_is_refused(tmp_path, text, reason):
     with pytest.raises((InvalidRequestError, FileError), match=re.escape(reason)):
