@@ -67,6 +67,6 @@ def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     except RuntimeError as error:  # an RCLError, which has no public name
         if not has_security(os.environ):
             raise
-        reason = f"no node can take part in a domain with security: {error}"
+        reason = f"no node can take part in a domain with security: {' '.join(str(error).split())}"
         return (), (*(limits if text else ()), Finding(ERROR, "security", reason, SECURITY_REMEDY))
     return graph.nodes, (*(limits if text else ()), *graph_findings(graph))

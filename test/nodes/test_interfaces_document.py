@@ -1,6 +1,7 @@
 """The tables of docs/interfaces.md name what the running nodes offer, with types and quality of service; the policies
 of SROS 2 allow what the nodes use, and nothing else."""
 
+import inspect
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +13,10 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from running import DEMO, ROOT
 
 from robot_cell_planner import srv
+from robot_cell_planner.commands import graph
 from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.nodes.client.connection import CellConnection
+from robot_cell_planner.nodes.doctor import observer
 from robot_cell_planner.security.policy import read_policy
 
 DOCUMENT = ROOT / "docs" / "interfaces.md"
@@ -35,6 +39,7 @@ OF_RCLPY = ("/rosout", "/parameter_events")
 OF_SCENE_MONITOR = ("/scene/snapshot", "/scene/updates")  # every node but the scene's follows the scene
 POLICIES = ROOT / "config" / "security"
 OTHER = "other"  # namespace of an execution node in its other mode, with other topics
+DEFAULT_NAME = inspect.signature(CellConnection).parameters["name"].default
 CLOCK = "rt/clock"  # subscribed to with use_sim_time
 PATIENCE = 60.0  # [s] until a node's parts are known to others
 
@@ -165,7 +170,9 @@ def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client
 def test_the_policy_of_a_client_allows_all_that_is_documented_but_to_be_the_robot(nodes, client):
     interfaces = set().union(*documented(DOCUMENT.read_text(encoding="utf-8")).values())
     enclave = enclave_of("client")
-    (profile,) = enclave.profiles
+    profile, *others = enclave.profiles
+    assert {found.node for found in enclave.profiles} == {DEFAULT_NAME, graph.NODE, observer.NAME, "pick_and_place"}
+    assert {other.accesses for other in others} == {profile.accesses[: len(others[0].accesses)]}
     names = {kind: {found.name for found in interfaces if found.kind == kind} for kind in ("service", "action")}
     granted = {use: {name for a in profile.accesses if a.use == use for name in a.names} for use in ("request", "call")}
     assert {f"/{name}" for name in granted["request"]} == names["service"]

@@ -51,6 +51,10 @@ def test_a_computer_that_is_set_up_has_no_finding(proc):
         ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, "every computer in the network can command the robot"),
         ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_LOCALHOST_ONLY": "1"}, "ROS_LOCALHOST_ONLY is 1 and takes"),
         ({"ROBOT_CELL_PLANNER_CACHE": ""}, "there is no cache folder"),
+        ({"ROS_SECURITY_ENABLE": "true"}, "error security: ROS_SECURITY_KEYSTORE is not set"),
+        ({"ROS_SECURITY_ENABLE": "true"}, "warning security: ROS_SECURITY_STRATEGY is 'Permissive'"),
+        ({"ROS_SECURITY_ENABLE": "TRUE"}, "error security: ROS_SECURITY_ENABLE is 'TRUE'"),
+        ({"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": "/proc"}, "is /proc, which has no folder enclaves"),
     ],
 )
 def test_variables(environment, expected, proc, monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.nodes.bringup.output import Console, LinePrinter
 from robot_cell_planner.nodes.common.domain import FREE_TO_CHOOSE, reserve_domain
 
@@ -249,6 +250,33 @@ def test_the_nodes_are_started_again_unless_that_is_not_wanted():
     assert respawned() == list(NODES)
     assert respawned("--no-respawn") == []
     assert respawned("--respawn", "scene", "planning") == ["scene", "planning"]
+
+
+def enclaves(*words):
+    """Enclaves of the nodes, and of a client, as `robot_cell up` starts them."""
+    from robot_cell_planner.nodes.bringup.command_line import _client, _programs, argument_parser
+
+    options = argument_parser().parse_args([*words, "--only", "scene"])
+    (scene,) = _programs(options, Path("journal"))
+    command = list(scene.command)
+    found = command[command.index("--enclave") + 1] if "--enclave" in command else ""
+    return found, dict(_client(["true"], options).variables)
+
+
+def test_nodes_and_client_have_the_enclaves_of_the_keystore_with_security_alone(monkeypatch):
+    override = "ROS_SECURITY_ENCLAVE_OVERRIDE"
+    for name in ("ROS_SECURITY_ENABLE", override):
+        monkeypatch.delenv(name, raising=False)
+    assert enclaves() == ("", {})
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
+    assert enclaves() == ("/robot_cell_planner/scene_node", {override: "/robot_cell_planner/client"})
+    found = ("/one/robot_cell_planner/scene_node", {override: "/one/robot_cell_planner/client"})
+    assert enclaves("--namespace", "one") == found
+    assert enclaves("--enclave-prefix", "/my/cell")[0] == "/my/cell/scene_node"
+    monkeypatch.setenv(override, "/shop/monitor")
+    assert enclaves()[1] == {}
+    with pytest.raises(InvalidRequestError, match="no path of an enclave"):
+        enclaves("--enclave-prefix", "../outside")
 
 
 def test_no_process_outlives_a_supervisor_that_is_killed():

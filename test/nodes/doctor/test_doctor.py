@@ -90,3 +90,16 @@ def test_the_command_examines_the_graph_of_its_domain(domain, capsys):
         for node in nodes.values():
             node.destroy_node()
         rclpy.shutdown(context=context)
+
+
+def test_security_that_no_node_can_have_is_a_finding(domain, tmp_path, monkeypatch, capsys):
+    """A keystore without an enclave for it, or a DDS library without security."""
+    (tmp_path / "enclaves").mkdir()
+    security = {"ENABLE": "true", "STRATEGY": "Enforce", "KEYSTORE": str(tmp_path)}
+    for name, value in security.items():
+        monkeypatch.setenv(f"ROS_SECURITY_{name}", value)
+    assert main(["doctor", "--wait", "1", "--json"]) == 1
+    errors = [found for found in json.loads(capsys.readouterr().out)["findings"] if found["level"] == "error"]
+    assert [found["topic"] for found in errors] == ["security"]
+    assert "no node can take part in a domain with security" in errors[0]["text"]
+    assert "\n" not in errors[0]["text"]
