@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InternalError, RobotCellError, StoppedError
-from ...trajectory.command_guard import STAGE, CommandGuard, stopped_at
+from ...trajectory.command_limits import STAGE, CommandLimitCheck, stopped_at
 from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.time_scaling import TimeScaling
@@ -37,7 +37,7 @@ class Channel:
     been commanded, or another channel has taken its place; the last command is repeated until the channel is dropped.
     ended_at: when that was, on the steady clock [s]. failure: why it ended without that. successor: the channel that
     takes its place when that begins, and the law by which it is to get there. stands: it stands where it was when a gap
-    of the stream began, and waits to be resumed. breach: why a command was refused; it then stops along its path,
+    of the stream began, and waits to be resumed. violation: why a command was refused; it then stops along its path,
     or where it is if that cannot be. halted: that stop is over.
     """
 
@@ -57,7 +57,7 @@ class Channel:
     ended_at: float = math.inf
     failure: Exception | None = None
     stands: bool = False
-    breach: RobotCellError | None = None
+    violation: RobotCellError | None = None
     halted: bool = False
     playback: TrajectorySampler | None = None
     played_at: float = math.nan
@@ -66,7 +66,7 @@ class Channel:
     def __post_init__(self) -> None:
         self._path = TrajectorySampler(self.trajectory, 0.0, 0.0, self.options)
         self.last = self._path.sample(0.0)
-        self.barrier = CommandGuard(self.joints, self.limits, self.last.positions)
+        self.limit_check = CommandLimitCheck(self.joints, self.limits, self.last.positions)
 
     @property
     def ended(self) -> bool:
@@ -78,7 +78,7 @@ class Channel:
         After a longer gap the robot stands; it waits there to be resumed, from rest. A command that would break a
         limit is not made: it stops instead.
         """
-        sample = self._allowed(now, max_command_gap) if self.breach is None else None
+        sample = self._allowed(now, max_command_gap) if self.violation is None else None
         if sample is None:
             self.stopping = True
             sample = self._stopped(now, max_command_gap)
@@ -90,10 +90,10 @@ class Channel:
             sample = self._next(now, max_command_gap)
         except Exception as error:
             # Whatever is wrong with what is played back, the stream goes on, and the robot is brought to rest.
-            self.breach = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
+            self.violation = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
             return None
-        self.breach = self.barrier.breach(sample, now)
-        return sample if self.breach is None else None
+        self.violation = self.limit_check.violation(sample, now)
+        return sample if self.violation is None else None
 
     def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
         """What is to be commanded now, before it is held against limits."""
@@ -102,12 +102,12 @@ class Channel:
             self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
         elif now - self.played_at > max_command_gap and not self.playback.is_still(self.played_at):
             self.playback.stand_at(self.last.parameter, now)
-            self.barrier.rest()
+            self.limit_check.rest()
             self.stands = True
         return self.playback.sample(now)
 
     def _stopped(self, now: float, max_command_gap: float) -> TrajectorySample:
-        """The next command of a stop after a breach."""
+        """The next command of a stop after a violation."""
         if not self.halted and not now - self.played_at > max_command_gap:
             sample = self._stop_step(now)
             if sample is not None:
@@ -118,12 +118,12 @@ class Channel:
 
     def _stop_step(self, now: float) -> TrajectorySample | None:
         """The next command of a stop along the path; None if it would break a limit."""
-        return self.barrier.stop_step(self._path.point, self.last.parameter, now)
+        return self.limit_check.stop_step(self._path.point, self.last.parameter, now)
 
     def _record(self, sample: TrajectorySample, now: float, stamp: int) -> None:
         """Take note of what is commanded now, stamp [ns] in the time of messages."""
         self.last, self.played_at = sample, now
-        self.barrier.passed(sample, now)
+        self.limit_check.passed(sample, now)
         if self.history and stamp < self.history[-1][0]:
             self.history.clear()  # the time of messages was set back: what was sent before is not found by it any more
         self.history.append((stamp, sample))
@@ -141,7 +141,7 @@ class Channel:
             self.history.append((stamp, TrajectorySample(0.0, *merged)))
         if self.history:
             self.last = self.history[-1][1]
-            self.barrier.passed(self.last, predecessor.played_at)
+            self.limit_check.passed(self.last, predecessor.played_at)
 
     def at(self, stamp: int) -> TrajectorySample:
         """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
@@ -185,7 +185,7 @@ class Channel:
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Whether its end, or rest after a stop, is what was last played."""
-        if self.breach is not None:
+        if self.violation is not None:
             return self.halted
         playback = self.playback
         return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))

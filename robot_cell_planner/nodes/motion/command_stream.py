@@ -341,10 +341,10 @@ class CommandStream:
         """Put the command for this moment into the message."""
         velocities: dict[str, float] = {}
         for channel in self._channels:
-            faultless = channel.breach is None
+            faultless = channel.violation is None
             channel.play(now, stamp.nanoseconds, self._max_command_gap)
-            if faultless and channel.breach is not None:
-                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.breach}")
+            if faultless and channel.violation is not None:
+                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.violation}")
             sample = channel.last
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))

@@ -100,7 +100,7 @@ class StreamedMotion(Motion):
             self._finish()
             return
         if self.error is None:
-            self.error = self.channel.breach
+            self.error = self.channel.violation
         if self.error is None:
             self._check_feedback()
         elif self.channel.ended and self._has_come_to_rest():

@@ -36,7 +36,7 @@ class ServoChannel(Channel):
         passed = now - self.played_at
         if passed > max_command_gap:
             self.follower.go_on_from_rest()
-            self.barrier.rest()
+            self.limit_check.rest()
         elif passed > 0.0:
             velocities, until = self._wanted
             stands = self.stopping or now > until
@@ -47,15 +47,15 @@ class ServoChannel(Channel):
         last = self.last
         self.follower.state = ServoState(last.positions, last.velocities, last.accelerations)
         try:
-            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.barrier.seconds(now)))
+            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.limit_check.seconds(now)))
         except Exception:
-            # Whatever the follower raises, the breach that came before is what is told; the joints are held.
+            # Whatever the follower raises, the violation that came before is what is told; the joints are held.
             return None
-        return sample if self.barrier.breach(sample, now) is None else None
+        return sample if self.limit_check.violation(sample, now) is None else None
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Whether rest after a stop is what was last played."""
-        return self.halted if self.breach is not None else self.stopping and self.follower.state.at_rest
+        return self.halted if self.violation is not None else self.stopping and self.follower.state.at_rest
 
 
 def _sample(state: ServoState) -> TrajectorySample:

@@ -93,8 +93,8 @@ class ServoSession:
         failure = self.channel.failure
         if failure is not None:
             return failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
-        if self.channel.breach is not None:
-            return self.channel.breach
+        if self.channel.violation is not None:
+            return self.channel.violation
         joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
         age = self._feedback.age(joints, now)
         self._is_silent = age > self._timeouts.silence

@@ -93,7 +93,7 @@ def sent(client, robot, change, duration=2.0, joints=ARM, **options):
 
 
 def control(client, command):
-    client.call(srv.ControlMotion, "execution/control_motion", KINDS(command=command))
+    client.call_service(srv.ControlMotion, "execution/control_motion", KINDS(command=command))
 
 
 def error_of(goal):
@@ -161,7 +161,7 @@ def test_the_speed_scale_counts_while_it_moves(client, robot, arm):
     goal, start, end = sent(client, robot, np.array([-0.8, 0.5]))
     assert arm.moving.wait(30.0)
     for scale in (0.4, 1.0):
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
         robot.run_for(20)
     assert error_of(goal) is None
     assert len(arm.goals) == 3
@@ -191,11 +191,11 @@ def test_a_cancelled_goal_comes_to_rest_on_the_path(client, robot, arm):
 
 
 def test_a_motion_begins_when_the_speed_scale_is_raised(client, robot, arm, states):
-    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.0))
+    client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.0))
     goal, start, end = sent(client, robot, np.array([0.4, 0.2]), duration=0.5)
     states.wait_for(lambda status: status.state == ExecutionStatus.PAUSED)
     assert not arm.goals
-    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     assert error_of(goal) is None
     check_on_path(arm.commands, start, end)
 

@@ -27,7 +27,7 @@ from robot_cell_planner.errors import StaleStateError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import BodyModel, Geometry, MotionRequest, SceneChange, Shape
-from robot_cell_planner.nodes.client.client import goal_of
+from robot_cell_planner.nodes.client.client import make_goal
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, duration_to_message
 
 pytestmark = pytest.mark.alone
@@ -221,7 +221,7 @@ def test_joint_states_that_repeat_the_same_message(client, robot):
     request = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg())
     request.timeout.nanosec = 100_000_000
     with pytest.raises(StaleStateError, match="measured joints"):
-        client.call(srv.WaitForState, "scene/wait_for_state", request)
+        client.call_service(srv.WaitForState, "scene/wait_for_state", request)
     robot.frozen = False
     start_at(client, robot)
 
@@ -495,7 +495,7 @@ def test_what_is_not_ahead_does_not_stop_it(client, robot, box):
 
 
 def request_to(configuration):
-    return MotionRequest(goal=goal_of(joint_goals=[dict(zip(ARM, configuration, strict=True))]))
+    return MotionRequest(goal=make_goal([dict(zip(ARM, configuration, strict=True))]))
 
 
 def slow_move(client, robot, change, **options):
