@@ -143,8 +143,8 @@ class CellClient(CellConnection):
         group: str = "",
         **options: Any,
     ) -> action.PlanCartesian.Result:
-        """Plan a motion along straight lines through targets. options: fields of `CartesianOptions`. Returns the result with
-        plan and report."""
+        """Plan a motion along straight lines through targets. options: fields of `CartesianOptions`. Returns the result
+        with plan and report."""
         goal = action.PlanCartesian.Goal(
             start=start or StateRef(),
             group=group,
@@ -192,7 +192,8 @@ class CellClient(CellConnection):
         self.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=False))
 
     def send_twist(self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "") -> None:
-        """Command a twist [m/s, rad/s] in the axes of a frame ("": the world), which is valid until the command timeout."""
+        """Command a twist [m/s, rad/s] in the axes of a frame ("": the world), which is valid until the command
+        timeout."""
         message = TwistStamped()
         message.header.frame_id = frame
         message.twist.linear, message.twist.angular = vector_to_message(linear), vector_to_message(angular)

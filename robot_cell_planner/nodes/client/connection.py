@@ -96,8 +96,8 @@ class CellConnection:
         timeout: float = 60.0,
         retries: int = 0,
     ) -> ResponseT:
-        """Call a service and return its reply; an error in the reply is raised. An idempotent request is sent again if no
-        reply has been received within 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
+        """Call a service and return its reply; an error in the reply is raised. An idempotent request is sent again if
+        no reply has been received within 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
 
         timeout [s]: of one attempt, at most a day. retries: further attempts if the service is unavailable or its node
         terminates; only for requests that change nothing.
@@ -134,8 +134,8 @@ class CellConnection:
         progress: Progress[FeedbackT] | None = None,
         timeout: float = 600.0,
     ) -> ResultT:
-        """Send a goal to an action and return its result; an error in the result is raised. The goal is cancelled if this
-        call ends without its result.
+        """Send a goal to an action and return its result; an error in the result is raised. The goal is cancelled if
+        this call ends without its result.
 
         progress: called with each feedback.
 
@@ -157,13 +157,13 @@ class CellConnection:
         goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
         until = time.monotonic() + timeout
-        sends = partial(self._send_goal_async, client, goal, feedback, goal_id)
+        send = partial(self._send_goal_async, client, goal, feedback, goal_id)
         try:
-            handle = accepted_goal(sends, name, monitor, ready, until)
+            handle = accepted_goal(send, name, monitor, ready, until)
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-            asks = partial(self._made, handle.get_result_async)
-            found = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
+            request_result = partial(self._made, handle.get_result_async)
+            found = result_of_goal(request_result, lambda: handle.status, name, monitor, ready, until)
         except BaseException:
             # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
             response = cast("Any", kind).Impl.SendGoalService.Response()

@@ -27,7 +27,7 @@ class ExclusiveAccess:
 
     @contextmanager
     def acquired_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have access while the context lasts.
+        """Context with exclusive access.
 
         Raises:
             MotionBusyError: another client has access; names it.
@@ -39,7 +39,7 @@ class ExclusiveAccess:
 
     @contextmanager
     def handed_over_to(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have access while the context lasts, in place of the present owner."""
+        """Context with exclusive access, taken over from the present owner."""
         with self._held_by(owner, token):
             yield
 
@@ -50,7 +50,7 @@ class ExclusiveAccess:
         try:
             yield
         finally:
-            if self.token is token:  # it has not been handed over
+            if self.token is token:  # access has not been handed over
                 self.owner, self.token = "", None
                 self._on_change()
                 self._waiting.wake()
