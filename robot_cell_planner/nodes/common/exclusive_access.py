@@ -13,7 +13,7 @@ from .waiting import Waiters
 
 
 class ExclusiveAccess:
-    """The client that has exclusive access, and the token that cancels its work.
+    """The client with exclusive access, and the token that cancels its work. what: what the client does, for messages.
 
     on_change is called when access is acquired, handed over and released.
     """
@@ -33,7 +33,7 @@ class ExclusiveAccess:
             MotionBusyError: another client has access; names it.
         """
         if self.token is not None:
-            raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
+            raise MotionBusyError(f"client {self.owner!r} {self._what}", subjects=(self.owner,))
         with self._held_by(owner, token):
             yield
 
