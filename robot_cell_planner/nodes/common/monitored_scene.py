@@ -245,15 +245,16 @@ class MonitoredScene:
 
     def _stale(self, revision: int, joint_stamp: int, joints: tuple[str, ...], waited: float) -> RobotCellError:
         if self._scene is None:
-                        text = f"no cell received within {waited:g} s: is scene_node running in this namespace, with a cell?"
+            text = f"no cell received within {waited:g} s: is scene_node running in this namespace, with a cell?"
             return NoCellError(text)
         if self.revision < revision:
             numbers = (Value("revision", self.revision, revision),)
-            return StaleStateError(f"the scene is not that new after {waited:g} s", values=numbers)
+                        text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
+            return StaleStateError(text, values=numbers)
         behind = self.measured.behind(self._followed(joints), joint_stamp)
         age = (joint_stamp - self.measured.oldest(behind)) * 1e-9
         numbers = (Value("behind by", age, unit="s"),)
-        text = f"measured joints {', '.join(behind[:6])} are not that new after {waited:g} s"
+        text = f"joints {', '.join(behind[:6])}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
         return StaleStateError(text, subjects=behind, values=numbers)
 
     async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:

@@ -139,7 +139,7 @@ class CellNode(Node):
         try:
             return Presence(domain, name)
         except NameTakenError as error:
-            text = f"{name} is already running in domain {domain}; stop it, or set another ROS_DOMAIN_ID or namespace (__ns)"
+            text = f"{name} is already running in domain {domain}; stop it, or set another ROS_DOMAIN_ID or __ns"
             raise InvalidRequestError(text, stage="start", subjects=(name,)) from error
 
     def destroy_node(self) -> None:
