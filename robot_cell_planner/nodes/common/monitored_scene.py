@@ -249,13 +249,15 @@ class MonitoredScene:
             return NoCellError(text)
         if self.revision < revision:
             numbers = (Value("revision", self.revision, revision),)
-                        text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
+            text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
             return StaleStateError(text, values=numbers)
         behind = self.measured.behind(self._followed(joints), joint_stamp)
-        age = (joint_stamp - self.measured.oldest(behind)) * 1e-9
-        numbers = (Value("behind by", age, unit="s"),)
-        text = f"joints {', '.join(behind[:6])}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
-        return StaleStateError(text, subjects=behind, values=numbers)
+        oldest, names = self.measured.oldest(behind), ", ".join(behind[:6])
+        if not oldest:
+            return StaleStateError(f"joints {names} were not measured within {waited:g} s", subjects=behind)
+        age = (joint_stamp - oldest) * 1e-9
+        text = f"joints {names}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
+        return StaleStateError(text, subjects=behind, values=(Value("behind by", age, unit="s"),))
 
     async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:
         """Return the state that a request refers to.

@@ -77,7 +77,7 @@ class SpherePreparation:
         try:
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
-            text = f"sphere models of movable geometry: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
+            text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
         except Exception as error:  # wake waiting requests
             kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
             text = f"motions cannot be certified, since sphere models are missing: {kind}{error}"
@@ -91,7 +91,7 @@ class SpherePreparation:
             self._told = now
         elif now - self._told > LOG_PERIOD:
             self._told = now
-            text = f"sphere models: {done} of {count} objects; requests that need certificates wait up to {WAIT_TIMEOUT:g} s"
+            text = f"sphere models: {done} of {count} objects; requests wait up to {WAIT_TIMEOUT:g} s"
             self._node.soon(lambda: self._node.get_logger().info(text))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:

@@ -269,7 +269,7 @@ class ExecutionNode(ManagedNode):
             for motion in motions:
                 (motion.pause if request.command == kinds.PAUSE else motion.resume)()
         else:
-            raise InvalidRequestError(f"command {request.command} is none of 0 to 2", subjects=("command",))
+            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
         self._publish_status()
 
     async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:

@@ -67,7 +67,7 @@ class KinematicRates:
 
     async def _jacobian(self, request: srv.ComputeJacobian.Request, response: srv.ComputeJacobian.Response) -> None:
         if request.axes not in AXES:
-            raise InvalidRequestError(f"unknown axes {request.axes}, expected a constant of ComputeJacobian (0 to 2)", subjects=("axes",))
+            raise InvalidRequestError(f"unknown axes {request.axes}, expected 0 to 2", subjects=("axes",))
         names, rows = path_from_message(request.configurations, "configurations", self._max_count)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used

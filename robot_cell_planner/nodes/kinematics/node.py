@@ -92,7 +92,7 @@ class KinematicsNode(ManagedNode):
     async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
         names, rows = path_from_message(request.configurations, "configurations", self.parameters["max_configurations"])
         if request.mode not in MODES:
-            raise InvalidRequestError(f"unknown mode {request.mode}, expected a constant of the request (0 to 3)", subjects=("mode",))
+            raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 to 3", subjects=("mode",))
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         response.frames = self._frames(request, state)

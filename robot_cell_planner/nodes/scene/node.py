@@ -200,7 +200,7 @@ class SceneNode(ManagedNode):
         response.revision = self._history.revision
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
-            raise InvalidRequestError(f"mode {request.mode} is none of 0 and 1", subjects=("mode",))
+            raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 or 1", subjects=("mode",))
         if request.uri:
             found = import_file(request.uri, self._roots, prefix=request.prefix, confined=True)
         else:
@@ -265,7 +265,7 @@ class SceneNode(ManagedNode):
             state = scene.state if request.content == kinds.CELL_AND_STATE else None
             response.text = _saved(save_cell, request, scene.cell, state, self._roots)
         else:
-            raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
+            raise InvalidRequestError(f"unknown content {request.content}, expected 0 to 2", subjects=("content",))
         response.revision = self._history.revision
 
     async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:

@@ -47,7 +47,7 @@ class ServoTopics:
     def check(self, source: int) -> None:
         """Raise InvalidRequestError if there is no such source."""
         if source not in SOURCES:
-            text = f"source {source} is none of 0 to 2"
+            text = f"unknown source {source}, expected a constant of ServoOptions (0 to 2)"
             raise InvalidRequestError(text, stage="servo", subjects=("source",))
 
     def take(self, source: int) -> Iterator[Command]:
@@ -140,7 +140,7 @@ def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tupl
     Raises:
         InvalidRequestError: displacements are given, names and numbers do not fit, a name comes twice, a number is not
             finite, or beyond MAX_COMMAND.
-        UnknownNameError: a name that is none of either.
+        UnknownNameError: an unknown name.
     """
     field = "servo/joint_velocities"
     if message.displacements:
