@@ -73,7 +73,7 @@ def changes_from_message(
 
 def _operations(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     if message.operation not in FIELDS_OF:
-        text = f"{field}: unknown operation {message.operation}, expected a constant of SceneChange (0 to {max(FIELDS_OF)})"
+        text = f"{field}: unknown operation {message.operation}, expected 0 to {max(FIELDS_OF)}"
         raise InvalidRequestError(text, subjects=(field,))
     _refuse_surplus(message, field)
     if message.operation in NEEDS_NAME and not message.name:

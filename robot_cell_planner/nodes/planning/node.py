@@ -61,9 +61,7 @@ PARAMETERS = (
         0,
         19,
     ),
-    Parameter(
-        "default_planner", AUTOMATIC, "Default planner.", choices=tuple(PLANNERS), running=True
-    ),
+    Parameter("default_planner", AUTOMATIC, "Default planner.", choices=tuple(PLANNERS), running=True),
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
     Parameter("time_limit", 30.0, "Default time limit of requests [s].", 0.01, 86_400.0, running=True),
     Parameter(

@@ -107,7 +107,9 @@ class ServoServer:
         settings = servo_settings(options, self.node.parameters)
         self._topics.check(options.source)
         if options.mode not in MODES:
-            raise InvalidRequestError(f"unknown mode {options.mode}, expected 0 to 3", stage="servo", subjects=("mode",))
+            raise InvalidRequestError(
+                f"unknown mode {options.mode}, expected 0 to 3", stage="servo", subjects=("mode",)
+            )
         token = CancellationToken()
         with ExitStack() as stack:
             stack.enter_context(self._motion_access.acquired_by(owner, token))
