@@ -85,7 +85,7 @@ class GripperOptions:
             text = f"the command has {counts}; expected one position, and {self.joint} as the name if any"
             raise InvalidRequestError(text, stage="gripper", subjects=("command",))
         if len(state.velocity):
-            text = "velocity limits are not supported in the command; set parameter gripper_velocity of the execution node"
+            text = "velocity limits are not supported in the command; set parameter gripper_velocity"
             raise InvalidRequestError(text, stage="gripper", subjects=("command.velocity",))
         return GripperCommandMessage(position=positions[0], max_effort=efforts[0])
 
