@@ -61,7 +61,8 @@ class JointFeedback:
         """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
         updated = self._states.merge(names, positions, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
-            self._faults.append(FeedbackLostError(f"joint_states contains an invalid position of {name}: {position}", subjects=(name,)))
+            text = f"joint_states contains an invalid position of {name}: {position}"
+            self._faults.append(FeedbackLostError(text, subjects=(name,)))
         for name, last, new in updated:
             if last is not None:
                 self._check(name, last, new)
@@ -158,8 +159,9 @@ class JointFeedback:
 
 
 def lost(age: float, timeout: float) -> FeedbackLostError:
-    """Return the error for missing joint states. age, limit [s]."""
-    return FeedbackLostError("joint_states stopped arriving", values=(Value("age", age, timeout, "s"),))
+    """Return the error for missing joint states. age, timeout [s]."""
+    text = f"no joint_states received for {age:.2f} s (limit {timeout:g} s)"
+    return FeedbackLostError(text, values=(Value("age", age, timeout, "s"),))
 
 
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:

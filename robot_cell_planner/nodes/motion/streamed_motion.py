@@ -257,18 +257,18 @@ class StreamedMotion(Motion):
         beyond = np.where(values > limits, values / np.maximum(limits, 1e-12), 0.0)
         worst = int(np.argmax(beyond))
         joint = self.goal.joints[worst]
-        where = "after the end" if stage == AT_GOAL else f"{self.reached:.3f} s after the start"
-        return TrackingError(
-            f"the {quantity} of {joint} is not as commanded, {where}",
-            stage=stage,
-            subjects=(joint,),
-            values=(Value(f"{quantity} error", float(values[worst]), float(limits[worst])),),
-        )
+        error, limit = float(values[worst]), float(limits[worst])
+        if stage == AT_GOAL:
+            text = f"goal tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
+        else:
+            text = f"path tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
+            text = f"{text} at {self.reached:.3f} s"
+        return TrackingError(text, stage=stage, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Return the predicted command at a time [s] of the stream's clock, with the present time scaling."""
+    """The predicted command at a time [s] of the stream's clock, with the present time scaling."""
 
     time: float
     sample: TrajectorySample

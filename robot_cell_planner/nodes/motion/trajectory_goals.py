@@ -204,7 +204,7 @@ def check_begin(begin: int, now: int) -> None:
     ahead = (begin - now) * 1e-9
     if begin and ahead > MAX_AHEAD:
         values = (Value("starts in", ahead, MAX_AHEAD, "s"),)
-        text = "the trajectory starts too late: nobody else could move the robot until then"
+        text = f"the trajectory starts {ahead:.3g} s in the future, at most {MAX_AHEAD:g} s are allowed"
         raise InvalidRequestError(text, subjects=("header.stamp",), values=values)
 
 

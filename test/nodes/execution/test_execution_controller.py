@@ -131,7 +131,7 @@ def test_the_trajectory_is_handed_over_slowed_down(client, robot, arm):
 
 def test_what_the_controller_found_is_told(client, robot, arm):
     robot.stuck = {"elbow"}
-    with pytest.raises(TrackingError, match="arm_controller gave up: Aborted due to path tolerance") as caught:
+    with pytest.raises(TrackingError, match="arm_controller aborted the goal: Aborted due to path tolerance") as caught:
         client.execute(
             swing(ARM, here(robot), here(robot) + 0.8), ExecutionOptions(path_tolerance=0.3, speed_scale=1.0)
         )
@@ -206,7 +206,7 @@ def test_a_controller_that_is_deactivated_ends_the_motion_and_takes_the_next_whe
     client._executor.create_task(arm.deactivate)
     error = error_of(goal)
     assert isinstance(error, ExecutionError)
-    assert error.message == f"arm_controller gave up: {DEACTIVATED}"
+    assert error.message == f"arm_controller aborted the goal: {DEACTIVATED}"
     robot.run_for(150)  # until its last state is old
     with pytest.raises(ExecutionError, match=r"arm_controller refused the trajectory: .*not active"):
         client.execute(swing(ARM, here(robot), here(robot) - 0.1))
