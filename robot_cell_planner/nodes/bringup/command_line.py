@@ -140,7 +140,7 @@ def argument_parser() -> argparse.ArgumentParser:
         help="restart only these nodes when they end (default: all)",
     )
     respawned.add_argument(
-        "--no-respawn", action="store_const", const=(), dest="respawn", help="do not restart nodes; the end of any node ends all"
+        "--no-respawn", action="store_const", const=(), dest="respawn", help="end all nodes when one ends"
     )
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
     parser.add_argument(

@@ -165,7 +165,7 @@ class Session:
         failures = rule.failures_after(member.failures, lasted, status)
         if rule.gives_up(failures, status, member.first):
             if not member.first:
-                self._console.say(f"{name} is not restarted: it ended {failures} times in a row shortly after its start")
+                self._console.say(f"{name} is not restarted: it ended {failures} times in a row soon after its start")
             return False
         delay = rule.delay(failures)
         self._console.say(f"{how}; restarting it{f' in {delay:g} s' if delay else ''}")

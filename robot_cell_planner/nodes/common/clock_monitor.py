@@ -30,6 +30,14 @@ class ClockMonitor:
         ahead = passed - int((now - last[1]) * 1e9)
         if passed >= -CLOCK_STEP and ahead <= CLOCK_STEP:
             return None
-        way, by = ("back", -passed) if passed < 0 else ("ahead", ahead)
-        values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
-        return StoppedError(f"the clock of this node, /clock, was set {way}", stage=CLOCK, values=values)
+        way, value = clock_jump(passed, ahead)
+        return StoppedError(f"the clock of this node, /clock, was set {way}", stage=CLOCK, values=(value,))
+
+
+def clock_jump(passed: int, ahead: int) -> tuple[str, Value]:
+    """Return the direction ("back" or "ahead") and the size of a jump.
+
+    passed: difference of two stamps [ns]; ahead: the same minus the time on the steady clock [ns].
+    """
+    way, size = ("back", -passed) if passed < 0 else ("ahead", ahead)
+    return way, Value(f"set {way} by", size * 1e-9, unit="s")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...model.value import MAX_JOINT_VALUE
-
-CLOCK_STEP = 1_000_000_000  # [ns] minimum jump of a clock; older stamps are late messages
+from .clock_monitor import CLOCK_STEP
 
 
 class Measurement(NamedTuple):

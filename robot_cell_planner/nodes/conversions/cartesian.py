@@ -98,9 +98,7 @@ def _kind(target: FrameTarget | PointAxisTarget) -> tuple[object, ...]:
 
 def _segment(message: msg.CartesianWaypoint, field: str) -> Segment:
     if message.motion not in (msg.CartesianWaypoint.LINE, msg.CartesianWaypoint.ARC):
-        raise InvalidRequestError(
-            f"{field}: unknown motion {message.motion}", subjects=(f"{field}.motion",)
-        )
+        raise InvalidRequestError(f"{field}: unknown motion {message.motion}", subjects=(f"{field}.motion",))
     via = position_from_message(message.via) if message.motion == msg.CartesianWaypoint.ARC else None
     try:
         return Segment(via=via, blend_radius=message.blend_radius, speed=message.speed)

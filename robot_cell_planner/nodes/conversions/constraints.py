@@ -44,9 +44,7 @@ def _constraint(message: msg.PathConstraint, field: str) -> PathConstraint:
             coefficients = configuration_from_message(message.coefficients, f"{field}.coefficients")
             return JointCombination(coefficients, message.tolerance or COMBINATION_TOLERANCE)
         if message.type not in RULES:
-            raise InvalidRequestError(
-                f"unknown type {message.type}, expected 0 to 5", subjects=(field,)
-            )
+            raise InvalidRequestError(f"unknown type {message.type}, expected 0 to 5", subjects=(field,))
         return _frame_constraint(message, RULES[message.type], field)
     except RobotCellError as error:
         if error.message.startswith(field):

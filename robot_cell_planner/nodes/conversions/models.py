@@ -154,9 +154,7 @@ class ModelReader:
                 place, lambda: read_sources(urdf.uri, srdf.uri, limits.uri, arguments, urdf.folder, self._roots)
             )
         elif (srdf.uri and not srdf.text) or (limits.uri and not limits.text):
-            raise InvalidRequestError(
-                f"{place}: the URDF is given as text, so SRDF and limits must be texts"
-            )
+            raise InvalidRequestError(f"{place}: the URDF is given as text, so SRDF and limits must be texts")
         return ModelSources(
             urdf=urdf.text or read.urdf,
             srdf=srdf.text or read.srdf,

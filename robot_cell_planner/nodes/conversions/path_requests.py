@@ -187,9 +187,7 @@ def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
     if message.trajectory.points:
         trajectory = trajectory_from_message(message.trajectory, f"{field}.trajectory", limit)
         if set(trajectory.variables) == set(names) and trajectory.variables != names:
-            raise InvalidRequestError(
-                f"{field}: joints of path and trajectory differ in order", subjects=(field,)
-            )
+            raise InvalidRequestError(f"{field}: joints of path and trajectory differ in order", subjects=(field,))
     return Plan(
         group="",
         variables=names,

@@ -306,8 +306,6 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
     )
     if not options.longest_motion <= LONGEST_GRIPPER_MOTION:
         values = (Value("time", options.longest_motion, LONGEST_GRIPPER_MOTION, "s"),)
-        text = (
-            "the gripper would need too long for its range: check gripper range, velocity, acceleration and jerk"
-        )
+        text = "the gripper would need too long for its range: check gripper range, velocity, acceleration and jerk"
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_velocity",), values=values)
     return options

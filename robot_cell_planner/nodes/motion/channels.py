@@ -18,9 +18,8 @@ from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.time_scaling import TimeScaling
 from ...trajectory.trajectory import Trajectory
-from .motion import Sent
+from .motion import CLOCK_SKEW, Sent
 
-CLOCK_SKEW = 2_000_000_000  # [ns] maximum offset of stamps; measurements beyond are of another clock
 MAX_HISTORY = 2048  # stored commands, for comparison with delayed measurements
 REPLACED = "replaced"  # stage of errors of motions that were, or were to be, replaced
 

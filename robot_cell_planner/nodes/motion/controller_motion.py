@@ -25,10 +25,9 @@ from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal
 from .joint_feedback import lost
-from .motion import Array, Motion, Sent, Tracking
+from .motion import CLOCK_SKEW, Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
-CLOCK_SKEW = 2.0  # [s] maximum offset of stamps; measurements beyond are of another clock
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
 GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
 LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
@@ -142,7 +141,7 @@ class ControllerMotion(Motion):
 
     def _commanded_at(self, stamp: int) -> TrajectorySample:
         measured = (stamp - self._epoch) * 1e-9
-        return self._sampler.sample(measured) if abs(measured - self._now()) < CLOCK_SKEW else self.last
+        return self._sampler.sample(measured) if abs(measured - self._now()) < 1e-9 * CLOCK_SKEW else self.last
 
     def tracking(self) -> Tracking | None:
         """Tracking as published by the controllers if all do; otherwise as measured."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
-from ..common.joint_states import CLOCK_STEP, JointStates, Measurement
+from ..common.clock_monitor import CLOCK_STEP, clock_jump
+from ..common.joint_states import JointStates, Measurement
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
 # A publisher has paused if joint states are later than LONGEST_PAUSE and than this multiple of the last interval.
@@ -88,10 +89,9 @@ class JointFeedback:
         passed = new.stamp - last.stamp
         ahead = passed - int((new.arrival - last.arrival) * 1e9)
         if passed < 0 or ahead > CLOCK_STEP + self._waited(name, last, new, ahead):
-            way, by = ("back", -passed) if passed < 0 else ("ahead", ahead)
+            way, value = clock_jump(passed, ahead)
             text = f"the clock of joint_states was set {way}, seen at {name}"
-            values = (Value(f"set {way} by", by * 1e-9, unit="s"),)
-            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,)))
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))

@@ -18,6 +18,7 @@ from .path_return import FeedbackTimeouts
 from .trajectory_goals import MotionGoal
 
 Array = NDArray[np.float64]
+CLOCK_SKEW = 2_000_000_000  # [ns] maximum offset of stamps; measurements beyond are of another clock
 LONGEST = 1e9  # [s] maximum remaining time in feedback
 ON_PATH, AT_GOAL = "path tolerance", "goal tolerance"  # stages of tracking errors
 

@@ -228,7 +228,7 @@ class MotionRunner:
                     raise
                 goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
                 reply = await self._validated(goal, state, token)
-                text = f"its duration is multiplied by {times:.4g}, because of the path from the present position to its start"
+                text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
                 reply.report.warnings = [*reply.report.warnings, text]
                 self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
             goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))

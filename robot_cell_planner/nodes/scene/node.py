@@ -187,7 +187,7 @@ class SceneNode(ManagedNode):
         changed = changed_files(self._history.scene.cell, self._roots)
         if changed:
             values["files that have changed"] = ", ".join(changed[:10])
-            return WARN, f"{len(changed)} files have changed since they were read; reload them with scene/load_cell", values
+            return WARN, f"{len(changed)} files have changed; reload them with scene/load_cell", values
         if self._follower.problem:
             return WARN, self._follower.problem, values
         if self._unknown:

@@ -92,7 +92,7 @@ class CollisionMonitor:
             try:
                 reply = await reply_of(self._node, self._client, request, token, timeout, CLEARANCE)
             except ServiceUnavailableError:
-                text = f"the collision node does not reply to {CLEARANCE}, so that the robot would not stop before obstacles"
+                text = f"the collision node does not reply to {CLEARANCE}, and nothing would stop the robot"
                 values = (Value("silence", timeout, timeout, "s"),)
                 raise ServiceUnavailableError(text, stage="servo", subjects=(CLEARANCE,), values=values) from None
             error = error_from_message(reply.error)

@@ -32,7 +32,8 @@ from .commands import Command, FrameReader, ServoTopics, joint_velocities
 from .parameters import ServoSettings
 
 Array = NDArray[np.float64]
-AT_LIMIT = 1e-3  # fraction of the velocity limit: a joint with a lower bound towards a position limit counts as at the limit
+# Fraction of the velocity limit: a joint whose velocity bound towards a position limit is lower counts as at the limit.
+AT_LIMIT = 1e-3
 SLOWED = 0.999  # fractions of speed below this are reported as slowed
 STOPPED = 1e-3
 
@@ -113,7 +114,8 @@ class ServoSession:
             return None
         error, limit = float(errors[worst]), parameters["path_tolerance"]
         text = f"path tolerance violated: position error of {joints[worst]} is {error:.4g} (limit {limit:.4g})"
-        return TrackingError(text, stage=ON_PATH, subjects=(joints[worst],), values=(Value("position error", error, limit),))
+        values = (Value("position error", error, limit),)
+        return TrackingError(text, stage=ON_PATH, subjects=(joints[worst],), values=values)
 
     def _measured(self) -> Array:
         positions = self._feedback.positions()

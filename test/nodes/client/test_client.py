@@ -217,7 +217,7 @@ def test_a_change_is_sent_once(server, client, monkeypatch):
 
 
 def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
-    with pytest.raises(ServiceUnavailableError, match="has not ended in time"):
+    with pytest.raises(ServiceUnavailableError, match="has not ended within the timeout"):
         plan(client, timeout=5.0)
     server.wait_for("cancel")
 

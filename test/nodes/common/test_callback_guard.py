@@ -151,7 +151,7 @@ def test_a_number_that_is_not_finite_is_an_error_that_names_it(raiser, client):
 
 
 def test_what_cannot_be_sent_is_an_error(raiser, client):
-    with pytest.raises(InternalError, match="number is expected"):
+    with pytest.raises(InternalError, match="expected a number"):
         client.call_service(srv.ForwardKinematics, "not_a_number", srv.ForwardKinematics.Request())
 
 

@@ -273,7 +273,7 @@ def test_a_controller_with_a_speed_of_its_own_is_not_paused_but_stopped(client, 
     arm.factor = 0.5
     goal, _, _ = sent(client, robot, np.array([0.5, 0.5]))
     assert arm.moving.wait(30.0)
-    with pytest.raises(NotSupportedError, match="arm_controller executes the trajectory at a speed of its own"):
+    with pytest.raises(NotSupportedError, match="arm_controller scales the speed of the trajectory"):
         control(client, KINDS.PAUSE)
     control(client, KINDS.STOP)
     assert isinstance(error_of(goal), StoppedError)

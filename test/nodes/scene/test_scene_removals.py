@@ -103,7 +103,7 @@ def test_everything_may_leave(loaded, frames, client):
 
 def test_a_cell_of_nothing_is_not_loaded(loaded, client):
     for mode in (srv.LoadCell.Request.REPLACE, srv.LoadCell.Request.MERGE):
-        with pytest.raises(InvalidRequestError, match="neither uri nor cell"):
+        with pytest.raises(InvalidRequestError, match="either `uri` or a non-empty `cell` is required"):
             client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(mode=mode))
     reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     assert [robot.name for robot in reply.scene.cell.robots] == list(CELL.robots)
