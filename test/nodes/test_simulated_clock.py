@@ -101,13 +101,13 @@ def state_at(client, stamp, timeout=LONG):
     reference = StateRef(min_joint_stamp=time_to_message(stamp))
     reference.timeout.sec, reference.timeout.nanosec = int(timeout), int(timeout % 1.0 * SECOND)
     request = srv.ForwardKinematics.Request(state=reference, frames=["tool0"], mode=3)
-    reply = client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
+    reply = client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
     return time_from_message(reply.state.joint_stamp)
 
 
 def place_of(client, frame, stamp=0):
     request = srv.LookupTransforms.Request(frames=[frame], stamp=time_to_message(stamp))
-    return client.call(srv.LookupTransforms, LOOKUP, request).poses[0].position.x
+    return client.call_service(srv.LookupTransforms, LOOKUP, request).poses[0].position.x
 
 
 def wait_until(condition):

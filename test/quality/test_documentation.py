@@ -11,9 +11,15 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
 def exists(name, document):
-    """A path is meant from the root, the package, one of its folders, or the document."""
+    """A path is meant from the root, the package, one of its folders, the policies, or the document."""
     package = ROOT / PACKAGE
-    folders = [ROOT, package, document.parent, *(path for path in package.iterdir() if path.is_dir())]
+    folders = [
+        ROOT,
+        package,
+        ROOT / "config/security",
+        document.parent,
+        *(path for path in package.iterdir() if path.is_dir()),
+    ]
     return any((folder / name).exists() for folder in folders)
 
 

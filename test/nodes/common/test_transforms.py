@@ -253,12 +253,14 @@ def test_a_path_keeps_to_a_plane_in_a_camera_frame(client):
 def test_frames_are_written_in_a_camera_frame(client):
     wait_until(lambda: is_known(client, "camera"))
     paths = {"frames": ["tool0", "table"], "reference_frame": "camera"}
-    reply = client.call(srv.ForwardKinematics, FORWARD, srv.ForwardKinematics.Request(mode=Target.FRAME, **paths))
+    reply = client.call_service(
+        srv.ForwardKinematics, FORWARD, srv.ForwardKinematics.Request(mode=Target.FRAME, **paths)
+    )
     for frame, message in zip(reply.frames, reply.poses, strict=True):
         assert_near(pose_from_message(message, "pose"), CAMERA.inverse() @ world_pose(CELL, STATE, frame), 1e-9)
     request = srv.LookupTransforms.Request(frames=["table", "camera", "camera"])
     request.reference_frames = ["camera", "table", ""]
-    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    reply = client.call_service(srv.LookupTransforms, LOOKUP, request)
     seen_table = CAMERA.inverse() @ world_pose(CELL, STATE, "table")
     for message, expected in zip(reply.poses, (seen_table, seen_table.inverse(), CAMERA), strict=True):
         assert_near(pose_from_message(message, "pose"), expected, 1e-9)
@@ -266,7 +268,7 @@ def test_frames_are_written_in_a_camera_frame(client):
 
 def is_known(client, frame):
     try:
-        client.call(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
+        client.call_service(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
     except TransformError:
         return False
     return True
@@ -279,18 +281,18 @@ def test_frames_are_written_in_a_frame_where_it_was_at_the_stamp(client, tf):
     wait_until(lambda: is_known(client, "gantry"))
     request = srv.LookupTransforms.Request(frames=["gantry"], stamp=time_to_message(stamp + SECOND // 4))
     wait_until(lambda: is_known(client, "gantry"))
-    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    reply = client.call_service(srv.LookupTransforms, LOOKUP, request)
     assert reply.poses[0].position.x == pytest.approx(0.25)
     forward = srv.ForwardKinematics.Request(mode=Target.FRAME, frames=["table"], reference_frame="gantry")
     forward.stamp = request.stamp
-    (pose,) = client.call(srv.ForwardKinematics, FORWARD, forward).poses
+    (pose,) = client.call_service(srv.ForwardKinematics, FORWARD, forward).poses
     assert_near(pose_from_message(pose, "pose"), moved(-0.25) @ world_pose(CELL, STATE, "table"), 1e-9)
     forward.stamp = time_to_message(stamp - SECOND)
     with pytest.raises(TransformExtrapolationError, match=r"reference_frame: .*gantry"):
-        client.call(srv.ForwardKinematics, FORWARD, forward)
+        client.call_service(srv.ForwardKinematics, FORWARD, forward)
     forward.reference_frame = "other_camera"
     with pytest.raises(TransformConnectivityError, match=r"reference_frame: .*other_camera"):
-        client.call(srv.ForwardKinematics, FORWARD, forward)
+        client.call_service(srv.ForwardKinematics, FORWARD, forward)
 
 
 def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
@@ -301,14 +303,14 @@ def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
     for frame, rows in (("camera", (linear, angular)), (WORLD, (turn @ linear, turn @ angular))):
         request = srv.SolveVelocity.Request(reference_frame=frame)
         request.twist.linear, request.twist.angular = (Vector3(x=x, y=y, z=z) for x, y, z in (r.tolist() for r in rows))
-        solutions.append(client.call(srv.SolveVelocity, "kinematics/solve_velocity", request))
+        solutions.append(client.call_service(srv.SolveVelocity, "kinematics/solve_velocity", request))
     seen_by_camera, in_world = solutions
     np.testing.assert_allclose(seen_by_camera.velocities.positions, in_world.velocities.positions, atol=1e-9)
     given = seen_by_camera.twist
     np.testing.assert_allclose([given.linear.x, given.linear.y, given.linear.z], linear, atol=1e-3)
     request.reference_frame = "other_camera"
     with pytest.raises(TransformConnectivityError, match=r"reference_frame: .*other_camera"):
-        client.call(srv.SolveVelocity, "kinematics/solve_velocity", request)
+        client.call_service(srv.SolveVelocity, "kinematics/solve_velocity", request)
 
 
 def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
@@ -316,8 +318,8 @@ def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
     cell = RobotCell(frames=[NamedFrame(name="fixture")])
     request = srv.LoadCell.Request(cell=cell, mode=srv.LoadCell.Request.MERGE, relative_to="camera")
     request.pose = pose_to_message(CAMERA.inverse() @ wanted)
-    client.call(srv.LoadCell, "scene/load_cell", request)
-    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    client.call_service(srv.LoadCell, "scene/load_cell", request)
+    reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     (frame,) = [frame for frame in reply.scene.cell.frames if frame.name == "fixture"]
     assert_near(pose_from_message(frame.pose, "pose"), wanted, 1e-9)
     apply(client, SceneChange(operation=SceneChange.REMOVE, name="fixture"))
