@@ -65,5 +65,5 @@ def test_a_node_waits_for_joints_that_the_scene_node_has_measured(client, publis
     client.node.destroy_publisher(publisher)
     start_node("kinematics_node")
     request = srv.ForwardKinematics.Request(state=StateRef(timeout=duration_to_message(2.0)))
-    with pytest.raises(StaleStateError, match=r"the scene node knows from joint_states where .*elbow.* after 2 s"):
+    with pytest.raises(StaleStateError, match=r"the scene node has received joint_states with .*elbow.* within 2 s"):
         client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
