@@ -36,7 +36,6 @@ class Simulation:
         self.rate, self._now, self._node = 0.0, 0, node
         self._last = time.monotonic()
         self._clock = node.create_publisher(Clock, "/clock", 10)
-        self._joints = node.create_publisher(JointState, "joint_states", 10)
         self._tf = node.create_publisher(TFMessage, "/tf", reliable(100))
         self._guard = threading.Lock()
         self._timer = None
@@ -46,6 +45,8 @@ class Simulation:
             self.rate, self._last = rate, time.monotonic()
             self._now = self._now if now is None else now
         if self._timer is None:
+            # Only now: nodes that see a publisher of joint_states wait for its first message.
+            self._joints = self._node.create_publisher(JointState, "joint_states", 10)
             self._timer = self._node.create_timer(PERIOD, self._publish)
 
     def now(self):

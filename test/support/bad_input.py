@@ -406,7 +406,7 @@ REQUESTS = {
         srv.LoadCell,
         "scene/load_cell",
         srv.LoadCell.Request(cell=placed().models, mode=1, relative_to="bni"),
-        Unknown,
+        TransformLookupError,
     ),
     "merging without rotation": (
         srv.LoadCell,

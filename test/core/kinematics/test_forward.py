@@ -93,7 +93,7 @@ def test_values_beyond_limits_are_refused_on_request(end):
     tip = cell.tip_link("")
     for name in cell.robot.variables:
         limit = getattr(cell.variables[name].limits, end)
-        beyond = np.nextafter(limit, 2.0 * limit)
+        beyond = np.nextafter(limit, -np.inf if end == "lower" else np.inf)
         for value, refused in ((limit, False), (beyond, True)):
             moved = state.with_configuration({name: value})
             rows = np.array([[value]])

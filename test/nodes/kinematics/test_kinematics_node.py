@@ -213,7 +213,7 @@ def test_all_links_in_millimetres(ask):
 
 
 def test_configurations_beyond_limits_are_refused_on_request(ask):
-    rows = rows_of(3)
+    rows = np.array([[STATE.configuration[joint] for joint in JOINTS]] * 3)
     rows[1, 2] = CELL.variables[JOINTS[2]].limits.upper + 0.001
     path = path_to_message(JOINTS, rows)
     assert len(ask("Fk", configurations=path).poses) == 3
