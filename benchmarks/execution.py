@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner import srv
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
 from robot_cell_planner.trajectory.limits import MotionLimits
@@ -106,7 +106,7 @@ def keep_planning() -> None:
         try:
             while True:
                 try:
-                    client.plan_motion(goal_of(joint_goals=[AWAY]))
+                    client.plan_motion(make_goal([AWAY]))
                 except RobotCellError as error:
                     print(error, file=sys.stderr)
         except KeyboardInterrupt:
@@ -168,9 +168,9 @@ def measure(results: Results, seconds: float, folder: Path) -> None:
         stack.enter_context(own_domain())
         pids = {name: stack.enter_context(running(node(name))) for name in ROBOT_NODES}
         client = stack.enter_context(CellClient("benchmark", discovery_timeout=120.0))
-        client.ask(srv.GetState, "scene/get_state", srv.GetState.Request())
+        client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request(), timeout=10.0, retries=5)
         for _ in range(WARM_UP):
-            client.plan_motion(goal_of(joint_goals=[AWAY]))
+            client.plan_motion(make_goal([AWAY]))
         stack.enter_context(helper("--keep-planning"))
         with helper("--listen", str(heard)):
             while client.node.count_subscribers("joint_commands") < 2:  # the simulated robot is the other one

@@ -22,7 +22,7 @@ from lifecycle_msgs.srv import ChangeState
 
 from robot_cell_planner import srv
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 
 from .memory import MEGA, below, children, running, use_of
 from .results import Results
@@ -75,13 +75,13 @@ class Load:
     def _ask(self) -> None:
         def ask(client: CellClient) -> None:
             for kind, name in REQUESTS:
-                client.call(kind, name, kind.Request(), timeout=10.0)
+                client.call_service(kind, name, kind.Request(), timeout=10.0)
 
         self._run("requests", ask)
 
     def _move(self) -> None:
         def move(client: CellClient) -> None:
-            plan = client.plan_motion(goal_of(joint_goals=[{"shoulder_pan_joint": -1.0 - 0.2 * (time.time() % 1.0)}]))
+            plan = client.plan_motion(make_goal([{"shoulder_pan_joint": -1.0 - 0.2 * (time.time() % 1.0)}]))
             client.execute(plan.trajectory)
 
         self._run("motions", move)
@@ -95,7 +95,7 @@ class Load:
 def transit(client: CellClient, node: str, transition: int) -> bool:
     """Whether a transition succeeded."""
     request = ChangeState.Request(transition=Transition(id=transition))
-    return bool(client.call(ChangeState, f"{node}_node/change_state", request, timeout=120.0).success)
+    return bool(client.call_service(ChangeState, f"{node}_node/change_state", request, timeout=120.0).success)
 
 
 def main() -> int:

@@ -45,7 +45,7 @@ from robot_cell_planner.msg import (
     Shape,
     StateRef,
 )
-from robot_cell_planner.nodes.client.client import CellClient, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import CellClient, make_goal, make_pose_target, state_with_joints
 
 from .results import Results
 from .scene_node import PACKAGE, own_domain
@@ -175,7 +175,7 @@ class Load:
     def start(self) -> StateRef:
         home = self.scene.cell.robot.group().variables
         values = self.scene.state.configuration
-        return from_configuration({name: values[name] for name in home})
+        return state_with_joints({name: values[name] for name in home})
 
     def options(self) -> PlanningOptions:
         planner = self.rng.choice(("", "", "RRTConnect", "PRM", "KPIECE1"))
@@ -184,50 +184,50 @@ class Load:
         )
 
     def plan(self) -> None:
-        self.client.plan_motion(goal_of(joint_goals=[self.configuration()]), start=self.start(), options=self.options())
+        self.client.plan_motion(make_goal([self.configuration()]), start=self.start(), options=self.options())
 
     def plan_named(self) -> None:
         self.client.plan_motion(
-            goal_of(named_states=["home"]), start=from_configuration(self.configuration()), options=self.options()
+            make_goal(["home"]), start=state_with_joints(self.configuration()), options=self.options()
         )
 
     def cancelled(self) -> None:
-        goal = goal_of(joint_goals=[self.configuration()])
+        goal = make_goal([self.configuration()])
         options = self.options()
         options.improvement_states, options.state_limit = -1, 10**8
 
         self.client.plan_motion(goal, start=self.start(), options=options, timeout=0.4)
 
     def line(self) -> None:
-        target = pose_target("above_pick")
+        target = make_pose_target("above_pick")
         target.pose.position.x += self.rng.uniform(-0.03, 0.03)
         target.pose.position.z += self.rng.uniform(0.0, 0.05)
-        start = self.client.plan_motion(goal_of(targets=[pose_target("above_pick")]), start=self.start())
+        start = self.client.plan_motion(make_goal([make_pose_target("above_pick")]), start=self.start())
         names, values = start.path.joint_names, start.path.positions
         end = dict(zip(names, values[-len(names) :], strict=True))
-        self.client.plan_cartesian(target, start=from_configuration(end))
+        self.client.plan_cartesian(target, start=state_with_joints(end))
 
     def check(self) -> None:
         request = srv.CheckStates.Request(configurations=self.path(100), options=CollisionOptions(full_report=True))
-        self.client.call(srv.CheckStates, "collision/check_states", request)
+        self.client.call_service(srv.CheckStates, "collision/check_states", request)
 
     def clearance(self) -> None:
         request = srv.ComputeClearance.Request(configurations=self.path(5))
-        self.client.call(srv.ComputeClearance, "collision/compute_clearance", request)
+        self.client.call_service(srv.ComputeClearance, "collision/compute_clearance", request)
 
     def certify(self) -> None:
         request = srv.CertifyMotion.Request(path=self.path(2))
-        self.client.call(srv.CertifyMotion, "collision/certify_motion", request)
+        self.client.call_service(srv.CertifyMotion, "collision/certify_motion", request)
 
     def inverse(self) -> None:
-        target = pose_target("above_pick")
+        target = make_pose_target("above_pick")
         target.pose.position.x += self.rng.uniform(-0.2, 0.2)
         request = srv.InverseKinematics.Request(targets=[target], options=IkOptions())
-        self.client.call(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
+        self.client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
 
     def fail(self) -> None:
         beyond = dict.fromkeys(self.joints, 40.0)
-        goal = self.rng.choice((goal_of(joint_goals=[beyond]), goal_of(named_states=["nowhere"])))
+        goal = self.rng.choice((make_goal([beyond]), make_goal(["nowhere"])))
         self.client.plan_motion(goal, start=self.start())
 
     def add_body(self) -> None:

@@ -42,7 +42,7 @@ from robot_cell_planner.msg import (
     Shape,
     StateRef,
 )
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common.node import reliable, sensor
 
 from .memory import below, children
@@ -124,7 +124,7 @@ class Motion:
     def _run(self, client: CellClient, place: dict[str, float]) -> None:
         options = PlanningOptions(planner="RRTConnect", seed=1)
         try:
-            plan = client.plan_motion(goal_of(joint_goals=[place]), start=StateRef(), options=options)
+            plan = client.plan_motion(make_goal([place]), start=StateRef(), options=options)
             self.sent_at = time.monotonic()
             client.execute(plan.trajectory, progress=self._follow)
         except Exception as error:

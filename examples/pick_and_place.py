@@ -17,7 +17,7 @@ from typing import Any
 from robot_cell_planner import IDENTITY, Pose, world_pose
 from robot_cell_planner.errors import ExecutionError, RobotCellError
 from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
-from robot_cell_planner.nodes.client import CellClient, RunRecord, from_configuration, pose_target
+from robot_cell_planner.nodes.client import CellClient, RunRecord, make_pose_target, state_with_joints
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
 
 POSITION_TOLERANCE = 1e-3  # [m]
@@ -41,20 +41,20 @@ class PickAndPlace:
         self.joints = {**self.scene.state.configuration, FINGER: OPEN}
 
     def run(self) -> None:
-        self.move("to above the workpiece", pose_target("above_pick"))
-        self.straight("down to the workpiece", pose_target("pick"))
+        self.move("to above the workpiece", make_pose_target("above_pick"))
+        self.straight("down to the workpiece", make_pose_target("pick"))
         self.grip()
-        self.straight("up with the workpiece", pose_target("above_pick"))
+        self.straight("up with the workpiece", make_pose_target("above_pick"))
         self.touch()
-        self.move("over to the bin", pose_target("over_bin", mode=Target.WORKPIECE))
+        self.move("over to the bin", make_pose_target("over_bin", mode=Target.WORKPIECE))
         self.touch("bin")
-        self.straight("down into the bin", pose_target("place", mode=Target.WORKPIECE))
+        self.straight("down into the bin", make_pose_target("place", mode=Target.WORKPIECE))
         self.release()
         self.straight("up out of the bin", self.above_the_bin())
         self.move("home", "home")
 
     def start(self) -> StateRef:
-        return from_configuration(self.joints, self.revision)
+        return state_with_joints(self.joints, self.revision)
 
     def move(self, name: str, goal: Target | str) -> None:
         began = time.monotonic()
@@ -116,7 +116,7 @@ class PickAndPlace:
     def above_the_bin(self) -> Target:
         """The tool centre point where it was when the workpiece was over the bin."""
         grasp = self.scene.cell.frames["grasp"].pose
-        return pose_target("over_bin", grasp)
+        return make_pose_target("over_bin", grasp)
 
 
 def verdict(job: PickAndPlace, client: CellClient) -> bool:

@@ -21,7 +21,7 @@ from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable, Set
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from sensor_msgs.msg import JointState
 
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common.domain import reserve_domain
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +81,7 @@ class TestRunningCell(unittest.TestCase):
             client.node.create_subscription(
                 JointState, "robot/joint_states", lambda m: robot.update(zip(m.name, m.position, strict=True)), 10
             )
-            plan = client.plan_motion(goal_of(joint_goals=[{"shoulder_pan_joint": -0.9}]))
+            plan = client.plan_motion(make_goal([{"shoulder_pan_joint": -0.9}]))
             client.execute(plan.trajectory)
             assert client.move_gripper(0.02).reached_goal
             client.settled_simulation(timeout=PATIENCE)

@@ -214,7 +214,7 @@ class Attack:
         goal = fuzzer.message(interface.Goal, self._accepted(name))
         client = self._client("action", name, interface)
         with self._one_motion if self._name == "execution_node" else nullcontext():
-            handle = self._answer(self._cell.client.send_goal(client, goal), place, goal)
+            handle = self._answer(self._cell.client._send_goal_async(client, goal), place, goal)
             if handle is None or not handle.accepted:
                 return
             found = self._answer(handle.get_result_async(), place, goal, handle)

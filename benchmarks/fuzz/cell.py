@@ -107,7 +107,7 @@ class Cell:
 
     def at_full_speed(self) -> None:
         """Motions that follow run at their full speed."""
-        self.client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        self.client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
 
     def close(self) -> None:
         self.client.close()

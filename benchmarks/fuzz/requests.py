@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.kinematics.forward import forward_kinematics
-from robot_cell_planner.nodes.client.client import goal_of, pose_target
+from robot_cell_planner.nodes.client.client import make_goal, make_pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 
 from .cell import Cell
@@ -26,7 +26,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
     start = [cell.state.configuration[name] for name in joints]
     path = msg.JointPath(joint_names=joints, positions=[*start, *(value + 0.05 for value in start)])
     one = msg.JointPath(joint_names=joints, positions=start)
-    target = pose_target("pick")
+    target = make_pose_target("pick")
     change = msg.SceneChange
     points = [
         JointTrajectoryPoint(positions=row, velocities=[0.0] * len(joints), time_from_start=Duration(sec=second))
@@ -52,7 +52,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
         ),
         change(operation=change.SET_BASE_POSE, name="arm"),
     ]
-    goal = goal_of(targets=[pose_target("above_pick")])
+    goal = make_goal([make_pose_target("above_pick")])
     motion = msg.MotionRequest(goal=goal)
     waypoint = msg.CartesianWaypoint(target=target)
     found: dict[str, list[Any]] = {

@@ -70,7 +70,7 @@ def call(service: str, request: str, namespace: str, domain_id: int | None, time
     with connected(namespace, domain_id, timeout) as connection:
         kind = ros().wait_for_type(connection, "service", service, timeout)
         fields = parse_yaml(request, "REQUEST", "command line") or {}
-        reply = connection.call(
+        reply = connection.call_service(
             kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
         )
     _echo(ros().message_to_plain(reply), as_json)

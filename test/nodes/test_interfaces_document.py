@@ -154,7 +154,7 @@ def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client
     runs = ["", OTHER] if node == "execution_node" else [""]
     if node == "execution_node":  # follows the scene from the first servo session on, which may fail
         with suppress(RobotCellError):
-            client.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
+            client.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
     deadline = time.monotonic() + PATIENCE
     found = [set(), set()]
     while found != allowed and time.monotonic() < deadline:

@@ -101,13 +101,13 @@ def state_at(client, stamp, timeout=LONG):
     reference = StateRef(min_joint_stamp=time_to_message(stamp))
     reference.timeout.sec, reference.timeout.nanosec = int(timeout), int(timeout % 1.0 * SECOND)
     request = srv.ForwardKinematics.Request(state=reference, frames=["tool0"], mode=3)
-    reply = client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
+    reply = client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
     return time_from_message(reply.state.joint_stamp)
 
 
 def place_of(client, frame, stamp=0):
     request = srv.LookupTransforms.Request(frames=[frame], stamp=time_to_message(stamp))
-    return client.call(srv.LookupTransforms, LOOKUP, request).poses[0].position.x
+    return client.call_service(srv.LookupTransforms, LOOKUP, request).poses[0].position.x
 
 
 def wait_until(condition):
@@ -154,7 +154,7 @@ def test_while_the_clock_stands_requests_are_answered_and_waits_end(client, simu
     stands_at = simulation.now()
     state_at(client, stands_at)
     assert is_known(client, "part")
-    with pytest.raises(StaleStateError, match=r"not that new after 0\.2 s"):
+    with pytest.raises(StaleStateError, match=r"older than requested, after 0\.2 s"):
         state_at(client, stands_at + SECOND, timeout=0.2)
     message = latest(client, DiagnosticArray, "/diagnostics", lambda m: m.status[0].name == "kinematics")
     assert time_from_message(message.header.stamp) <= stands_at

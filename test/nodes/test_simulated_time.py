@@ -64,8 +64,8 @@ def test_a_clock_that_stands_and_leaps_holds_up_neither_replies_nor_diagnostics(
     def check(holds):
         for name in NODES:
             diagnostics.wait_for(name.removesuffix("_node"), holds)
-        client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
-        client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+        client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
+        client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
 
     for name in NODES:
         set_simulated(client, name, True)

@@ -38,7 +38,7 @@ class Sent:
         actions = action_client(client, kind, name)
         assert actions.wait_for_server(timeout_sec=60.0)
         for _ in range(ATTEMPTS):
-            future = client.send_goal(actions, goal, lambda message: self.feedback.append(message.feedback))
+            future = client._send_goal_async(actions, goal, lambda message: self.feedback.append(message.feedback))
             future.add_done_callback(self._take)
             if self._accepted.wait(PATIENCE):
                 break

@@ -278,6 +278,17 @@ def _require_regular(status: os.stat_result, path: str | Path, stage: str) -> No
         raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),))
 
 
+def check_text_length(text: str, source: str, stage: str) -> None:
+    """Check the length of a text.
+
+    Raises:
+        LimitExceededError: it has more than MAX_TEXT_BYTES characters.
+    """
+    if len(text) > MAX_TEXT_BYTES:
+        message = f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}"
+        raise LimitExceededError(message, stage=stage, subjects=(source,))
+
+
 def _too_large(path: str | Path, size: str, limit: int, stage: str) -> LimitExceededError:
     return LimitExceededError(f"{path} has {size} bytes, expected at most {limit}", stage=stage, subjects=(str(path),))
 

@@ -12,7 +12,7 @@ from lxml import etree
 from ...errors import FileError, LimitExceededError
 from ...model.pose import Pose
 from .defects import Defects
-from .resources import MAX_TEXT_BYTES
+from .resources import check_text_length
 
 Element = etree._Element
 ENTITY = re.compile(r"<!ENTITY\b")
@@ -44,12 +44,7 @@ class XmlReader:
             FileError: The text is not well-formed, or declares entities.
             LimitExceededError: The document is larger or deeper than any robot description.
         """
-        if len(text) > MAX_TEXT_BYTES:
-            raise LimitExceededError(
-                f"{self.source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}",
-                stage=self.stage,
-                subjects=(self.source,),
-            )
+        check_text_length(text, self.source, self.stage)
         entity = ENTITY.search(text)
         if entity:
             line = text.count("\n", 0, entity.start()) + 1

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from ...errors import FileError, LimitExceededError
-from .resources import MAX_TEXT_BYTES
+from .resources import check_text_length
 
 MAX_DEPTH = 64
 MAX_NODES = 5_000_000
@@ -49,7 +49,7 @@ def parse_yaml(text: str, source: str, stage: str) -> Any:
             file and line.
         LimitExceededError: The text is too long or too deep, or its aliases expand to too much.
     """
-    _check_length(text, source, stage)
+    check_text_length(text, source, stage)
     if text.lstrip()[:1] == "{":
         try:
             return json.loads(text, object_pairs_hook=_no_key_twice)
@@ -63,13 +63,6 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         raise ValueError("a key twice")
     return result
-
-
-def _check_length(text: str, source: str, stage: str) -> None:
-    if len(text) > MAX_TEXT_BYTES:
-        raise LimitExceededError(
-            f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}", stage=stage, subjects=(source,)
-        )
 
 
 class _Open:

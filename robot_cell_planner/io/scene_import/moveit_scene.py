@@ -10,13 +10,13 @@ import math
 
 from frozendict import frozendict
 
-from ...errors import FileError, LimitExceededError
+from ...errors import FileError
 from ...model.bodies import NamedFrame, RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Box, Cone, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere, Triangles
 from ...model.pose import IDENTITY, Pose
 from ...model.state import BodyState, RobotCellState
-from ..common.resources import MAX_TEXT_BYTES
+from ..common.resources import check_text_length
 from .imported import Imported
 
 STAGE = "read scene"
@@ -34,8 +34,7 @@ def read_moveit_scene(text: str, source: str = "scene") -> Imported:
         LimitExceededError: The text is too long.
         DuplicateNameError: An object or subframe name is used twice.
     """
-    if len(text) > MAX_TEXT_BYTES:
-        raise LimitExceededError(f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}", stage=STAGE)
+    check_text_length(text, source, STAGE)
     return _Reader(text, source).scene()
 
 

@@ -1,6 +1,6 @@
-"""The supervisor: starts the nodes of a cell as processes, shows their output, and ends them together.
+"""The supervisor: starts the nodes of a cell as processes, prints their output, and ends them together.
 
-`command_line` says what to start, `processes` starts and ends single processes, `session` runs them as one, and
+`command_line` selects the programs, `processes` starts and ends single processes, `session` runs them together, and
 `output` prints their lines.
 """
 

@@ -1,4 +1,4 @@
-"""The command `robot_cell`: the nodes of a cell, and a client if one is named after `--`."""
+"""The command `robot_cell`: starts the nodes of a cell, and a client given after `--`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .session import Session
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
 DOMAINS = range(0, 233)
-JOURNAL = "scene.journal"  # of a session, where the parameters name none
+JOURNAL = "scene.journal"  # of a session, if the parameters set none
 WRONG_USE = 2
 
 EPILOG = """\
@@ -35,7 +35,7 @@ example:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status is that of `Session.run`, or 2 for a command line that is wrong."""
+    """Run the command. Returns the exit status of `Session.run`, or 2 for an invalid command line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     own, _, client = _partition(words)
     options = argument_parser().parse_args(own)
@@ -77,11 +77,11 @@ def _client(command: Sequence[str], options: argparse.Namespace) -> Program | No
 def node_command(
     node: str, cell: Path | None, parameters: Path, journal: Path, options: argparse.Namespace
 ) -> list[str]:
-    """The command that starts one of NODES. journal: of the scene, where the parameters name none; a scene node that is
-    started again goes on from it. options: of the command line."""
+    """Return the program of one of NODES. journal: of the scene, if the parameters set none; a restarted scene node
+    resumes from it. options: of the command line."""
     command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
     if node == "scene":
-        command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # the file that follows may name another
+        command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # may be overridden by the following file
     command += ["--params-file", str(parameters)]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
@@ -135,7 +135,7 @@ def argument_parser() -> argparse.ArgumentParser:
         choices=NODES,
         metavar="NODE",
         default=NODES,
-        help=f"start these nodes alone, of: {', '.join(NODES)}",
+        help=f"start only these nodes, of: {', '.join(NODES)}",
     )
     chosen.add_argument(
         "--without",
@@ -143,7 +143,7 @@ def argument_parser() -> argparse.ArgumentParser:
         choices=NODES,
         metavar="NODE",
         default=(),
-        help="start all nodes but these; simulated_robot, say, where there is a real one",
+        help="start all nodes except these, such as simulated_robot with a real robot",
     )
     respawned = parser.add_mutually_exclusive_group()
     respawned.add_argument(
@@ -152,17 +152,17 @@ def argument_parser() -> argparse.ArgumentParser:
         choices=NODES,
         metavar="NODE",
         default=NODES,
-        help="start these nodes alone again when they end (default: all)",
+        help="restart only these nodes when they end (default: all)",
     )
     respawned.add_argument(
-        "--no-respawn", action="store_const", const=(), dest="respawn", help="the end of any node ends all"
+        "--no-respawn", action="store_const", const=(), dest="respawn", help="end all nodes when one ends"
     )
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
     parser.add_argument(
         "--frame-prefix",
         default="",
         metavar="PREFIX",
-        help='put before the names of all frames in TF but world, such as "cell1/" (default: as the parameters say)',
+        help='prefix of all frames in TF except world, such as "cell1/" (default: that of the parameters)',
     )
     parser.add_argument(
         "--enclave-prefix",
@@ -175,15 +175,15 @@ def argument_parser() -> argparse.ArgumentParser:
         "--domain-id",
         type=int,
         metavar="N",
-        help="ROS_DOMAIN_ID (default: the variable's value, else one that is free on this machine)",
+        help="ROS_DOMAIN_ID (default: the environment variable, else a free one on this machine)",
     )
     parser.add_argument(
         "--no-autostart",
         action="store_false",
         dest="autostart",
-        help="leave it to a manager of lifecycles to configure and activate the nodes",
+        help="do not configure and activate the nodes (for a lifecycle manager)",
     )
-    parser.add_argument("--use-sim-time", action="store_true", help="nodes take their time from /clock")
+    parser.add_argument("--use-sim-time", action="store_true", help="use simulated time (/clock)")
     return parser
 
 
@@ -201,9 +201,9 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
     parameters = options.params.resolve()
     for what, path in (("cell file", cell), ("parameters file", parameters)):
         if path is not None and not path.is_file():
-            raise ValueError(f"there is no {what} {path}")
+            raise ValueError(f"{what} {path} does not exist")
     if options.namespace and not re.fullmatch(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", options.namespace):
-        raise ValueError(f"{options.namespace!r} is no ROS namespace")
+        raise ValueError(f"{options.namespace!r} is not a ROS namespace")
     if options.enclave_prefix:
         require_path(f"/{options.enclave_prefix.strip('/')}")
     return [
@@ -219,5 +219,5 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
 
 
 def _yaml_string(text: str) -> str:
-    """A YAML string, whatever is in the text."""
+    """Return any text as a YAML string."""
     return "'" + text.replace("'", "''") + "'"

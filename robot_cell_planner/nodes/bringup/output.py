@@ -1,4 +1,4 @@
-"""Prints what several processes write, line by line, with the name of each in front."""
+"""Prints the output of several processes line by line, with the name of each in front."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TextIO
 
 COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92)  # ANSI foreground colours
-LONGEST_LINE = 64 * 1024  # bytes that are kept waiting for the end of their line
+LONGEST_LINE = 64 * 1024  # maximum bytes of an incomplete line
 
 
 class Console:
@@ -15,7 +15,7 @@ class Console:
 
     Attributes:
         width: of the labels.
-        closed: nobody reads the output any more; what is printed from then on is lost.
+        closed: the output is closed; further lines are lost.
     """
 
     def __init__(self, width: int) -> None:
@@ -23,7 +23,7 @@ class Console:
         self.closed = False
 
     def say(self, text: str) -> None:
-        """Print a line of the supervisor's own."""
+        """Print a line of the supervisor."""
         self.write(f"{'supervisor'.ljust(self.width)} | {text}\n", sys.stderr)
 
     def write(self, text: str, stream: TextIO) -> None:
@@ -35,7 +35,7 @@ class Console:
             stream.flush()
         except OSError:
             self.closed = True
-            # Python flushes the stream once more when it ends, and would complain.
+            # Python flushes the stream again at exit, which would fail.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -43,7 +43,7 @@ class LinePrinter:
     """Prints the lines of one stream of one process.
 
     Args:
-        name: stands in front of each line, coloured if the stream is a terminal.
+        name: label of each line, coloured on a terminal.
         index: which of the colours to use.
     """
 
@@ -57,7 +57,7 @@ class LinePrinter:
         self._pending = b""
 
     def feed(self, data: bytes) -> None:
-        """Print the lines that are complete with this data; what is longer than 64 KiB is printed in parts."""
+        """Print the lines that are completed by this data; lines longer than 64 KiB are printed in parts."""
         *lines, self._pending = (self._pending + data).split(b"\n")
         if len(self._pending) > LONGEST_LINE:
             lines.append(self._pending)
@@ -65,7 +65,7 @@ class LinePrinter:
         self._print(lines)
 
     def close(self) -> None:
-        """Print what is left without the end of its line."""
+        """Print the last, incomplete line."""
         if self._pending:
             self._print([self._pending])
             self._pending = b""

@@ -1,4 +1,4 @@
-"""One process of a session: started in a process group of its own, and never left behind."""
+"""A process of a session, in its own process group, which never outlives the session."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Program:
     """What to start.
 
     Attributes:
-        name: stands in front of its output.
+        name: label of its output.
         command: program and arguments.
-        owns_terminal: its output goes to the supervisor's own streams as it is, without its name.
-        respawn: it is started again when it ends, as the rule says; None: its end is the end of the session.
-        holds_interrupt: it starts with SIGINT blocked, and unblocks it itself once it can end in good order.
+        owns_terminal: its output is passed through without label.
+        respawn: rule of its restarts; None: its end ends the session.
+        holds_interrupt: it starts with SIGINT blocked, and unblocks it once it can handle it.
         variables: of its environment, besides those of the session.
     """
 
@@ -47,7 +47,7 @@ class Process:
         """
         self.program = program
         stream = None if program.owns_terminal else subprocess.PIPE
-        # What a node prints is to be seen at once, though it writes to a pipe.
+        # Output of nodes must not be buffered in the pipe.
         prompt = {} if program.owns_terminal else {"PYTHONUNBUFFERED": "1"}
         self._popen = subprocess.Popen(
             list(program.command),
@@ -55,9 +55,9 @@ class Process:
             stdout=stream,
             stderr=stream,
             env={**environment, **prompt, **program.variables},
-            # The supervisor has one thread, so that a function may run before the program.
+            # Safe, since the supervisor has one thread.
             preexec_fn=_before_start(os.getpid(), program.holds_interrupt),
-            # Ctrl-C in a terminal goes to the supervisor alone, which ends all in order.
+            # Ctrl-C in a terminal only reaches the supervisor, which ends all processes in order.
             start_new_session=True,
         )
 
@@ -67,7 +67,7 @@ class Process:
 
     @property
     def pipes(self) -> list[int]:
-        """File descriptors of its standard output and error; none if it owns the terminal."""
+        """Return the file descriptors of its standard output and error; none if it owns the terminal."""
         return [pipe.fileno() for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
 
     def send(self, number: signal.Signals) -> None:
@@ -76,9 +76,9 @@ class Process:
             (os.killpg if number == signal.SIGKILL else os.kill)(self.pid, number)
 
     def ended(self) -> int | None:
-        """Its exit status if it has ended, negative for a signal. What it started itself is then killed too."""
+        """Return its exit status if it has ended, negative for a signal; its child processes are then killed."""
         if self._popen.returncode is None:
-            # Before the process is reaped its number, which is its group's too, cannot be anyone else's.
+            # The process ID, also that of the group, cannot be reused before the process is reaped.
             if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 return None
             os.killpg(self.pid, signal.SIGKILL)
@@ -86,7 +86,7 @@ class Process:
         return self._popen.returncode
 
     def kill(self) -> None:
-        """Kill it and all that it started, and wait for its end."""
+        """Kill it with its child processes, and wait for its end."""
         self.send(signal.SIGKILL)
         self._popen.wait()
         self.close()
@@ -99,19 +99,19 @@ class Process:
 
 
 def describe(status: int) -> str:
-    """An exit status in words, as `Process.ended` gives it."""
+    """Return an exit status of `Process.ended` as text."""
     if status >= 0:
         return f"exit status {status}"
     return f"signal {signal.Signals(-status).name}"
 
 
 def _before_start(parent: int, holds_interrupt: bool) -> Callable[[], None]:
-    """What a child does before it starts its program: above all, ask the kernel to be killed when its parent ends."""
+    """Prepare a child before it executes its program: the kernel kills it when its parent ends."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def prepare() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before the request
+        if os.getppid() != parent:  # the parent has already ended
             os._exit(1)
         if holds_interrupt:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

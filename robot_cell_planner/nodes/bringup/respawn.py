@@ -1,19 +1,19 @@
-"""When a program that has ended is started again, and when that is given up."""
+"""Rules for restarts of programs that have ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-COULD_NOT_START = (1, 2, 3)  # exit statuses of a node that says why it cannot start: it would say so again
+COULD_NOT_START = (1, 2, 3)  # exit statuses of a node that cannot start, so that a restart would fail again
 
 
 @dataclass(frozen=True)
 class RespawnRule:
-    """How often a program may end.
+    """Limits of restarts.
 
     Attributes:
-        steady: a program that has run for this long counts as healthy [s].
-        failures: as many ends in a row, each before it was steady, are too many.
+        steady: run time after which a program counts as healthy [s]. failures: maximum ends in a row before it was
+        steady.
         refusals: exit statuses by which a program says that it cannot start. If it says so on its first run, it is not
             started again; later it has to have run for `refusal_steady` to count as healthy.
         refusal_steady: [s].
@@ -29,16 +29,16 @@ class RespawnRule:
     longest_delay: float = 8.0
 
     def failures_after(self, failures: int, lasted: float, status: int) -> int:
-        """Ends in a row before it was steady, with one more that came after `lasted` seconds."""
+        """Return the number of ends in a row before it was steady, including one after `lasted` seconds."""
         steady = self.refusal_steady if status in self.refusals else self.steady
         return 0 if lasted >= steady else failures + 1
 
     def gives_up(self, failures: int, status: int, first: bool) -> bool:
-        """Whether a program is not to be started again. first: it was its first run."""
+        """Return whether a program is not restarted. first: it was its first run."""
         return failures >= self.failures or (first and failures > 0 and status in self.refusals)
 
     def delay(self, failures: int) -> float:
-        """How long to wait before the next start [s]."""
+        """Return the delay of the next start [s]."""
         return 0.0 if failures <= 1 else min(self.first_delay * 2.0 ** (failures - 2), self.longest_delay)
 
 

@@ -1,4 +1,4 @@
-"""Runs programs as one: they start together, and when one ends that should not, all end."""
+"""Runs programs together: when one ends unexpectedly, all are ended."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .respawn import RespawnRule
 
 READ_AT_ONCE = 64 * 1024
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-CLEAN = (0, -signal.SIGINT, -signal.SIGTERM)  # how a process may end that was told to
+CLEAN = (0, -signal.SIGINT, -signal.SIGTERM)  # accepted exit statuses of processes ended by the session
 CANNOT_START = 127
-RETRY = 2.0  # [s] before another attempt to start a program for which there was no process
+RETRY = 2.0  # [s] before another attempt after a program could not be started
 
 
 @dataclass(frozen=True)
 class ShutdownTimeouts:
-    """How long to wait.
+    """Time limits.
 
     Attributes:
         interrupt: for processes to end by SIGINT, before they get SIGTERM [s].
@@ -47,7 +47,7 @@ class _Member:
 
 @dataclass(frozen=True)
 class _Due:
-    """A program that is to be started again at a moment of `time.monotonic`."""
+    """A program to be restarted at a time of `time.monotonic`."""
 
     moment: float
     program: Program
@@ -59,7 +59,7 @@ class Session:
 
     Args:
         programs: what to start, in this order; their names differ.
-        client: the program whose end is the end of the session; None: the session goes on until it is told to stop.
+        client: the program whose end ends the session; None: the session runs until it is stopped.
         environment: variables of all processes.
     """
 
@@ -78,13 +78,13 @@ class Session:
         self._due: list[_Due] = []
         self._selector = selectors.DefaultSelector()
         self._stops: list[signal.Signals] = []
-        self._stops_at_end = 0  # 1: a signal is why the session ends
+        self._stops_at_end = 0  # 1: ended by a signal
         self._console = Console(max(len(program.name) for program in self._programs))
 
     def run(self) -> int:
-        """Run until the client ends, a program ends that should not, or a signal says stop.
+        """Run until the client ends, a program ends unexpectedly, or a signal stops the session.
 
-        SIGINT, SIGTERM and SIGHUP stop the session; a second one does not wait for the patience to run out.
+        SIGINT, SIGTERM and SIGHUP stop the session; a second one skips the time limits.
 
         Returns:
             Exit status: the client's; after a signal 0 without a client, else 128 plus the signal's number; if a
@@ -121,7 +121,7 @@ class Session:
         self._members[program.name] = _Member(process, printers, time.monotonic(), failures, first)
 
     def _step(self) -> int | None:
-        """Wait for something to happen; the session's exit status once there is a reason to end it."""
+        """Wait for an event; return the exit status once the session must end."""
         next_start = min((due.moment for due in self._due), default=None)
         for member, status in self._wait(None if next_start is None else max(next_start - time.monotonic(), 0.0)):
             outcome = self._handle_end(member, status)
@@ -134,19 +134,19 @@ class Session:
         return 1 if self._console.closed else None
 
     def _start_again(self) -> None:
-        """Start programs whose time has come."""
+        """Start programs that are due."""
         now = time.monotonic()
         ready = [due for due in self._due if due.moment <= now]
         self._due = [due for due in self._due if due.moment > now]
         for due in ready:
             try:
                 self._spawn(due.program, due.failures, first=False)
-            except OSError as error:  # no process or memory is left for it, perhaps for a moment
+            except OSError as error:  # a possibly temporary lack of processes or memory
                 self._console.say(f"{due.program.name} cannot be started: {error}; trying again in {RETRY:g} s")
                 self._due.append(_Due(now + RETRY, due.program, due.failures))
 
     def _handle_end(self, member: _Member, status: int) -> int | None:
-        """What the end of a process means for the session: its exit status, or None to go on."""
+        """Handle the end of a process. Returns the exit status of the session, or None to continue."""
         program = member.process.program
         how = f"{program.name} ended with {describe(status)}"
         if program == self._client:
@@ -160,26 +160,26 @@ class Session:
         return status if status > 0 else 1
 
     def _is_started_again(self, rule: RespawnRule, member: _Member, how: str, lasted: float, status: int) -> bool:
-        """Have a program that has ended started again, unless that is of no use."""
+        """Schedule the restart of a program, unless its limits are exceeded."""
         name = member.process.program.name
         failures = rule.failures_after(member.failures, lasted, status)
         if rule.gives_up(failures, status, member.first):
             if not member.first:
-                self._console.say(f"{name} is given up: it ended {failures} times in a row soon after its start")
+                self._console.say(f"{name} is not restarted: it ended {failures} times in a row soon after its start")
             return False
         delay = rule.delay(failures)
-        self._console.say(f"{how}; starting it again{f' in {delay:g} s' if delay else ''}")
+        self._console.say(f"{how}; restarting it{f' in {delay:g} s' if delay else ''}")
         self._due.append(_Due(time.monotonic() + delay, member.process.program, failures))
         return True
 
     def _end_all(self) -> bool:
-        """End what still runs, the client first; whether all ended by themselves, without a failure."""
+        """End running programs, the client first. Returns whether all ended by themselves, without failure."""
         client = [self._client.name] if self._client and self._client.name in self._members else []
         clean = self._end(client)
         return self._end(list(self._members)) and clean
 
     def _end(self, names: Sequence[str]) -> bool:
-        """End processes by SIGINT, then SIGTERM, then SIGKILL; whether SIGINT was enough, and no failure followed."""
+        """End processes by SIGINT, then SIGTERM, then SIGKILL. Returns whether SIGINT was enough, without failure."""
         clean = True
         steps = (
             (signal.SIGINT, self._timeouts.interrupt),
@@ -205,7 +205,7 @@ class Session:
         return clean
 
     def _wait(self, timeout: float | None) -> list[tuple[_Member, int]]:
-        """Wait for output, signals or ends, print the output, and take out those that have ended."""
+        """Wait for output, signals or ends, print the output, and remove ended processes."""
         for key, _ in self._selector.select(timeout):
             if isinstance(key.data, LinePrinter):
                 self._read(key.fd, key.data)
@@ -220,7 +220,7 @@ class Session:
         return ended
 
     def _read(self, pipe: int, printer: LinePrinter) -> bool:
-        """Print what a pipe has; whether it may have more."""
+        """Print the data of a pipe. Returns whether more may follow."""
         try:
             data = os.read(pipe, READ_AT_ONCE)
         except BlockingIOError:
@@ -232,7 +232,7 @@ class Session:
         return bool(data)
 
     def _take_out(self, name: str) -> None:
-        """Print the rest of what a process that has ended wrote, and forget it."""
+        """Print the remaining output of a process that has ended, and remove it."""
         member = self._members.pop(name)
         for pipe, printer in member.printers.items():
             while pipe in self._selector.get_map() and self._read(pipe, printer):
@@ -243,14 +243,14 @@ class Session:
         member.process.close()
 
     def _kill(self) -> None:
-        """The last resort, whatever went wrong before: no process outlives the session."""
+        """Kill all remaining processes after any error."""
         for member in self._members.values():
             member.process.kill()
         self._members.clear()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Note signals that stop the session, and wake the session for them and for processes that end."""
+        """Record signals that stop the session, and wake it for them and for ended processes."""
         receiver, sender = socket.socketpair()
         receiver.setblocking(False)
         sender.setblocking(False)

@@ -1,5 +1,5 @@
 from .client import CellClient as CellClient
-from .client import from_configuration as from_configuration
-from .client import goal_of as goal_of
-from .client import pose_target as pose_target
+from .client import make_goal as make_goal
+from .client import make_pose_target as make_pose_target
+from .client import state_with_joints as state_with_joints
 from .run_record import RunRecord as RunRecord

@@ -1,4 +1,4 @@
-"""A client for scripts: the suite's services and actions as plain calls that return values or raise the named error.
+"""A client for scripts: services and actions of the nodes as plain calls that return values or raise the error.
 
 ```python
 with CellClient("my_script") as cell:
@@ -50,7 +50,7 @@ from ..conversions.basic import (
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
 from .connection import CellConnection, Progress
-from .messages import MotionGoal, end_of, from_configuration, goal_of, pose_target, to_goal
+from .messages import MotionGoal, final_joint_values, make_goal, make_pose_target, state_with_joints
 from .waits import first_offered
 
 CommandT = TypeVar("CommandT", TwistStamped, JointJog, PoseStamped)
@@ -63,43 +63,45 @@ GRIPPER_ACTIONS = (
 
 
 class CellClient(CellConnection):
-    """The operations of a cell as blocking calls, from any thread but the node's own.
-
-    discovery_timeout [s]: how long a node may take to appear. Every call raises the RobotCellError that the node
-    reported, ServiceUnavailableError if no node answers, or ServerLostError as soon as the node that was to answer has
-    ended.
-    """
+    """The operations of a cell as blocking calls. Arguments, threads and errors: see `CellConnection`."""
 
     # The scene.
 
     def scene(self) -> tuple[Scene, int]:
-        """The cell and its state as changes have made it, and their revision."""
-        snapshot = self.ask(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
+        """Return the cell with its current state, and the revision."""
+        snapshot = self.call_service(
+            srv.GetCell, "scene/get_cell", srv.GetCell.Request(), timeout=10.0, retries=5
+        ).scene
         cell: RobotCell = ModelReader(NO_ROOTS).trusted().cell(snapshot.cell, "cell")
         return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
 
     def apply(self, *changes: SceneChange, dry_run: bool = False) -> int:
-        """Apply changes, all or none; returns the revision after them."""
+        """Apply changes, all or none. Returns the revision after them."""
         request = srv.ApplyChanges.Request(changes=list(changes), dry_run=dry_run)
-        return int(self.call(srv.ApplyChanges, "scene/apply_changes", request).revision)
+        return int(self.call_service(srv.ApplyChanges, "scene/apply_changes", request).revision)
 
-    def grip(self, name: str, carrier: str, touch: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
-        """Attach a body where it is; touch: links that it may touch from now on. Returns the revision."""
+    def attach(self, name: str, to: str, touch_links: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
+        """Attach a body to a frame at its present pose. touch_links, touch_bodies: what it may touch from now on.
+        Returns the revision."""
         return self.apply(
             SceneChange(
                 operation=SceneChange.ATTACH_IN_PLACE,
                 name=name,
-                attach_to=carrier,
-                touch_links=list(touch),
+                attach_to=to,
+                touch_links=list(touch_links),
                 touch_bodies=list(touch_bodies),
             )
         )
 
-    def release(self, name: str, touch: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
-        """Detach a body where it is. Returns the revision."""
+    def detach(self, name: str, touch_links: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
+        """Detach a body, which keeps its pose. touch_links, touch_bodies: what it may touch from now on. Returns the
+        revision."""
         return self.apply(
             SceneChange(
-                operation=SceneChange.DETACH, name=name, touch_links=list(touch), touch_bodies=list(touch_bodies)
+                operation=SceneChange.DETACH,
+                name=name,
+                touch_links=list(touch_links),
+                touch_bodies=list(touch_bodies),
             )
         )
 
@@ -118,18 +120,18 @@ class CellClient(CellConnection):
     ) -> MotionPlan:
         """Plan a motion in joint space, timed unless `timing` says otherwise.
 
-        goal: the name of a state, joint values by name [rad or m], a `Target`, or several of these, of which any is
-        reached: `cell.plan_motion("home")`, `cell.plan_motion({"elbow_joint": 1.2})`,
-        `cell.plan_motion(pose_target("above_pick"))`.
+        goal: the name of a state, joint values by name [rad or m], a `Target`, or a sequence of these as
+        alternatives: `cell.plan_motion("home")`, `cell.plan_motion({"elbow_joint": 1.2})`,
+        `cell.plan_motion(make_pose_target("above_pick"))`.
         """
         request = MotionRequest(
             start=start or StateRef(),
             group=group,
-            goal=to_goal(goal),
+            goal=make_goal(goal),
             options=options or PlanningOptions(),
             timing=timing or TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS),
         )
-        return self.act(
+        return self.send_goal(
             action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request), progress, timeout
         ).plan
 
@@ -141,7 +143,8 @@ class CellClient(CellConnection):
         group: str = "",
         **options: Any,
     ) -> action.PlanCartesian.Result:
-        """A motion along straight lines through targets; returns the result with plan and report."""
+        """Plan a motion along straight lines through targets. options: fields of `CartesianOptions`. Returns the result
+        with plan and report."""
         goal = action.PlanCartesian.Goal(
             start=start or StateRef(),
             group=group,
@@ -150,7 +153,7 @@ class CellClient(CellConnection):
         )
         for name, value in options.items():
             setattr(goal.options, name, value)
-        return self.act(action.PlanCartesian, "planning/plan_cartesian", goal)
+        return self.send_goal(action.PlanCartesian, "planning/plan_cartesian", goal)
 
     def execute(
         self,
@@ -158,65 +161,68 @@ class CellClient(CellConnection):
         options: ExecutionOptions | None = None,
         progress: Progress[action.ExecuteTrajectory.Feedback] | None = None,
     ) -> action.ExecuteTrajectory.Result:
-        """Validate a trajectory and carry it out; returns the result with validation and record."""
+        """Validate and execute a trajectory. Returns the result with validation and record."""
         goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
-        return self.act(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
+        return self.send_goal(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
     def move_gripper(
         self, position: float, effort: float = 0.0
     ) -> action.MoveGripper.Result | GripperCommand.Result | ParallelGripperCommand.Result:
-        """Move the gripper; position [m], effort [N]. A gripper controller of ros2_control is asked by its action, of
-        either type, whose result contains no reason of a failure."""
+        """Move the gripper. position [m]; effort [N], 0 for the default. A gripper controller of ros2_control is used
+        through its action, of either type; its result does not contain the reason of a failure."""
         position, effort = float(position), float(effort)
         kind = first_offered(self.node, GRIPPER_ACTIONS, self._discovery_timeout)
         if kind is action.MoveGripper:
             own = action.MoveGripper.Goal(position=position, max_effort=effort)
-            return self.act(action.MoveGripper, MOVE_GRIPPER, own)
+            return self.send_goal(action.MoveGripper, MOVE_GRIPPER, own)
         if kind is ParallelGripperCommand:
             state = JointState(position=[position], effort=[effort] if effort else [])
-            return self.act(ParallelGripperCommand, GRIPPER_ACTION, ParallelGripperCommand.Goal(command=state))
+            return self.send_goal(ParallelGripperCommand, GRIPPER_ACTION, ParallelGripperCommand.Goal(command=state))
         command = GripperCommandMessage(position=position, max_effort=effort)
-        return self.act(GripperCommand, GRIPPER_ACTION, GripperCommand.Goal(command=command))
+        return self.send_goal(GripperCommand, GRIPPER_ACTION, GripperCommand.Goal(command=command))
 
     def start_servo(self, options: ServoOptions) -> srv.SetServo.Response:
-        """Begin to follow servo commands, or follow them differently from now on; returns the reply."""
-        return self.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True, options=options))
+        """Start servo, or change the options of the running session. Returns the reply."""
+        return self.call_service(
+            srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True, options=options)
+        )
 
     def stop_servo(self) -> None:
-        """Bring the robot to rest and end servo; returns when it is at rest."""
-        self.call(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=False))
+        """Bring the robot to rest and stop servo. Returns when it is at rest."""
+        self.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=False))
 
     def send_twist(self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "") -> None:
-        """Command a twist [m/s, rad/s] in the axes of a frame ("": the world); it holds until the timeout."""
+        """Command a twist [m/s, rad/s] in the axes of a frame ("": the world), which is valid until the command
+        timeout."""
         message = TwistStamped()
         message.header.frame_id = frame
         message.twist.linear, message.twist.angular = vector_to_message(linear), vector_to_message(angular)
         self._publish(TwistStamped, "servo/twist", message)
 
     def send_joint_velocities(self, velocities: Mapping[str, float]) -> None:
-        """Command velocities [per s] of joints by name; those left out stand still."""
+        """Command velocities [rad/s or m/s] of joints by name; those left out are 0."""
         message = JointJog(joint_names=list(velocities), velocities=list(velocities.values()))
         self._publish(JointJog, "servo/joint_velocities", message)
 
     def send_target(self, pose: Pose, frame: str = "") -> None:
-        """Command a pose to be tracked, seen from a frame ("": the world)."""
+        """Command a pose to be tracked, relative to a frame ("": the world) [m]."""
         message = PoseStamped(pose=pose_to_message(pose))
         message.header.frame_id = frame
         self._publish(PoseStamped, "servo/target", message)
 
     def _publish(self, kind: type[CommandT], name: str, message: CommandT) -> None:
-        """Publish with the time of now, by a publisher that is made once."""
+        """Publish with the current time, by a publisher that is created once."""
         if name not in self._clients:
             self._clients[name] = self._made(lambda: self.node.create_publisher(kind, name, reliable(10)))
         message.header.stamp = self.node.get_clock().now().to_msg()
         self._clients[name].publish(message)
 
     def settled_simulation(self, rest: float = 0.5, timeout: float = 30.0) -> SimulationState:
-        """The state of the simulation when it has gone on for `rest` seconds of its own time."""
+        """Return the state of the simulation after another `rest` seconds of simulated time."""
         return self.simulation(_seconds(self.simulation(timeout=timeout).header.stamp) + rest, timeout)
 
     def simulation(self, after: float = -1.0, timeout: float = 30.0) -> SimulationState:
-        """The next state of the simulation that is later than `after` [s]."""
+        """Return the next state of the simulation with a stamp later than `after` [s]."""
         found: list[SimulationState] = []
         done = threading.Event()
 
@@ -229,7 +235,7 @@ class CellClient(CellConnection):
         arrived = done.wait(timeout)
         self.node.destroy_subscription(subscription)
         if not arrived:
-            raise ServiceUnavailableError(f"no state of the simulation came within {timeout:g} s")
+            raise ServiceUnavailableError(f"no message on simulation/state within {timeout:g} s")
         return found[0]
 
 
@@ -237,4 +243,4 @@ def _seconds(stamp: Time) -> float:
     return 1e-9 * time_from_message(stamp)
 
 
-__all__ = ["CellClient", "end_of", "from_configuration", "goal_of", "pose_target"]
+__all__ = ["CellClient", "final_joint_values", "make_goal", "make_pose_target", "state_with_joints"]

@@ -1,4 +1,4 @@
-"""Calls of services and actions that return a reply or raise the error in it."""
+"""Blocking calls of services and actions that return the reply or raise the error in it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ Progress = Callable[[FeedbackT], None]
 
 
 class CellConnection:
-    """Blocking calls of the services and actions of a cell's nodes, from any thread but the node's own.
+    """Blocking calls of the services and actions of a cell's nodes, from any thread except the client node's own.
 
-    discovery_timeout [s]: how long a node may take to appear. Every call raises the RobotCellError that the node
-    reported, ServiceUnavailableError if no node answers, or ServerLostError as soon as the node that was to answer has
-    ended.
+    discovery_timeout [s]: time that a node may take to appear. Every call raises the RobotCellError that the node
+    reported, ServiceUnavailableError if no node replies, or ServerLostError as soon as the called node has terminated.
     """
 
     def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
@@ -80,7 +79,7 @@ class CellConnection:
         self.close()
 
     def close(self) -> None:
-        """End the node."""
+        """Destroy the node of the client."""
         self._executor.shutdown()
         self._thread.join()
         for monitor in self._monitors.values():
@@ -89,20 +88,36 @@ class CellConnection:
         if self._owns_context:
             rclpy.try_shutdown()
 
-    def call(
-        self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float = 60.0
+    def call_service(
+        self,
+        kind: type[Service[RequestT, ResponseT]],
+        name: str,
+        request: RequestT,
+        timeout: float = 60.0,
+        retries: int = 0,
     ) -> ResponseT:
-        """Call a service and return its reply; its error report is raised. An idempotent request is sent again when no
-        reply has come for 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
+        """Call a service and return its reply; an error in the reply is raised. An idempotent request is sent again if
+        no reply has been received within 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
 
-        timeout [s]: at most a day.
+        timeout [s]: of one attempt, at most a day. retries: further attempts if the service is unavailable or its node
+        terminates; only for requests that change nothing.
 
         Raises:
             ServiceUnavailableError: the service does not appear, or an idempotent request gets no reply.
-            ServerLostError: its node has ended meanwhile.
-            OutcomeUnknownError: no reply came to a request that must not be sent twice, or its node has ended.
+            ServerLostError: the node of the service terminated during an idempotent request.
+            OutcomeUnknownError: a request that must not be repeated got no reply, or the node terminated meanwhile.
         """
         check_timeout(timeout)
+        for _ in range(retries):
+            try:
+                return self._call_once(kind, name, request, timeout)
+            except ServiceUnavailableError:
+                continue
+        return self._call_once(kind, name, request, timeout)
+
+    def _call_once(
+        self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float
+    ) -> ResponseT:
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
@@ -111,23 +126,7 @@ class CellConnection:
         _raise_error(reply)
         return reply
 
-    def ask(
-        self,
-        kind: type[Service[RequestT, ResponseT]],
-        name: str,
-        request: RequestT,
-        attempts: int = 6,
-        timeout: float = 10.0,
-    ) -> ResponseT:
-        """Like `call`, for what only reads: asked again if its node ends, or no answer comes."""
-        for _ in range(attempts - 1):
-            try:
-                return self.call(kind, name, request, timeout)
-            except ServiceUnavailableError:
-                continue
-        return self.call(kind, name, request, timeout)
-
-    def act(
+    def send_goal(
         self,
         kind: type[Action[GoalT, ResultT, FeedbackT]],
         name: str,
@@ -135,16 +134,18 @@ class CellConnection:
         progress: Progress[FeedbackT] | None = None,
         timeout: float = 600.0,
     ) -> ResultT:
-        """Send a goal to an action and return its result; its error report is raised. A goal whose result nobody waits
-        for any more is cancelled.
+        """Send a goal to an action and return its result; an error in the result is raised. The goal is cancelled if
+        this call ends without its result.
+
+        progress: called with each feedback.
 
         timeout [s]: at most a day.
 
         Raises:
-            ServiceUnavailableError: the action does not appear, or there is no result in time.
-            ServerLostError: its node has ended, and the goal is lost; another node in its place does not know of it.
-            OutcomeUnknownError: nobody has said whether the goal was accepted.
-            ExecutionError: the goal did not succeed, and its result has no report of an error.
+            ServiceUnavailableError: the action does not appear, or there is no result within the timeout.
+            ServerLostError: the node terminated, and the goal is lost; a restarted node does not know it.
+            OutcomeUnknownError: no response says whether the goal was accepted.
+            ExecutionError: the goal did not succeed, and its result contains no error.
         """
         check_timeout(timeout)
         if name not in self._clients:
@@ -156,15 +157,15 @@ class CellConnection:
         goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
         until = time.monotonic() + timeout
-        sends = partial(self.send_goal, client, goal, feedback, goal_id)
+        send = partial(self._send_goal_async, client, goal, feedback, goal_id)
         try:
-            handle = accepted_goal(sends, name, monitor, ready, until)
+            handle = accepted_goal(send, name, monitor, ready, until)
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-            asks = partial(self._made, handle.get_result_async)
-            found = result_of_goal(asks, lambda: handle.status, name, monitor, ready, until)
+            request_result = partial(self._made, handle.get_result_async)
+            found = result_of_goal(request_result, lambda: handle.status, name, monitor, ready, until)
         except BaseException:
-            # Also a goal of which nobody knows whether it was accepted is not to go on without anyone who follows it.
+            # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
             response = cast("Any", kind).Impl.SendGoalService.Response()
             ClientGoalHandle(client, goal_id, response).cancel_goal_async()
             raise
@@ -172,32 +173,34 @@ class CellConnection:
         _raise_error(result)
         if found.status != GoalStatus.STATUS_SUCCEEDED:
             ending = "was cancelled" if found.status == GoalStatus.STATUS_CANCELED else "was aborted"
-            error = ExecutionError(f"the goal of action {name} {ending}; its server says why", subjects=(name,))
+            error = ExecutionError(
+                f"the goal of action {name} {ending}; the reason is in the log of its server", subjects=(name,)
+            )
             error.partial = result
             raise error
         return result
 
     def _made(self, make: Callable[[], T]) -> T:
-        """Return what `make` creates in the executor's own thread, which must not see an action client that is not
-        complete yet."""
-        return self._wait(self._executor.create_task(make), self._discovery_timeout, "the thread of the client")
+        """Return the result of `make`, called in the thread of the executor, which must not see incomplete action
+        clients."""
+        return self._wait(self._executor.create_task(make), self._discovery_timeout, "the executor of the client")
 
-    def send_goal(
+    def _send_goal_async(
         self,
         client: ActionClient[Any, Any, Any],
         goal: object,
         feedback: Progress[Any] | None = None,
         goal_id: UUID | None = None,
     ) -> Future[ClientGoalHandle[Any, Any, Any]]:
-        """Send a goal, in the executor's own thread; returns the future of its handle.
+        """Send a goal in the thread of the executor. Returns the future of its handle.
 
-        rclpy 9 notes two futures for a goal, one after the other; an answer that another thread takes between the two
-        resolves the one that nobody has.
+        rclpy 9 registers two futures for a goal, one after the other; a response that another thread takes between
+        the two resolves only the internal one.
         """
         return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
 
     def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
-        """Wait until somebody serves; returns the monitor of that node."""
+        """Wait until the server is available. Returns the monitor of its node."""
         if name not in self._monitors:
             self._monitors[name] = ServerMonitor(self.node, name, is_action)
         what = f"{'action' if is_action else 'service'} {name}"

@@ -1,4 +1,4 @@
-"""What a running graph offers, by name: for people who have no `ros2` command."""
+"""Inspection of a running graph by name, for installations without the `ros2` command."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
 
 
 def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, str]]:
-    """Return `offered` when nothing new has appeared for a second, or after `timeout` [s]."""
+    """Return `offered` once nothing new has appeared for 1 s, or after `timeout` [s]."""
     tries = threading.Event()
     until = time.monotonic() + timeout
     found, since = offered(connection), time.monotonic()
@@ -69,7 +69,7 @@ def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, s
 
 
 def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: float) -> Any:
-    """Return the interface type of a service or topic, when it has appeared.
+    """Wait for a service or topic and return its interface type.
 
     Args:
         kind: "service" or "topic".
@@ -77,7 +77,7 @@ def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: flo
         timeout: Time to wait [s].
 
     Raises:
-        ServiceUnavailableError: It does not appear; the message has the nearest names.
+        ServiceUnavailableError: It does not appear; the message suggests similar names.
         ResourceError: The package of its type is not installed.
     """
     full = full_name(connection, name)
@@ -95,7 +95,7 @@ def interface(type_name: str) -> Any:
     """Return the class of an interface such as robot_cell_planner/srv/GetCell.
 
     Raises:
-        ResourceError: There is none.
+        ResourceError: It is not installed.
     """
     package, _, name = type_name.replace("::", "/").rpartition("/")
     try:
@@ -108,7 +108,7 @@ def definition(type_name: str) -> str:
     """Return the text of an interface such as robot_cell_planner/srv/GetCell, with its comments.
 
     Raises:
-        ResourceError: There is none.
+        ResourceError: It is not installed.
     """
     package, _, rest = type_name.partition("/")
     folder, _, name = rest.rpartition("/")
@@ -120,14 +120,14 @@ def definition(type_name: str) -> str:
 
 
 def messages(connection: CellConnection, name: str, timeout: float) -> Iterator[Any]:
-    """Yield the messages of a topic, kept ones first.
+    """Yield the messages of a topic, latched ones first.
 
     Args:
         name: Name, relative to the namespace or from the root.
         timeout: Time to wait for the topic and for each message [s].
 
     Raises:
-        ServiceUnavailableError: The topic, or a message, does not come.
+        ServiceUnavailableError: The topic does not appear, or no message arrives.
     """
     kind = wait_for_type(connection, "topic", name, timeout)
     full = full_name(connection, name)
@@ -145,7 +145,7 @@ def messages(connection: CellConnection, name: str, timeout: float) -> Iterator[
 
 
 def _profile(connection: CellConnection, name: str) -> QoSProfile:
-    """Return a profile with which all publishers of a topic are heard."""
+    """Return a QoS profile that is compatible with all publishers of a topic."""
     profiles = [info.qos_profile for info in connection.node.get_publishers_info_by_topic(name)]
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in profiles)
     kept = bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)

@@ -1,4 +1,4 @@
-"""The record of a run: a live table, the plans, what the robot did, and a page that replays it."""
+"""Record of a run: a live table, the plans, the executed motions, and a page that replays them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS = (
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
-# What the page shows of it beside its own times, and under which heading.
+# Fields that the page shows beside the times, with their headings.
 ON_PAGE = {
     "plan [ms]": "plan ms",
     "states": "states",
@@ -46,14 +46,14 @@ ON_PAGE = {
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]
-LEAD = 0.5  # [s] that the page shows before anything moves
+LEAD = 0.5  # [s] shown by the page before the first motion
 
 
 @dataclass
 class SegmentRecord:
-    """One line of the table. answer_ms: from the request until its plan was there; the first one waits for nodes and
-    workers to start. planning_ms: of that the stages of planning. proven: fraction of the path proven free; None
-    where there was nothing to prove it with. plan_digest: of path and trajectory, the same whenever the plan is."""
+    """One line of the table. answer_ms: time from the request to the plan; the first includes the start of nodes and
+    workers. planning_ms: sum of the stages of planning. certified_fraction: certified fraction of the path; None
+    without sphere models. plan_digest: digest of path and trajectory; equal plans have equal digests."""
 
     name: str
     start: float
@@ -71,9 +71,9 @@ class SegmentRecord:
 
 
 class RunRecord:
-    """Follows the scene and the joints while a script runs, and prints what happens.
+    """Records the scene and the joints while a script runs, and prints a table.
 
-    folder: where record.json, plans.json and replay.html go. Times are seconds since the record began.
+    folder: destination of record.json, plans.json and replay.html. Times are in seconds since the start of the record.
     """
 
     def __init__(self, client: CellClient, folder: Path, seed: int, out: TextIO = sys.stdout) -> None:
@@ -91,7 +91,7 @@ class RunRecord:
         self._print_row([name for name, _, _ in COLUMNS])
 
     def now(self) -> float:
-        """Seconds since the record began."""
+        """Return the time since the start of the record [s]."""
         return time.monotonic() - self._began
 
     def _on_joints(self, stamp: int) -> None:
@@ -102,7 +102,7 @@ class RunRecord:
         print(line.rstrip(), file=self._out, flush=True)
 
     def begin(self, name: str, plan: MotionPlan, waited: float) -> SegmentRecord:
-        """A planned motion is about to be carried out. waited: for its plan [s]."""
+        """Start the line of a planned motion before its execution. waited: time of planning [s]."""
         record, clearance = plan.record, plan.record.clearance
         proven = certified_fraction_from_message(record.certificate)
         segment = SegmentRecord(
@@ -123,7 +123,7 @@ class RunRecord:
         return segment
 
     def end(self, segment: SegmentRecord, execution: ExecutionRecord) -> None:
-        """The motion was carried out."""
+        """Complete the line of a motion after its execution."""
         segment.end = self.now()
         segment.execution = {
             "commands": execution.commands,
@@ -149,7 +149,7 @@ class RunRecord:
         self._recorder.segment(segment.name, segment.start, segment.end, facts)
 
     def step(self, name: str, began: float) -> None:
-        """Something other than a planned motion happened since `began`."""
+        """Add a line for a step other than a planned motion, from time `began` [s] to now."""
         self._segments.append(SegmentRecord(name, began, self.now()))
         self._recorder.segment(name, began, self.now())
         self._print_row([name, *[""] * (len(COLUMNS) - 1)])
@@ -162,7 +162,7 @@ class RunRecord:
         unwanted: Sequence[SimulationContact],
         good: bool,
     ) -> None:
-        """How the run ended: distance [m] and angle [rad] from the goal, and what touched."""
+        """Print the verdict: distance [m] and angle [rad] from the goal, and the contacts."""
         self._verdict = {
             "position_error_mm": 1e3 * position,
             "angle_error_deg": float(np.degrees(angle)),
@@ -181,7 +181,7 @@ class RunRecord:
         )
 
     def digest(self) -> str:
-        """One name for all plans of the run."""
+        """Return the digest of all plans of the run."""
         text = "".join(segment.plan_digest for segment in self._segments)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -209,7 +209,7 @@ class RunRecord:
 
 
 def plan_digest(plan: MotionPlan) -> str:
-    """A name for path and trajectory of a plan, to the last bit of every number."""
+    """Return the digest of path and trajectory of a plan, from all bits of every number."""
     points = plan.trajectory.points
     digest = hashlib.sha256("\n".join((*plan.path.joint_names, *plan.trajectory.joint_names)).encode())
     for values in (

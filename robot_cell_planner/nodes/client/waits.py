@@ -1,11 +1,13 @@
-"""How a client waits for replies, goals and results: never longer than it was told, and not for who has ended."""
+"""Waits of a client for replies, goals and results, which end at the timeout or when the server terminates."""
 
 from __future__ import annotations
 
+import enum
 import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -25,40 +27,40 @@ from ..common.server_monitor import (
 )
 from ..conversions.basic import MAX_TIMEOUT
 
-ACCEPTED_WITHIN = 30.0  # [s] that a server may take to say whether it accepts a goal
-APPEAR_LOOK = 0.02  # [s] between two looks whether somebody serves
+ACCEPTED_WITHIN = 30.0  # [s] timeout of a goal response
+APPEAR_PERIOD = 0.02  # [s] between checks for a server
 ENDED = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
 
 def check_timeout(timeout: float) -> None:
-    """Refuse times that are none, or longer than a day.
+    """Check a timeout.
 
     Raises:
-        InvalidRequestError: not within 0 to MAX_TIMEOUT [s].
+        InvalidRequestError: it is not positive, or longer than MAX_TIMEOUT [s].
     """
     if not 0.0 < timeout <= MAX_TIMEOUT:
         numbers = (Value("timeout", timeout, MAX_TIMEOUT, "s"),)
-        text = f"a timeout of {timeout:g} s, expected more than 0 and at most {MAX_TIMEOUT:g} s"
+        text = f"timeout is {timeout:g} s, expected more than 0 and at most {MAX_TIMEOUT:g} s"
         raise InvalidRequestError(text, stage="client", subjects=("timeout",), values=numbers)
 
 
 def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMonitor, timeout: float) -> None:
-    """Wait until somebody serves, who is monitored from then on.
+    """Wait until the server is available, and monitor it from then on.
 
     Raises:
-        ServiceUnavailableError: nobody does within `timeout` [s].
+        ServiceUnavailableError: it is not available within `timeout` [s].
     """
     until = time.monotonic() + timeout
     while not (is_ready() and monitor.begin()):
         if time.monotonic() >= until:
             text = f"{name} did not appear within {timeout:g} s; does its node run, in this domain?"
             raise ServiceUnavailableError(text, subjects=(name,))
-        time.sleep(APPEAR_LOOK)
+        time.sleep(APPEAR_PERIOD)
 
 
 def first_offered(node: Node, actions: Sequence[tuple[str, type[Any]]], timeout: float) -> type[Any]:
-    """The type of the first of some actions, given by name and type, that anybody offers; that of the first of all if
-    nobody offers any within `timeout` [s]."""
+    """Return the type of the first available action of a sequence of names and types; the first type if none is
+    available within `timeout` [s]."""
     until, space = time.monotonic() + timeout, node.get_namespace().rstrip("/") + "/"
     while time.monotonic() < until:
         offered = {
@@ -67,18 +69,18 @@ def first_offered(node: Node, actions: Sequence[tuple[str, type[Any]]], timeout:
         for name, kind in actions:
             if (name, interface_name(kind)) in offered:
                 return kind
-        time.sleep(APPEAR_LOOK)
+        time.sleep(APPEAR_PERIOD)
     return actions[0][1]
 
 
 def interface_name(kind: type[Any]) -> str:
-    """The name of a ROS type as the graph has it, such as "control_msgs/action/GripperCommand"."""
+    """Return the name of a ROS type in the graph, such as "control_msgs/action/GripperCommand"."""
     package, folder, *_ = kind.__module__.split(".")
     return f"{package}/{folder}/{kind.__name__}"
 
 
 class Futures:
-    """Futures of equal requests, of which the first answer counts."""
+    """Futures of repeated requests, of which the first result counts."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
@@ -92,54 +94,81 @@ class Futures:
         future.add_done_callback(lambda _: self._done.set())
 
     def wait(self, seconds: float) -> bool:
-        """Whether one of them has come within some time."""
+        """Return whether one is done within a time [s]."""
         return self._done.wait(seconds)
 
     def first(self) -> Any:
-        """What came."""
+        """Return the result of the first future that is done."""
         return next(future for future in self._futures if future.done()).result()
 
     def cancel(self) -> None:
-        """Wait for none of those any more that have not come."""
+        """Cancel the futures that are not done."""
         for future in self._futures:
             if not future.done():
                 future.cancel()
 
     def drop(self, client: Any) -> None:
-        """Let a service's client forget those that have not come."""
+        """Remove the pending requests from the client of a service."""
         for future in self._futures:
             client.remove_pending_request(future)
 
 
+class _Ended(enum.Enum):
+    """Why a wait ended without a result."""
+
+    LOST = enum.auto()
+    TIMEOUT = enum.auto()
+
+
+def _first_of(
+    futures: Futures,
+    send: Callable[[], Any],
+    again: float,
+    monitor: ServerMonitor,
+    is_ready: Callable[[], bool],
+    until: float,
+) -> _Ended | None:
+    """Send until one of the futures is done; None if one is.
+
+    again: time after which the request is sent again [s], doubled each time. until: end, on the steady clock [s].
+    """
+    send_at = -math.inf
+    while True:
+        now = time.monotonic()
+        if now >= send_at:
+            futures.add(send())
+            send_at, again = now + again, 2.0 * again
+        if futures.wait(max(min(CHECK_PERIOD, until - now), 0.0)):
+            return None
+        if monitor.lost(is_ready()):
+            return _Ended.LOST
+        if time.monotonic() >= until:
+            return _Ended.TIMEOUT
+
+
 def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeout: float) -> Any:
-    """The reply to a request, which is sent again while none comes if it is idempotent.
+    """Return the reply to a request. An idempotent request is sent again until a reply is received.
 
     Raises:
-        ServiceUnavailableError: none came to an idempotent request.
-        ServerLostError: the server of an idempotent request has ended.
+        ServiceUnavailableError: an idempotent request got no reply.
+        ServerLostError: the server of an idempotent request terminated.
         OutcomeUnknownError: either of these, for any other request.
     """
     repeats = is_idempotent(name)
     until, again = time.monotonic() + timeout, REQUEST_AGAIN if repeats else math.inf
     futures = Futures()
-    ask_at = -math.inf
     try:
-        while True:
-            now = time.monotonic()
-            if now >= ask_at:
-                futures.add(client.call_async(request))
-                ask_at, again = now + again, 2.0 * again
-            if futures.wait(min(CHECK_PERIOD, timeout)):
-                return futures.first()
-            if monitor.lost(client.service_is_ready()):
-                if repeats:
-                    raise server_lost(f"service {name}", monitor.node, "request", monitor.replaced)
-                raise outcome_unknown(name, f"its server {monitor.node} ended before it replied")
-            if time.monotonic() >= until:
-                if repeats:
-                    text = f"service {name} did not answer within {timeout:g} s, asked {len(futures)} times"
-                    raise ServiceUnavailableError(text, subjects=(name,))
-                raise outcome_unknown(name, f"no reply came within {timeout:g} s")
+        ended = _first_of(futures, partial(client.call_async, request), again, monitor, client.service_is_ready, until)
+        if ended is None:
+            return futures.first()
+        if ended is _Ended.LOST:
+            if repeats:
+                raise server_lost(f"service {name}", monitor.node, "request", monitor.replaced)
+            raise outcome_unknown(name, f"its server {monitor.node} terminated before it replied")
+        if repeats:
+            text = f"service {name} did not reply within {timeout:g} s ({len(futures)} requests)"
+            raise ServiceUnavailableError(text, subjects=(name,))
+        raise outcome_unknown(name, f"no reply within {timeout:g} s")
     finally:
         futures.drop(client)
 
@@ -147,53 +176,47 @@ def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeo
 def accepted_goal(
     send: Callable[[], Any], name: str, monitor: ServerMonitor, is_ready: Callable[[], bool], until: float
 ) -> Any:
-    """The handle of a goal. send: sends it, and returns the future of its handle. An action of this suite
-    is sent the goal again while there is no answer.
+    """Return the handle of a goal. send: sends the goal and returns the future of its handle. Goals of this package's
+    actions are sent again until a response is received.
 
     Raises:
-        ServerLostError: the server has ended.
+        ServerLostError: the server terminated.
         OutcomeUnknownError: nobody has said whether it is accepted.
     """
     until = min(until, time.monotonic() + ACCEPTED_WITHIN)
     again = GOAL_AGAIN if may_be_sent_again(name) else math.inf
     futures = Futures()
-    ask_at = -math.inf
     try:
-        while True:
-            now = time.monotonic()
-            if now >= ask_at:
-                futures.add(send())
-                ask_at, again = now + again, 2.0 * again
-            if futures.wait(CHECK_PERIOD):
-                return futures.first()
-            if monitor.lost(is_ready()):
-                raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
-            if time.monotonic() >= until:
-                raise outcome_unknown(name, "nobody has said whether the goal is accepted; it is cancelled")
+        ended = _first_of(futures, send, again, monitor, is_ready, until)
+        if ended is None:
+            return futures.first()
+        if ended is _Ended.LOST:
+            raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
+        raise outcome_unknown(name, f"no goal response within {ACCEPTED_WITHIN:g} s; the goal was cancelled")
     finally:
         futures.cancel()
 
 
 def result_of_goal(
-    ask: Callable[[], Any],
+    request_result: Callable[[], Any],
     status: Callable[[], int],
     name: str,
     monitor: ServerMonitor,
     is_ready: Callable[[], bool],
     until: float,
 ) -> Any:
-    """The result of an accepted goal, with its status. It is asked for again when none has come for 3 s, then 6 s and
-    so on, and every 3 s once the goal has ended by its status: an answer can be lost, and a node that was configured
-    anew knows nothing of the goal.
+    """Return the result of an accepted goal, with its status. The request for the result is repeated after 3 s, then 6
+    s and so on, and every 3 s once the status says that the goal has ended: a response can be lost, and a node that was
+    configured again does not know the goal.
 
-    ask: asks for the result; returns the future. status: of the goal, as far as it is known.
+    request_result: requests the result and returns the future. status: returns the last known status of the goal.
 
     Raises:
-        ServerLostError: the server has ended, or knows nothing of the goal, since it has taken another's place.
-        ServiceUnavailableError: the goal has not ended in time.
+        ServerLostError: the server terminated, or was restarted and does not know the goal.
+        ServiceUnavailableError: the goal has not ended by the time `until`.
     """
     futures = Futures()
-    futures.add(ask())
+    futures.add(request_result())
     again, ended = REQUEST_AGAIN, False
     ask_at = time.monotonic() + again
     while not futures.wait(CHECK_PERIOD):
@@ -201,9 +224,10 @@ def result_of_goal(
         if monitor.lost(is_ready()):
             raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
         if now >= until:
-            raise ServiceUnavailableError(f"action {name} has not ended in time; it is cancelled", subjects=(name,))
+            text = f"action {name} has not ended within the timeout; the goal was cancelled"
+            raise ServiceUnavailableError(text, subjects=(name,))
         if now >= ask_at:
-            futures.add(ask())
+            futures.add(request_result())
             again = REQUEST_AGAIN if ended else 2.0 * again
             ask_at = now + again
         elif not ended and status() in ENDED:

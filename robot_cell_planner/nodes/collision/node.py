@@ -1,4 +1,4 @@
-"""The collision node: who collides with whom, distances between objects, and what collides along a motion."""
+"""The collision node: collision checks, distances between objects, and certified motions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PARAMETERS = (
 
 
 class CollisionNode(ManagedNode):
-    """Answers for the scene's state or one that the request brings; publishes contacts of the present state."""
+    """Collision services for the scene's state or that of the request; publishes contacts of the present state."""
 
     declared = PARAMETERS
 
@@ -91,7 +91,7 @@ class CollisionNode(ManagedNode):
         steady_timer(self, self.parameters["contacts_period"], self._check_present_state)
 
     def activate(self) -> None:
-        self._checked_state = ()  # what was published before may have changed
+        self._checked_state = ()  # published results may have changed
 
     def _checker(
         self, state: ResolvedState, names: tuple[str, ...], options: CollisionOptions = DEFAULT_OPTIONS
@@ -161,7 +161,7 @@ class CollisionNode(ManagedNode):
             response.smallest_clearance = closest
 
     def _path(self, trajectory: JointTrajectory) -> tuple[tuple[str, ...], NDArray[np.float64], list[float]]:
-        """Joint names, positions (n, dof) and times (n,) [s] of a trajectory, whose times may be missing."""
+        """Return joint names, positions (n, dof) and times (n,) [s] of a trajectory; times may be missing."""
         points, limit = trajectory.points, self.parameters["max_configurations"]
         check_count(len(points), limit, "trajectory", "points")
         rows = rows_from_points(trajectory, "positions", "trajectory")
@@ -170,7 +170,7 @@ class CollisionNode(ManagedNode):
         return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
 
     async def _certify_motion(self, request: srv.CertifyMotion.Request, response: srv.CertifyMotion.Response) -> None:
-        """Prove a path, or a trajectory where there is none, free; by distances of coal, whatever engine is set."""
+        """Certify a path, or a trajectory without one; always with distances of coal."""
         limit = int(self.parameters["max_configurations"])
         margin, resolution = float(request.extra_margin), float(request.resolution) or FINE
         trajectory = None
@@ -198,7 +198,7 @@ class CollisionNode(ManagedNode):
         covered = options_from_message(options, "options")
         limit = self.parameters["max_configurations"]
         if not request.targets:
-            raise InvalidRequestError("no target is given", subjects=("targets",))
+            raise InvalidRequestError("targets is empty", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
@@ -234,7 +234,7 @@ class CollisionNode(ManagedNode):
                 response.clearances.append(message)
 
     def _check_present_state(self) -> None:
-        """Check the present state, for markers and diagnostics; only if something has moved or changed."""
+        """Check the present state for markers and diagnostics, if it has changed."""
         if not self._scene_monitor.revision:
             return
         state = self._scene_monitor.current_state()
@@ -254,7 +254,7 @@ class CollisionNode(ManagedNode):
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:
         if self._present is None:
-            return WARN, "no cell has come from the scene node yet", self._scene_monitor.diagnostics
+            return WARN, "no cell received yet", self._scene_monitor.diagnostics
         values = {**self._scene_monitor.diagnostics, "pairs checked": self._present.pairs_checked}
         if self._present.in_collision:
             return ERROR, str(self._present), values
@@ -262,7 +262,7 @@ class CollisionNode(ManagedNode):
 
 
 def _and_one_more(max_pairs: int) -> int:
-    """How many pairs to look for, so as to know whether there are more than are wanted; the first is enough alone."""
+    """Return the maximum number of pairs to search: one more than requested, to detect truncation."""
     return max_pairs + 1 if max_pairs > 1 else 1
 
 

@@ -1,1 +1,1 @@
-"""What all nodes share: the node base class, parameters, actions, scene and joint state monitors."""
+"""Shared code of the nodes: the node base class, parameters, actions, scene and joint state monitors."""

@@ -21,7 +21,7 @@ GoalT = TypeVar("GoalT")
 ResultT = TypeVar("ResultT")
 FeedbackT = TypeVar("FeedbackT")
 
-# Goal, function that sends feedback, token that is set when the goal is cancelled, and the result to fill.
+# Arguments: goal, function that sends feedback, token that is set on cancellation, result to fill.
 GoalHandler = Callable[[GoalT, Callable[[FeedbackT], None], CancellationToken, ResultT], Coroutine[Any, Any, None]]
 
 
@@ -33,8 +33,8 @@ def report_error(result: Reporting, error: RobotCellError) -> None:
 class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
     """Offers an action.
 
-    Every goal is accepted, since a rejection could carry no reason. A goal whose handler raises is aborted, and
-    `fail(result, error)` writes the reason into the result. Cancelling a goal sets its token; the goal ends when the
+    Every goal is accepted, since a rejection cannot contain a reason. A goal is aborted if its handler raises, and
+    `fail(result, error)` writes the error into the result. Cancelling a goal sets its token; the goal ends when the
     handler does.
     """
 
@@ -60,7 +60,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         return self._tokens.setdefault(bytes(handle.goal_id.uuid), CancellationToken())
 
     def _cancel(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> CancelResponse:
-        """Cancel a goal; if that raises, the client is told that the goal continues."""
+        """Cancel a goal; if that raises, the cancellation is rejected and the goal continues."""
         try:
             self._token(handle).set(CancelledError("the client cancelled the goal"))
         except Exception as error:
@@ -81,7 +81,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
             self._node.get_logger().info(f"{self._name}: {error}")
             return self._failed(handle, result, error)
         except Exception as error:
-            # An internal error must not leave a client waiting; the log has its traceback.
+            # An internal error also ends the goal; the log contains its traceback.
             return self._failed(handle, result, self._node.named(self._name, error))
         else:
             self._end(handle.succeed)
@@ -92,22 +92,22 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
     def _failed(
         self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT], result: ResultT, error: RobotCellError
     ) -> ResultT:
-        """The result of a goal that ended with an error."""
+        """Return the result of a goal that ended with an error."""
         result = self._node.failed(result, lambda message: self._fail(message, error))
         cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
         self._end(handle.canceled if cancelled else handle.abort)
         return result
 
     def _end(self, end: Callable[[], None]) -> None:
-        """Set the final state of a goal; report if that is no longer possible, as when the node ends."""
+        """Set the final state of a goal; an error, such as on shutdown of the node, is reported."""
         try:
             end()
         except RuntimeError as error:  # an RCLError
             self._node.faults.report("the end of a goal", error)
 
     def _send(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT], feedback: FeedbackT) -> None:
-        """Send feedback of an active goal; report what cannot be sent."""
-        publish: Callable[[Any], None] = handle.publish_feedback  # rclpy declares another type than it expects
+        """Send feedback of an active goal; an error is reported."""
+        publish: Callable[[Any], None] = handle.publish_feedback  # rclpy declares a different type than it accepts
         try:
             if handle.is_active:
                 publish(to_wire(feedback, "feedback"))

@@ -1,7 +1,7 @@
-"""The barrier around everything that a node's executor runs: what a callback raises is reported, and the node goes on.
+"""Exception handling of the executor: exceptions of callbacks are reported, and the node continues.
 
-All callbacks pass it, whoever registered them: timers, subscriptions, guard conditions, services (those for parameters
-too), the parts of action servers and clients, the sending of replies, done callbacks of futures, and tasks.
+It applies to all callbacks: timers, subscriptions, guard conditions, services (also those of parameters), action
+servers and clients, sending of replies, done callbacks of futures, and tasks.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rclpy.timer import Timer
 
 from ...errors import RobotCellError, bounded
 
-ENDING = 1.0  # [s] that a context may take to end
+ENDING = 1.0  # [s] timeout of the shutdown of a context
 QUIET = 5.0  # [s] between reports of the same fault
 MAX_REPORT = 10_000  # [characters] of a report with its traceback
 MAX_FAULTS = 1_000  # kinds of faults that are distinguished
 
 
 class NodeEndsError(Exception):
-    """Ends the node with one line on the standard error stream; the only error that passes the barrier."""
+    """Terminates the node with one line on the standard error stream; the only exception that is not caught."""
 
     def __init__(self, error: RobotCellError) -> None:
         super().__init__(str(error))
@@ -35,10 +35,10 @@ class NodeEndsError(Exception):
 
 
 def context_ends(timeout: float = ENDING) -> bool:
-    """Whether the context has ended, or does so within `timeout` [s].
+    """Return whether the context is shut down within `timeout` [s].
 
-    A callback that is still at work when the context ends finds it invalid, as an RCLError or, where rclpy cannot
-    convert that, another RuntimeError; that is no fault. What the context is made of ends before itself.
+    A callback that runs while the context is shut down gets an RCLError or, where rclpy cannot convert that, another
+    RuntimeError, which is not reported. Entities become invalid before the context does.
     """
     until = time.monotonic() + timeout
     while rclpy.ok() and time.monotonic() < until:
@@ -47,7 +47,7 @@ def context_ends(timeout: float = ENDING) -> bool:
 
 
 class Faults:
-    """Counts what callbacks raise, and logs each kind of it at most every few seconds."""
+    """Counts exceptions of callbacks, and logs each kind at most every few seconds."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -56,7 +56,7 @@ class Faults:
         self.latest = ""
 
     def report(self, where: str, error: Exception) -> None:
-        """Log what `where` has raised: named errors in a line, others with their traceback."""
+        """Log an exception raised in `where`: a RobotCellError in one line, others with their traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         key = (where, type(error), frames[-1].lineno if frames else 0)
         now, (last_report, suppressed) = time.monotonic(), self._last.get(key, (-QUIET, 0))
@@ -72,7 +72,7 @@ class Faults:
         self._last[key] = now, 0
         is_named = isinstance(error, RobotCellError)
         text = str(error) if is_named else "".join(traceback.format_exception(error)).rstrip()
-        again = f" ({suppressed} times more in the last {now - last_report:.0f} s)" if suppressed else ""
+        again = f" ({suppressed} more in the last {now - last_report:.0f} s)" if suppressed else ""
         self._node.get_logger().error(bounded(f"{where} failed{again}: {text}", MAX_REPORT))
 
     def _count(self, latest: str) -> None:
@@ -81,11 +81,11 @@ class Faults:
 
 
 class GuardedExecutor(SingleThreadedExecutor):
-    """A single-threaded executor for one node, whose callbacks may raise.
+    """Single-threaded executor of one node that reports exceptions of callbacks.
 
     rclpy resumes every waiting coroutine once before it waits for the next event. A coroutine whose future is resolved
-    later in that pass, by a task or another coroutine, would sleep until something else happens: 20 ms in the mean.
-    This executor does not wait after such a task, so that the coroutine is resumed at once.
+    later in that pass, by a task or another coroutine, would wait for the next event: 20 ms on average. This executor
+    does not wait after such a task, so that the coroutine is resumed at once.
     """
 
     def __init__(self, faults: Faults, *, context: Context | None = None) -> None:
@@ -96,7 +96,8 @@ class GuardedExecutor(SingleThreadedExecutor):
         self._is_waiting = True
 
     def wait_for_ready_callbacks(self, *arguments: Any, **keywords: Any) -> Any:
-        """As rclpy's; notes what is about to run. That another thread destroys an entity meanwhile ends nothing."""
+        """As rclpy's; records the callback that runs next. An entity that another thread destroys meanwhile is
+        skipped."""
         self._is_waiting = True
         while True:
             try:
@@ -109,14 +110,14 @@ class GuardedExecutor(SingleThreadedExecutor):
                 return found
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Run one callback; what it raises is reported."""
+        """Run one callback; an exception is reported."""
         self._task = None
         try:
             super().spin_once(timeout_sec)
         except NodeEndsError:
             raise
         except Exception as error:
-            # Without a context, or where waiting itself fails, there is nothing left to go on with.
+            # The executor cannot continue without a context, or if waiting itself fails.
             if self._is_waiting or not self.context.ok():
                 raise
             self._faults.report(_name(self._running), error)
@@ -126,7 +127,7 @@ class GuardedExecutor(SingleThreadedExecutor):
 
 
 def _name(entity: Any) -> str:
-    """What people know an entity of an executor by."""
+    """Return the name of an entity in error reports."""
     if entity is None:
         return "a task"
     kind = type(entity).__name__

@@ -16,8 +16,8 @@ from .waiting import Deadline
 T = TypeVar("T")
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-POLL_PERIOD = 0.1  # [s] between checks whether something has appeared
-LOOK_PERIOD = 1.0  # [s] between checks whether it is still there
+POLL_PERIOD = 0.1  # [s] between checks for a server that has not appeared yet
+LIVENESS_PERIOD = 1.0  # [s] between checks whether a server is still available
 
 
 class CancellationToken:
@@ -28,7 +28,7 @@ class CancellationToken:
         self._listeners: list[Callable[[RobotCellError], None]] = []
 
     def set(self, error: RobotCellError) -> None:
-        """Cancel, for a reason."""
+        """Cancel with a reason."""
         if self.error is not None:
             return
         self.error = error
@@ -37,25 +37,25 @@ class CancellationToken:
             listener(error)
 
     def on_set(self, listener: Callable[[RobotCellError], None]) -> None:
-        """Call `listener(error)` on cancellation; at once if it is cancelled already."""
+        """Call `listener(error)` on cancellation, or at once if the token is already set."""
         if self.error is not None:
             listener(self.error)
         else:
             self._listeners.append(listener)
 
     def remove(self, listener: Callable[[RobotCellError], None]) -> None:
-        """Do not call it any more."""
+        """Remove a listener."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
     def check(self) -> None:
-        """Raise the reason if it is cancelled."""
+        """Raise the reason if the token is set."""
         if self.error is not None:
             raise self.error
 
 
 class _Wake:
-    """A future that any of several things may resolve."""
+    """A future that is resolved by the first of several events."""
 
     def __init__(self, node: Node, token: CancellationToken, seconds: float) -> None:
         self._future: Future[None] = Future()
@@ -67,7 +67,7 @@ class _Wake:
             self._future.set_result(None)
 
     async def wait(self) -> None:
-        """Wait for whichever comes first; raises the reason if that was a cancellation."""
+        """Wait for the first event; raises the reason of a cancellation."""
         self._deadline.wakes(self._future)
         self._token.on_set(self)
         try:
@@ -79,10 +79,10 @@ class _Wake:
 
 
 async def pause(node: Node, seconds: float, token: CancellationToken) -> None:
-    """Let a time pass.
+    """Wait for a time.
 
     Raises:
-        RobotCellError: the reason of a cancellation meanwhile.
+        RobotCellError: the reason of a cancellation.
     """
     await _Wake(node, token, seconds).wait()
 
@@ -95,19 +95,19 @@ async def outcome(
     what: str,
     is_there: Callable[[], bool] | None = None,
 ) -> T:
-    """The result of a future. is_there: whether who answers still exists; checked once a second.
+    """Return the result of a future. is_there: returns whether the server still exists; called once a second.
 
     Raises:
-        ServiceUnavailableError: `what` did not answer within `seconds`, or is gone.
-        RobotCellError: the reason of a cancellation meanwhile.
+        ServiceUnavailableError: `what` did not reply within `seconds`, or is no longer available.
+        RobotCellError: the reason of a cancellation.
     """
     waited = 0.0
     while not future.done():
         if waited >= seconds:
-            raise ServiceUnavailableError(f"{what} did not answer within {seconds:g} s", subjects=(what,))
+            raise ServiceUnavailableError(f"{what} did not reply within {seconds:g} s", subjects=(what,))
         if is_there is not None and not is_there():
-            raise ServiceUnavailableError(f"{what} is gone", subjects=(what,))
-        step = min(LOOK_PERIOD, seconds - waited)
+            raise ServiceUnavailableError(f"{what} is no longer available", subjects=(what,))
+        step = min(LIVENESS_PERIOD, seconds - waited)
         wake = _Wake(node, token, step)
         future.add_done_callback(wake)
         await wake.wait()
@@ -124,11 +124,11 @@ async def reply_of(
     seconds: float,
     name: str,
 ) -> ResponseT:
-    """The reply of a service.
+    """Return the reply of a service.
 
     Raises:
-        ServiceUnavailableError: it did not answer within `seconds`.
-        RobotCellError: the reason of a cancellation meanwhile.
+        ServiceUnavailableError: it did not reply within `seconds`.
+        RobotCellError: the reason of a cancellation.
     """
     future = client.call_async(request)
     try:
@@ -140,7 +140,7 @@ async def reply_of(
 async def available(
     node: Node, is_there: Callable[[], bool], token: CancellationToken, seconds: float, what: str
 ) -> None:
-    """Wait until a service or action is there.
+    """Wait until a service or action is available.
 
     Raises:
         ServiceUnavailableError: it did not appear within `seconds`.

@@ -1,13 +1,14 @@
-"""Profiles of Fast DDS: who can reach the nodes, and transports that outlive a process that is killed.
+"""Profiles of Fast DDS: restriction to this computer, and transports that survive a killed process.
 
-With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST Fast DDS looks for nobody on other computers, but it still listens on all
-network interfaces: whoever names this computer in ROS_STATIC_PEERS takes part, hears everything and can send commands.
+With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, Fast DDS does not search for participants on other computers, but still
+listens on all network interfaces: a participant that names this computer in ROS_STATIC_PEERS receives everything and
+can send commands.
 `config/fastdds_localhost.xml` makes it listen on the loopback interface alone, and `config/fastdds_network.xml` is for
 environments that allow other computers; `fastdds2_...` are the same for Fast DDS 2.
 
-Neither uses shared memory, whose locks a killed process leaves closed for all others, and both let queues give the
-memory of messages back, so that a burst of large requests does not stay with a node. With LOCALHOST, rmw_fastrtps adds
-shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
+Neither uses shared memory, since a killed process leaves its locks closed for all others, and both return the memory of
+queued messages, so that a burst of large requests does not increase the memory of a node permanently. With LOCALHOST,
+rmw_fastrtps adds shared memory to a profile's transports; with SYSTEM_DEFAULT it does not.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ MIDDLEWARE, FAST_DDS = "RMW_IMPLEMENTATION", "rmw_fastrtps"
 LOCALHOST_PROFILES = ("fastdds_localhost.xml", "fastdds2_localhost.xml")
 NETWORK_PROFILES = ("fastdds_network.xml", "fastdds2_network.xml")
 PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-QUEUES_FROM_PROFILE = "RMW_FASTRTPS_USE_QOS_FROM_XML"  # "1": how queues hold messages is as the profile says
+QUEUES_FROM_PROFILE = "RMW_FASTRTPS_USE_QOS_FROM_XML"  # "1": the history memory policy is that of the profile
 PROFILES_IN_FOLDER = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
-# Whoever sets one of these wants to be reached by others.
+# With one of these set, communication with other computers is intended.
 WANTS_OTHERS = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 
 
 def dds_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables to add to an environment for the nodes in it.
 
-    They select the profile of Fast DDS, unless the environment has profiles of its own (in the working folder, too) or
-    another middleware. Where it sets no discovery range, peers or discovery server, the nodes are reached from this
-    computer alone.
+    They select the profile of Fast DDS, unless the environment (or the working folder) has its own profiles or another
+    middleware. Without a discovery range, peers or discovery server in the environment, the nodes are reachable from
+    this computer only.
     """
     local = environment.get(RANGE, LOCALHOST) == LOCALHOST and not any(map(environment.get, WANTS_OTHERS))
     added = {RANGE: LOCALHOST} if local else {}
@@ -60,18 +61,18 @@ def _has_settings(environment: Mapping[str, str], profile: str) -> bool:
 
 
 def set_dds_profile(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Add `dds_variables` to an environment; has an effect on participants that are made afterwards."""
+    """Add `dds_variables` to an environment; affects participants that are created afterwards."""
     environment.update(dds_variables(environment))
 
 
 def uses_fast_dds_2() -> bool:
-    """Whether rmw_fastrtps is built with Fast DDS 2, whose package is `fastrtps`; that of Fast DDS 3 is `fastdds`."""
+    """Return whether rmw_fastrtps is built with Fast DDS 2 (package `fastrtps`; Fast DDS 3 is `fastdds`)."""
     manifest = _file("rmw_fastrtps_shared_cpp", "package.xml")
     return manifest is not None and ">fastrtps<" in Path(manifest).read_text(encoding="utf-8")
 
 
 def _file(package: str, *parts: str) -> str | None:
-    """A file in the share folder of a package; None if there is none."""
+    """Return a file in the share folder of a package; None if it does not exist."""
     try:
         file = Path(get_package_share_directory(package), *parts)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""How an executable starts: a library that is missing is told in one line, with the command that installs it."""
+"""Start of an executable: a missing library is reported in one line, with the command that installs it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def start(name: str, entry_point: str) -> int:
     """Import and call an entry point such as `robot_cell_planner.nodes.scene.node:main`.
 
     Args:
-        name: what the executable is called, for messages.
+        name: Name of the executable, for messages.
 
     Returns:
-        What the entry point returns, 3 after one line on the standard error stream if a library is missing, or 130 if
-        Ctrl-C ends it before the node has started.
+        Return value of the entry point; 3 after one line on the standard error stream if a library is missing; 130 if
+        Ctrl-C interrupts it before the node has started.
     """
     module, _, function = entry_point.partition(":")
-    # Ctrl-C while libraries are imported ends the process at once; there is nothing to tell or to clean up. The
-    # supervisor holds it back until here, as it would end Python's own start with a traceback.
+    # Ctrl-C during imports ends the process at once, without a report or clean-up. The supervisor blocks the signal
+    # until here, since it would end the start of Python with a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
@@ -45,7 +45,7 @@ def start(name: str, entry_point: str) -> int:
 
 
 def remedy(module: str) -> str:
-    """One line that says what is missing and how to install it."""
+    """Return one line that names the missing module and the command that installs it."""
     if module == __name__.partition(".")[0]:
         return "the interfaces of robot_cell_planner are missing: build it with colcon, and source the workspace"
     if module in ROS_PACKAGES or module.endswith("_msgs"):
@@ -59,7 +59,7 @@ def remedy(module: str) -> str:
 
 
 def _requirements() -> Path:
-    """The folder of the pinned requirements: of the installed package, else of the sources."""
+    """Return the folder of the pinned requirements: of the installed package, else of the sources."""
     package = Path(__file__).resolve().parents[2]
     installed = [parent / "share" / package.name / "requirements" for parent in package.parents]
     return next((folder for folder in installed if folder.is_dir()), package.parent / "requirements")

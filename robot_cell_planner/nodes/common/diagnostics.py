@@ -14,8 +14,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 class Diagnostics:
-    """Publishes one status at a steady period, whether simulated time goes on or not. check: gives its level, message
-    and values."""
+    """Publishes one status periodically, on the steady clock. check: returns its level, message and values."""
 
     def __init__(self, node: CellNode, name: str, check: Check) -> None:
         self._node = node

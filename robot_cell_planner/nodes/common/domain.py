@@ -1,4 +1,4 @@
-"""Choosing a ROS domain that nobody on this machine uses."""
+"""Selection of a ROS domain that is not in use on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# Domains whose ports stay below the range that Linux hands out to clients. 0 is everybody's default.
+# Domains with ports below the ephemeral range of Linux. 0 is the default domain of ROS.
 FREE_TO_CHOOSE = range(1, 102)
 FIRST_PORT, PORTS_PER_DOMAIN = 7400, 250
 UDP_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
@@ -17,13 +17,13 @@ UDP_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 @dataclass(frozen=True)
 class Domain:
-    """A ROS_DOMAIN_ID. A reserved one is this process's until it ends or closes the reservation."""
+    """A ROS_DOMAIN_ID. A reserved one belongs to this process until it ends or closes the reservation."""
 
     number: int
     reservation: socket.socket | None = None
 
     def close(self) -> None:
-        """Give a reserved domain back."""
+        """Release a reserved domain."""
         if self.reservation is not None:
             self.reservation.close()
 
@@ -33,10 +33,10 @@ class NoFreeDomainError(RuntimeError):
 
 
 def reserve_domain() -> Domain:
-    """Reserve a domain in which no process of this machine takes part.
+    """Reserve a domain without participants on this machine.
 
-    Processes that choose with this function never choose the same one: each holds a name in the abstract socket
-    namespace, which ends with the process. Participants started otherwise are known by the ports that they listen on.
+    Processes that use this function never select the same domain: each binds a name in the abstract socket namespace,
+    which is released with the process. Other participants are detected by the ports on which they listen.
 
     Raises:
         NoFreeDomainError: all are in use.
@@ -59,15 +59,16 @@ def reserve_domain() -> Domain:
 
 
 def _has_participants(number: int) -> bool:
-    """Whether a process of this computer listens on any port of a domain (7400 + 250 d and the 249 after it, DDSI-RTPS
-    2.3, section 9.6.1.1). Participants that keep to this computer have ports of their own alone, not the one that all
-    of a domain share."""
+    """Return whether a process of this computer listens on any port of a domain (7400 + 250 d and the 249 after it,
+    DDSI-RTPS
+    2.3, section 9.6.1.1). Participants restricted to this computer have only unicast ports, not the multicast port of
+    the domain."""
     ports = range(FIRST_PORT + PORTS_PER_DOMAIN * number, FIRST_PORT + PORTS_PER_DOMAIN * (number + 1))
     return any(port in ports for port in _udp_ports())
 
 
 def _udp_ports() -> Iterator[int]:
-    """The ports of all UDP sockets in this network namespace (proc(5), /proc/net/udp)."""
+    """Return the ports of all UDP sockets in this network namespace (proc(5), /proc/net/udp)."""
     for table in UDP_TABLES:
         with suppress(FileNotFoundError):  # a kernel without IPv6
             for line in table.read_text().splitlines()[1:]:

@@ -13,7 +13,7 @@ from .waiting import Waiters
 
 
 class ExclusiveAccess:
-    """The client that has exclusive access, and the token that cancels its work.
+    """The client with exclusive access, and the token that cancels its work. what: what the client does, for messages.
 
     on_change is called when access is acquired, handed over and released.
     """
@@ -27,19 +27,19 @@ class ExclusiveAccess:
 
     @contextmanager
     def acquired_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have access while the context lasts.
+        """Context with exclusive access.
 
         Raises:
             MotionBusyError: another client has access; names it.
         """
         if self.token is not None:
-            raise MotionBusyError(f"{self.owner} has {self._what}", subjects=(self.owner,))
+            raise MotionBusyError(f"client {self.owner!r} {self._what}", subjects=(self.owner,))
         with self._held_by(owner, token):
             yield
 
     @contextmanager
     def handed_over_to(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Have access while the context lasts, in place of the present owner."""
+        """Context with exclusive access, taken over from the present owner."""
         with self._held_by(owner, token):
             yield
 
@@ -50,7 +50,7 @@ class ExclusiveAccess:
         try:
             yield
         finally:
-            if self.token is token:  # it has not been handed over
+            if self.token is token:  # access has not been handed over
                 self.owner, self.token = "", None
                 self._on_change()
                 self._waiting.wake()

@@ -1,4 +1,4 @@
-"""Frames that the cell does not have and TF does: a camera, a calibrated fixture, a part that is tracked."""
+"""Frames of TF that are not part of the cell, such as a camera, a calibrated fixture or a tracked part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRANSFORM_PARAMETERS = (
     Parameter(
         "transform_timeout",
         1.0,
-        "Time to wait until TF has a frame that the cell does not have, at the requested time [s].",
+        "Time to wait for a transform of TF, for frames that are not part of the cell [s].",
         0.0,
         60.0,
         running=True,
@@ -29,7 +29,7 @@ TRANSFORM_PARAMETERS = (
 
 
 class ExternalFrames:
-    """Poses in the world of frames of TF, for a node with TRANSFORM_PARAMETERS."""
+    """World poses of frames of TF, for a node with TRANSFORM_PARAMETERS."""
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
@@ -42,14 +42,15 @@ class ExternalFrames:
         added: Collection[str] = (),
         token: CancellationToken | None = None,
     ) -> bool:
-        """Rewrite in the world what messages have in frames that a cell does not have; return whether there was any.
+        """Convert poses of messages from frames outside the cell to the world; return whether there was any.
 
         added: frames that the request adds to the cell.
 
         Raises:
-            TransformError: TF does not have a frame, not at its stamp, or not connected to the world; names the field.
-            InvalidRequestError: What is written in the frame is malformed.
-            RobotCellError: The reason why the request was called off.
+            TransformError: TF does not contain a frame, has no data at its stamp, or it is not connected to the world;
+                names the field.
+            InvalidRequestError: A pose in such a frame is malformed.
+            RobotCellError: The reason of a cancellation.
         """
         outcomes = await self.rewrite_each(references, cell, added, token)
         for error in outcomes.values():
@@ -64,9 +65,9 @@ class ExternalFrames:
         added: Collection[str] = (),
         token: CancellationToken | None = None,
     ) -> dict[int, TransformError | None]:
-        """As `rewrite`; return the error or None for each reference to a frame that the cell does not have, by index.
+        """As `rewrite`; return the error or None for each reference to a frame outside the cell, by index.
 
-        All of them together wait no longer than the timeout.
+        The timeout applies to all of them together.
         """
         until = time.monotonic() + self._node.parameters["transform_timeout"]
         outcomes: dict[int, TransformError | None] = {}
@@ -97,10 +98,10 @@ class ExternalFrames:
             raise type(error)(f"{reference.field}: {text}", subjects=subjects, values=error.values) from error
 
     def latest(self, frame: str) -> StampedPose:
-        """Return world_T_frame at the latest time for which there are data.
+        """Return world_T_frame at the latest time with data.
 
         Raises:
-            TransformError: TF does not have it, or not connected to the world.
+            TransformError: TF does not contain it, or it is not connected to the world.
         """
         return self._listener.lookup(WORLD, frame)
 
@@ -113,7 +114,7 @@ class ExternalFrames:
         """Return world_T_frame at a stamp [ns]; if that is up to a tolerance [s] after the latest, at the latest.
 
         Raises:
-            TransformError: TF does not have it, not then, or not connected to the world.
+            TransformError: TF does not contain it, has no data then, or it is not connected to the world.
         """
         latest = self.latest(frame)
         if not stamp or not latest.stamp or 0 <= stamp - latest.stamp <= tolerance * 1e9:

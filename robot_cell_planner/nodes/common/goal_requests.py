@@ -1,4 +1,4 @@
-"""Goals that may be sent again under their identity, since a request can be lost, or the answer to it."""
+"""Goals that may be sent again with the same goal ID, since a request or its response can be lost."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from rclpy.action.client import ActionClient
 from rclpy.action.server import ActionServer, ServerGoalHandle
 
-MAX_GOALS = 1000  # goals that are known when they are sent again
+MAX_GOALS = 1000  # goals that are recognised when they are sent again
 
 
 class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
-    """Accepts a goal that comes again under its identity as it did before, and carries it out once.
+    """Accepts a goal that is sent again with the same ID, and executes it once.
 
-    rclpy rejects such a goal; and one whose answer could not be sent it neither carries out nor forgets. It has no
+    rclpy rejects such a goal; a goal whose response could not be sent is neither executed nor removed. There is no
     public way to change that, so this class relies on private attributes of rclpy's ActionServer.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by identity: whether it was begun
+        self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
         super().__init__(*arguments, handle_accepted_callback=self._begin, **keywords)
 
     def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
@@ -41,7 +41,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             with self._lock:
                 self._handle.send_goal_response(header, response)
         except RuntimeError:  # an RCLError, which has no public name
-            self._logger.warning("a goal that was sent again could not be answered either")
+            self._logger.warning("the response to a repeated goal request could not be sent")
             return
         if handle is not None and not self._begun[goal]:
             self._handle.publish_status()
@@ -49,11 +49,10 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
 
 
 class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
-    """Ignores further answers to a goal that was sent again, of which rclpy warns, or which it takes for two goals of
-    one identity.
+    """Ignores further responses to a repeated goal, which rclpy reports, or takes for two goals with the same ID.
 
-    rclpy has no public way to look up a goal by the number of its request, so this class reads private attributes of
-    its ActionClient.
+    rclpy has no public way to look up a goal by its request number, so this class reads private attributes of its
+    ActionClient.
     """
 
     async def execute(self, taken_data: Any) -> None:

@@ -18,8 +18,8 @@ from .joint_states import JointStates
 class JointStateMonitor:
     """The latest value and stamp of every joint of a cell, merged from any number of publishers (`JointStates`).
 
-    Names may come in any order, and be some of the cell's joints or more than them; the joints of a tool are known as
-    "tool/joint" and, where that is unambiguous, by their own name.
+    Messages may contain any subset of the cell's joints, and other joints, in any order. Joints of a tool are named
+    "tool/joint" or, if that is unambiguous, by their joint name.
     """
 
     def __init__(self, cell: RobotCell) -> None:
@@ -28,7 +28,7 @@ class JointStateMonitor:
         self.set_cell(cell)
 
     def set_cell(self, cell: RobotCell) -> None:
-        """Follow the joints of another cell; values of joints that it shares with the last one are retained."""
+        """Set the cell; values of joints that both cells contain are retained."""
         self._tools = joint_names(cell)
         self._aliases = {name: name for name in self._tools}
         short = [name[len(tool) + 1 :] for name, tool in self._tools.items() if tool]
@@ -40,16 +40,16 @@ class JointStateMonitor:
         self._states.latest = {name: measured for name, measured in latest.items() if name in self._tools}
 
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> bool:
-        """Merge a message; stamp in nanoseconds. True if it updates any value."""
+        """Merge a message; stamp [ns]. Returns whether it updates any value."""
         updated = self._states.merge([self._aliases.get(name) for name in names], positions, stamp)
-        if len(positions) and len(names) != len(positions):  # without any it may be of efforts alone
-            self._problem = f"a message has {len(names)} names and {len(positions)} positions"
+        if len(positions) and len(names) != len(positions):  # without positions it may contain only efforts
+            self._problem = f"a message contains {len(names)} names and {len(positions)} positions"
         for name, position in self._states.take_invalid():
-            self._problem = f"joint {name} is {position:g}, expected {MAX_JOINT_VALUE:g} at most"
+            self._problem = f"joint {name} is at {position:g}, expected at most {MAX_JOINT_VALUE:g}"
         return bool(updated)
 
     def take_problem(self) -> str:
-        """What was wrong with the latest value that no publisher should have sent, once; "" if there was none."""
+        """Return the problem of the latest invalid value, once; "" without one."""
         problem, self._problem = self._problem, ""
         return problem
 
@@ -68,32 +68,32 @@ class JointStateMonitor:
         return 0 if measured is None else measured.stamp
 
     def oldest(self, names: Sequence[str] = ()) -> int:
-        """Oldest stamp [ns] among the latest ones of the named joints (none named: of all measured); 0 if one of them,
-        or none at all, was measured."""
+        """Return the oldest stamp [ns] among the latest ones of the named joints (without names: of all measured ones);
+        0 if one of them, or none at all, was measured."""
         if names:
             return min(map(self._stamp, names))
         return min((measured.stamp for measured in self._states.latest.values()), default=0)
 
     def newest(self) -> int:
-        """Newest stamp [ns] of all; 0 if none was measured."""
+        """Return the newest stamp [ns] of all joints; 0 if none was measured."""
         return max((measured.stamp for measured in self._states.latest.values()), default=0)
 
     def behind(self, names: Sequence[str], stamp: int) -> tuple[str, ...]:
-        """Those of the joints that were not measured at `stamp` [ns] or later."""
+        """Return the joints that were not measured at `stamp` [ns] or later."""
         return tuple(name for name in names if self._stamp(name) < stamp)
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse names that no joint has.
+        """Check the names of joints.
 
         Raises:
-            UnknownNameError: says which, and the nearest.
+            UnknownNameError: a name is unknown; suggests similar ones.
         """
         for name in names:
             if name not in self._aliases:
                 raise UnknownNameError(unknown_name(f"joint {name!r}", name, self._aliases), subjects=(name,))
 
     def applied_to(self, state: RobotCellState) -> RobotCellState:
-        """The state with measured values in the place of its own."""
+        """Return the state with measured values replaced."""
         robots: dict[str, float] = {}
         tools: dict[str, dict[str, float]] = {}
         for name, value in self.values.items():

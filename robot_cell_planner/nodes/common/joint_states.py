@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...model.value import MAX_JOINT_VALUE
-
-CLOCK_STEP = 1_000_000_000  # [ns] by which a stamp must be older than the latest one to mean that a clock was set back
+from .clock_monitor import CLOCK_STEP
 
 
 class Measurement(NamedTuple):
     """A measured joint.
 
-    position [rad or m]; velocity [per s] and effort [Nm or N], NaN where they are not measured. stamp: of the message
-    [ns]. arrival: when it came, on the steady clock [s]. paused: total time until then in which nobody listened [s].
+    position [rad or m]; velocity [rad/s or m/s] and effort [Nm or N], NaN if not measured. stamp: of the message [ns].
+    arrival: on the steady clock [s]. paused: total time until then in which messages were not read [s].
     """
 
     position: float
@@ -37,7 +36,7 @@ class JointStates:
         self._repeats = repeats
         self.latest: dict[str, Measurement] = {}
         self.skipped = 0
-        self.invalid: list[tuple[str, float]] = []  # joints and positions that were skipped as such
+        self.invalid: list[tuple[str, float]] = []  # joints and positions skipped as invalid
 
     def merge(
         self,
@@ -62,7 +61,7 @@ class JointStates:
             if name is None:
                 continue
             last = self.latest.get(name)
-            if not abs(position) <= MAX_JOINT_VALUE:  # NaN neither
+            if not abs(position) <= MAX_JOINT_VALUE:  # also false for NaN
                 self.skipped += 1
                 self.invalid.append((name, position))
             elif last is not None and self._is_old(stamp, last.stamp):
@@ -73,10 +72,11 @@ class JointStates:
         return updated
 
     def _is_old(self, stamp: int, last: int) -> bool:
-        """Whether a stamp is not newer than the last one; one that is older by far is of a clock that was set back."""
+        """Return whether a stamp is not newer than the last one; a much older one belongs to a clock that was set
+        back."""
         return last - CLOCK_STEP <= stamp < last or (stamp == last and not self._repeats)
 
     def take_invalid(self) -> list[tuple[str, float]]:
-        """Joints and positions that were skipped as not finite or too large since the last call."""
+        """Return the joints and positions skipped as not finite or too large since the last call."""
         invalid, self.invalid = self.invalid, []
         return invalid

@@ -1,7 +1,8 @@
-"""Managed nodes: the states of ROS 2's lifecycle, and what a node does in each.
+"""Managed nodes: the states of the ROS 2 lifecycle, and the behaviour of a node in each.
 
-unconfigured: only parameters, diagnostics and the services of the lifecycle are there. inactive: everything is made and
-kept up to date, but requests are refused with a NotActiveError, and nothing is published. active: the node serves.
+unconfigured: only parameters, diagnostics and the services of the lifecycle exist. inactive: everything is created and
+kept up to date, but requests are refused with a NotActiveError, and nothing is published. active: the node serves
+requests.
 
 Source: https://design.ros2.org/articles/node_lifecycle.html
 """
@@ -30,8 +31,8 @@ LIFECYCLE_PARAMETERS = (
     Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),
     Parameter("autostart", True, "Whether the node configures and activates itself when it starts."),
 )
-ANSWER_TIME = 0.1  # [s] in which those are answered who have asked before services and actions are destroyed
-STOP_TIMEOUT = 20.0  # [s] that requests and motions have to end when a node is deactivated
+ANSWER_TIME = 0.1  # [s] before services and actions are destroyed, in which late requests are answered
+STOP_TIMEOUT = 20.0  # [s] in which requests and motions have to end on deactivation
 RELEASING = (State.TRANSITION_STATE_CLEANINGUP, State.TRANSITION_STATE_SHUTTINGDOWN)
 SUCCESS, FAILURE, ERROR = (
     TransitionCallbackReturn.SUCCESS,
@@ -41,61 +42,61 @@ SUCCESS, FAILURE, ERROR = (
 
 
 class ManagedNode(LifecycleNodeMixin, CellNode):
-    """A node with the states, services and topic of a lifecycle, for a node with LIFECYCLE_PARAMETERS.
+    """A node with the states, services and topic of a lifecycle, for nodes with LIFECYCLE_PARAMETERS.
 
-    Derived classes make what they work with in `configure`. Entities of the node that they make there are destroyed by
-    a clean-up; `on_release` registers what else is to be done then. Transitions run in the executor, which goes on
-    while a node comes to rest.
+    Derived classes create their resources in `configure`. Entities of the node that are created there are destroyed on
+    clean-up; `on_release` registers further clean-up actions. Transitions run in the executor, which continues while a
+    node comes to rest.
     """
 
     def __init__(self, name: str) -> None:
-        self._gated = False  # publishers that are made before `configure` are always open
+        self._gated = False  # publishers created before `configure` are always open
         CellNode.__init__(self, name)
         LifecycleNodeMixin.__init__(self, callback_group=self.concurrent)
-        # rclpy's own callback cannot wait, and runs in the thread that a robot needs to come to rest.
+        # rclpy's own callback cannot wait, and would block the thread that brings a robot to rest.
         self._service_change_state.callback = self._change_state
         self.configured = self._publishing = False
         self._diagnostics = Diagnostics(self, name.removesuffix("_node"), self._state_and_check)
         self.requests.refuse(self.not_active())
 
-    # What derived classes do.
+    # For derived classes.
 
     def configure(self) -> None:
-        """Make what the node works with, from its parameters.
+        """Create the resources of the node from its parameters.
 
         Raises:
-            RobotCellError: it cannot; what was made so far is given back.
+            RobotCellError: this failed; what was created so far is released.
         """
 
     def activate(self) -> None:
-        """Begin to serve. Publishers are open already."""
+        """Start to serve. Publishers are already open."""
 
     async def come_to_rest(self, reason: RobotCellError) -> None:
-        """End all requests, for a reason; publishers are still open."""
+        """End all requests with a reason; publishers are still open."""
         if not await self.requests.end(self, reason, STOP_TIMEOUT):
-            self.get_logger().error(f"requests have not ended {2.0 * STOP_TIMEOUT:g} s after: {reason}")
+            self.get_logger().error(f"requests still running {2.0 * STOP_TIMEOUT:g} s after deactivation ({reason})")
 
     def deactivate(self) -> None:
-        """What is left to do at rest. Publishers are closed after it."""
+        """Complete the deactivation, at rest. Publishers are closed afterwards."""
 
     def check(self) -> tuple[bytes, str, Mapping[str, object]]:
-        """Level, message and values for diagnostics of the active node."""
+        """Return level, message and values for diagnostics of the active node."""
         raise NotImplementedError
 
     # States.
 
     @property
     def state_label(self) -> str:
-        """The state of the lifecycle, such as "inactive"."""
+        """Return the name of the state, such as "inactive"."""
         return str(self._state_machine.current_state[1])
 
     @property
     def active(self) -> bool:
-        """Whether the node serves."""
+        """Return whether the node is active."""
         return self.requests.accepted
 
     def not_active(self) -> NotActiveError:
-        """The error for requests in the present state."""
+        """Return the error for requests in the present state."""
         name, state = self.get_fully_qualified_name(), self.state_label
         text = f"{name} is {state}; `ros2 lifecycle set {name} activate` activates it once it is inactive"
         return NotActiveError(text, subjects=(name,))
@@ -111,7 +112,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         """Configure and activate the node, unless the parameter autostart is false.
 
         Raises:
-            RobotCellError: that has failed; the node is unconfigured.
+            RobotCellError: this failed; the node is unconfigured.
         """
         if not self.parameters["autostart"]:
             self.get_logger().info("unconfigured, as autostart is false")
@@ -157,10 +158,10 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         return response
 
     def _perform(self, previous: str) -> None:
-        """Do what a transition that has begun stands for, at rest."""
+        """Perform a transition that has begun, at rest."""
         state = self._state_machine.current_state[0]
         if state == State.TRANSITION_STATE_CONFIGURING:
-            # What is there before, such as the services of parameters, is there in all states.
+            # Entities created before, such as the services of parameters, exist in all states.
             self._permanent = frozenset(id(entity) for entity, _ in self._entities())
             self._gated = True
             try:
@@ -180,7 +181,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
             self._release()
 
     def _complete(self, outcome: TransitionCallbackReturn) -> None:
-        """Go on to the state that a transition ends in. After a fault of ours that is unconfigured."""
+        """Change to the final state of a transition; unconfigured after an internal error."""
         machine = self._state_machine
         machine.trigger_transition_by_label(outcome.to_label(), True)
         if outcome is ERROR:
@@ -195,7 +196,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
     def create_publisher(
         self, msg_type: type[M], topic: str, qos_profile: QoSProfile | int, *, always: bool = False, **keywords: Any
     ) -> Publisher[M]:
-        """As `CellNode.create_publisher`. While the node is not active, messages are dropped, unless `always`."""
+        """As `CellNode.create_publisher`. Messages are dropped while the node is not active, unless `always`."""
         publisher = super().create_publisher(msg_type, topic, qos_profile, **keywords)
         if self._gated and not always:
             assert isinstance(publisher, WirePublisher)
@@ -203,7 +204,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         return publisher
 
     def _servers(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
-        """All services and action servers, with what destroys them."""
+        """Return all services and action servers with their destructors."""
         for service in tuple(self.services):
             yield service, self.destroy_service
         for part in tuple(self.waitables):
@@ -211,7 +212,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
                 yield part, lambda part: part.destroy()
 
     def _entities(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
-        """All entities of the node, with what destroys them."""
+        """Return all entities of the node with their destructors."""
         yield from self._servers()
         for part in tuple(self.waitables):
             if isinstance(part, ActionClient):
@@ -227,7 +228,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
                 yield entity, destroy
 
     def _release(self) -> None:
-        """Give back what `configure`, and what followed from it, has made. Clients see first that nobody serves."""
+        """Release everything created since `configure`. Services and actions disappear first."""
         self.configured = False
         self._destroy(self._servers())
         self.release()

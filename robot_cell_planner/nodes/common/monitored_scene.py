@@ -1,4 +1,4 @@
-"""The scene as a node knows it: always some whole revision of it, with measured joints, and waits for newer ones."""
+"""The scene as known to a node: a complete revision with measured joints, and waits for newer ones."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from .polled_subscription import PolledSubscription
 from .waiting import Deadline, Waiters, delay, steady_timer
 
 MAX_CHANGES = 10_000
-JOINT_STATES_DEPTH = 200  # of all publishers together, between two looks
+JOINT_STATES_DEPTH = 200  # of all publishers together, between two reads
 JOINTS_RATE = 20.0  # [Hz]
 JOINT_STATES = "joint_states"
-FIRST_JOINTS_LOOK = 0.02  # [s] between two looks whether joints were measured, for requests that wait for the first
-PUBLISHERS_FOUND = 1.0  # [s] after the first scene, by which time DDS has found who publishes joint_states, too
+FIRST_JOINTS_LOOK = 0.02  # [s] between checks of requests that wait for the first joint states
+PUBLISHERS_FOUND = 1.0  # [s] after the first scene, in which DDS discovers publishers of joint_states
 WAITING_PERIOD = 0.004  # [s]
 REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are skipped
 
 
 @dataclass(frozen=True)
 class ResolvedState:
-    """The state that a request is answered for.
+    """The state that a request refers to.
 
-    revision: of the scene. joint_stamp: oldest stamp of the measured joints in it [ns], 0 without any.
+    revision: of the scene. joint_stamp: oldest stamp of the measured joints in the state [ns], 0 without any.
     """
 
     scene: Scene
@@ -56,7 +56,7 @@ class ResolvedState:
 
     @property
     def used(self) -> StateUsed:
-        """What the reply says of it."""
+        """Return the message for the reply."""
         return StateUsed(
             revision=self.revision,
             joint_stamp=time_to_message(self.joint_stamp),
@@ -66,12 +66,12 @@ class ResolvedState:
 
 
 class MonitoredScene:
-    """The latest scene with its revision, and the measured joints. Who keeps it up to date calls `take`.
+    """The latest scene with its revision, and the measured joints. `take` sets a new revision.
 
-    frames: those that requests may name besides the cell's.
+    frames: further frames that requests may use besides the cell's.
 
-    Messages of `joint_states` wake nobody: they are read when somebody wants to know, and at joints_rate [Hz], more
-    often while somebody waits for newer ones.
+    Messages of `joint_states` do not wake the node: they are read on demand and at joints_rate [Hz], more often while a
+    request waits for newer ones.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class MonitoredScene:
         self._frames = frames
         self._scene: Scene | None = None
         self._measured: JointStateMonitor | None = None
-        self._heard_since = math.inf  # the first scene came [s]
-        self._followed_by_scene: frozenset[str] = frozenset()  # joints that the scene node has measured
+        self._heard_since = math.inf  # time of the first scene [s]
+        self._followed_by_scene: frozenset[str] = frozenset()  # joints measured by the scene node
         self._waiting = Waiters()
         self._scene_listeners: list[Callable[[], None]] = []
         self._joint_listeners: list[Callable[[int], None]] = []
@@ -99,48 +99,48 @@ class MonitoredScene:
         steady_timer(node, 1.0 / joints_rate, self.read_joints)
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener()` whenever there is a new revision."""
+        """Call `listener()` for each new revision."""
         self._scene_listeners.append(listener)
 
     def on_joints(self, listener: Callable[[int], None]) -> None:
-        """Call `listener(stamp)` whenever newer joints were read; stamp of the newest in nanoseconds."""
+        """Call `listener(stamp)` after newer joint states were read; stamp of the newest [ns]."""
         self._joint_listeners.append(listener)
 
     @property
     def scene(self) -> Scene:
-        """The latest scene, without measured joints.
+        """Return the latest scene, without measured joints.
 
         Raises:
-            NoCellError: there is none yet.
+            NoCellError: no cell was received yet.
         """
         if self._scene is None:
-            raise NoCellError("no cell has come from the scene node yet; does it run, in this namespace, with a cell?")
+            raise NoCellError("no cell received yet: is scene_node running in this namespace, with a cell?")
         return self._scene
 
     @property
     def measured(self) -> JointStateMonitor:
-        """What `joint_states` says by now.
+        """Return the measured joints after reading `joint_states`.
 
         Raises:
-            NoCellError: there is no cell yet.
+            NoCellError: no cell was received yet.
         """
         self.read_joints()
         if self._measured is None:
-            raise NoCellError("joints cannot be followed before a cell has come")
+            raise NoCellError("no cell received yet: is scene_node running in this namespace, with a cell?")
         return self._measured
 
     @property
     def diagnostics(self) -> dict[str, object]:
-        """What diagnostics say of it."""
+        """Return values for diagnostics."""
         skipped = 0 if self._measured is None else self._measured.skipped
         return {"revision": self.revision, "joint values skipped": skipped}
 
     def current_state(self) -> RobotCellState:
-        """The latest state with measured joints in it."""
+        """Return the latest state with measured joints."""
         return self.measured.applied_to(self.scene.state)
 
     def take(self, scene: Scene, revision: int) -> None:
-        """Go to another revision."""
+        """Set a new revision."""
         if self._measured is None:
             self._measured = JointStateMonitor(scene.cell)
             self._heard_since = time.monotonic()
@@ -152,9 +152,9 @@ class MonitoredScene:
         self._waiting.wake()
 
     def read_joints(self) -> None:
-        """Read what has come on `joint_states` since the last time."""
+        """Read the messages of `joint_states` since the last call."""
         if self._reading:
-            return  # a listener asks for what is being read
+            return  # called by a listener during a read
         self._reading = True
         try:
             self._read_joints()
@@ -168,7 +168,7 @@ class MonitoredScene:
             if self._measured is not None and self._measured.update(message.name, message.position, stamp):
                 newest = stamp
         if self._measured is not None and (problem := self._measured.take_problem()):
-            text = f"joint_states: {problem}; {self._measured.skipped} values were skipped so far"
+            text = f"joint_states: {problem}; {self._measured.skipped} values skipped so far"
             self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
         if not newest:
             return
@@ -177,12 +177,12 @@ class MonitoredScene:
         self._waiting.wake()
 
     async def wait_for(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
-        """Wait until the scene has at least a revision and the joints at least a stamp [ns]; 0 for no wait.
+        """Wait until the scene has reached a revision and the joints a stamp [ns]; 0 for no wait.
 
-        joints: "()" for all of the robots. timeout [s]: 0 for the default.
+        joints: empty for all joints of the robots. timeout [s]: 0 for the default.
 
         Raises:
-            StaleStateError, NoCellError: it took longer than that.
+            StaleStateError, NoCellError: the timeout expired.
         """
         if self._is_new_enough(revision, joint_stamp, joints):
             return
@@ -199,11 +199,11 @@ class MonitoredScene:
                 self._node.destroy_timer(looks)
 
     async def _wait_for_joints(self, given: Container[str], timeout: float) -> None:
-        """Wait until a joint of the robots was measured, if somebody measures them: a node that has just started does
-        not know yet where they are. given: joints that need not be measured.
+        """Wait for the first measurement of the robots' joints if there is a publisher, since a node that has just
+        started has none yet. given: joints that need not be measured.
 
         Raises:
-            StaleStateError: none was in time.
+            StaleStateError: the timeout expired.
         """
         timeout = timeout or self._default_timeout
         until = time.monotonic() + timeout
@@ -213,7 +213,7 @@ class MonitoredScene:
             await delay(self._node, FIRST_JOINTS_LOOK)
 
     def _knows_joints(self, given: Container[str]) -> bool:
-        """Whether joints were measured, are given, or are measured by nobody."""
+        """Return whether joints were measured, are given, or have no publisher."""
         needed, measured = self._needed(given), self.measured.values
         followed = needed & self._followed_by_scene
         if followed or not needed:
@@ -224,18 +224,18 @@ class MonitoredScene:
         return heard_for >= PUBLISHERS_FOUND and not self._node.count_publishers(JOINT_STATES)
 
     def _needed(self, given: Container[str]) -> set[str]:
-        """Joints of the robots that are not given."""
+        """Return the joints of the robots that are not given."""
         return {name for name in self.scene.cell.variables if name not in given}
 
     def _unmeasured(self, given: Container[str], timeout: float) -> StaleStateError:
-        """Joints were not measured within a timeout [s]."""
+        """Return the error for joints that were not measured within a timeout [s]."""
         missing = tuple(sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys()))
         if missing:
             joints = ", ".join(missing[:6])
-            text = f"the scene node knows from {JOINT_STATES} where {joints} are, but this node does not"
-            text = f"{text} after {timeout:g} s: start what publishes them, or name their values in the request"
+            text = f"the scene node has received {JOINT_STATES} with {joints}, but this node has not"
+            text = f"{text} within {timeout:g} s: start their publisher, or give their values in the request"
             return StaleStateError(text, subjects=missing)
-        text = f"{JOINT_STATES} has a publisher, but reported no joint of the robots within {timeout:g} s"
+        text = f"{JOINT_STATES} has a publisher, but contained no joint of the robots within {timeout:g} s"
         return StaleStateError(text, subjects=(JOINT_STATES,))
 
     def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
@@ -248,23 +248,27 @@ class MonitoredScene:
 
     def _stale(self, revision: int, joint_stamp: int, joints: tuple[str, ...], waited: float) -> RobotCellError:
         if self._scene is None:
-            return NoCellError(f"no cell came from the scene node within {waited:g} s; does it run, with a cell?")
+            text = f"no cell received within {waited:g} s: is scene_node running in this namespace, with a cell?"
+            return NoCellError(text)
         if self.revision < revision:
             numbers = (Value("revision", self.revision, revision),)
-            return StaleStateError(f"the scene is not that new after {waited:g} s", values=numbers)
+            text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
+            return StaleStateError(text, values=numbers)
         behind = self.measured.behind(self._followed(joints), joint_stamp)
-        age = (joint_stamp - self.measured.oldest(behind)) * 1e-9
-        numbers = (Value("behind by", age, unit="s"),)
-        text = f"measured joints {', '.join(behind[:6])} are not that new after {waited:g} s"
-        return StaleStateError(text, subjects=behind, values=numbers)
+        oldest, names = self.measured.oldest(behind), ", ".join(behind[:6])
+        if not oldest:
+            return StaleStateError(f"joints {names} were not measured within {waited:g} s", subjects=behind)
+        age = (joint_stamp - oldest) * 1e-9
+        text = f"joints {names}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
+        return StaleStateError(text, subjects=behind, values=(Value("behind by", age, unit="s"),))
 
     async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:
-        """The state that a request means.
+        """Return the state that a request refers to.
 
         Raises:
-            StaleStateError, NoCellError: the scene did not get new enough in time, or no joint was measured although
-                somebody measures them.
-            RobotCellError: its own state, configuration or changes are malformed or do not fit the cell.
+            StaleStateError, NoCellError: the scene did not reach the requested revision or stamp in time, or no joint
+                was measured although they have a publisher.
+            RobotCellError: the given state, configuration or changes are malformed or do not fit the cell.
         """
         stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
         timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
@@ -289,10 +293,10 @@ class MonitoredScene:
         return ResolvedState(scene, revision, joint_stamp)
 
     async def changes(self, messages: Sequence[SceneChange], field: str, limit: int, cell: RobotCell) -> list[Change]:
-        """The changes of a cell that messages mean.
+        """Return the scene changes of messages.
 
         Raises:
-            RobotCellError: one is malformed, there are more than `limit`, or TF does not have a frame.
+            RobotCellError: one is malformed, there are more than `limit`, or TF does not contain a frame.
         """
         changes = changes_from_message(messages, self._models, field, limit)
         if await self.rewrite(references_of_changes(messages, field), cell, frames_added(changes)):
@@ -306,7 +310,7 @@ class MonitoredScene:
         added: Collection[str] = (),
         token: CancellationToken | None = None,
     ) -> bool:
-        """As `ExternalFrames.rewrite`; without such frames nothing."""
+        """As `ExternalFrames.rewrite`; does nothing without external frames."""
         return self._frames is not None and await self._frames.rewrite(references, cell, added, token)
 
     async def poses_in_tf(self, frames: Mapping[str, str], stamp: Time, cell: RobotCell) -> dict[str, Pose]:
@@ -331,5 +335,5 @@ class MonitoredScene:
     async def rewrite_each(
         self, references: Iterable[FrameReference], cell: RobotCell
     ) -> dict[int, TransformError | None]:
-        """As `ExternalFrames.rewrite_each`; without such frames nothing."""
+        """As `ExternalFrames.rewrite_each`; empty without external frames."""
         return {} if self._frames is None else await self._frames.rewrite_each(references, cell)

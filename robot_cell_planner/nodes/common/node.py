@@ -1,4 +1,4 @@
-"""What all nodes share: declared parameters, services that always answer, and a start that fails in one line."""
+"""Base class of the nodes: declared parameters, services that always reply, and start errors in one line."""
 
 from __future__ import annotations
 
@@ -61,13 +61,14 @@ ReportingT = TypeVar("ReportingT", bound=Reporting)
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-# Deep enough for many clients that call at once. With rmw_fastrtps every client hears all replies of a service, and
-# passes over those of others: in a shallow queue these push out its own.
+
+# Depth for many simultaneous clients. With rmw_fastrtps every client receives all replies of a service and ignores
+# those of others, which would displace its own in a shallow queue.
 SERVICES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 
 
 def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
-    """Reliable, keep the last `depth`; latched: late subscribers get those too."""
+    """Reliable, keep the last `depth`; latched: late subscribers receive them, too."""
     durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
     return QoSProfile(
         depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE, durability=durability
@@ -75,18 +76,18 @@ def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
 
 
 def sensor(depth: int) -> QoSProfile:
-    """Best effort, keep the last `depth`: hears reliable and best-effort publishers alike."""
+    """Best effort, keep the last `depth`: compatible with reliable and best-effort publishers."""
     return QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
-    """Publishes messages whose fields are converted to what their interface declares (`to_wire`)."""
+    """Publisher that converts the fields of messages to the types of their interface (`to_wire`)."""
 
     faults: Faults | None = None
-    is_open: Callable[[], bool] = staticmethod(lambda: True)  # whether messages are sent, or dropped
+    is_open: Callable[[], bool] = staticmethod(lambda: True)  # whether messages are sent or dropped
 
     def publish(self, msg: Any) -> None:
-        """As rclpy's. A message with a number that does not fit its field is not sent, but reported."""
+        """As rclpy's. A message with a number out of range of its field is not sent, but reported."""
         if not self.is_open():
             return
         try:
@@ -100,13 +101,13 @@ class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclp
 
 
 class CellNode(Node):
-    """A node of the suite. `declared` lists its parameters; services are registered with `serve`.
+    """A node of this package. `declared` lists its parameters; services are registered with `serve`.
 
-    sole: whether it must be the only node of its name in its domain, on this machine; it then shows that it lives
+    sole: whether it must be the only node of its name in its domain, on this machine; its presence is then observable
     (`presence`).
 
-    Callbacks are coroutines in one thread: one that waits for the scene or a worker holds up no other. What they raise
-    is reported (`faults`) and ends nothing, except by `fail`.
+    Callbacks are coroutines in one thread: one that waits for the scene or a worker does not block others. Their
+    exceptions are reported (`faults`); only `fail` terminates the node.
     """
 
     declared: ClassVar[Sequence[Parameter]] = ()
@@ -129,20 +130,21 @@ class CellNode(Node):
         self.concurrent = ReentrantCallbackGroup()
 
     def _shown(self) -> Presence:
-        """What shows that this node lives.
+        """Return the presence of this node.
 
         Raises:
-            InvalidRequestError: a node of this name runs already.
+            InvalidRequestError: a node of this name is already running.
         """
         name, domain = self.get_fully_qualified_name(), self.context.get_domain_id()
         try:
             return Presence(domain, name)
         except NameTakenError as error:
-            text = f"{name} runs already in domain {domain}: end it, or set another ROS_DOMAIN_ID or namespace (__ns)"
+            text = f"{name} is already running in domain {domain}; stop it, or set another ROS_DOMAIN_ID or __ns"
             raise InvalidRequestError(text, stage="start", subjects=(name,)) from error
 
     def destroy_node(self) -> None:
-        """As rclpy's; gives the name back, and destroys its parts of actions, which rclpy leaves to their owners."""
+        """As rclpy's; also releases the name, and destroys action servers and clients, which rclpy leaves to their
+        owners."""
         self.release()
         if self.presence is not None:
             self.presence.close()
@@ -154,9 +156,8 @@ class CellNode(Node):
     def create_publisher(
         self, msg_type: type[M], topic: str, qos_profile: QoSProfile | int, **keywords: Any
     ) -> Publisher[M]:
-        """As rclpy's, for messages of any number types, and without the events that warn of a subscription with another
-        quality of service, which warns of that itself: the executor would look at each of them every time that it
-        waits."""
+        """As rclpy's, for messages with any number types, and without events of incompatible quality of service, which
+        the subscription reports itself: the executor would check each of them at every wait."""
         keywords.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
         publisher = super().create_publisher(msg_type, topic, qos_profile, publisher_class=WirePublisher, **keywords)
         assert isinstance(publisher, WirePublisher)
@@ -166,7 +167,7 @@ class CellNode(Node):
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], **keywords: Any
     ) -> Service[Any, Any]:
-        """As rclpy's, but that a callback which raises leaves nobody without a reply."""
+        """As rclpy's, but a reply is also sent if the callback raises."""
 
         async def answer(request: Any, response: Any) -> Any:
             try:
@@ -189,9 +190,9 @@ class CellNode(Node):
         name: str,
         handler: Callable[[RequestT, ReportingT], Coroutine[Any, Any, None]],
     ) -> None:
-        """Offer a service. The handler fills the response; what it raises becomes the response's error report.
+        """Offer a service. The handler fills the response; an exception becomes the error of the response.
 
-        So does a number in the response that is not finite where its interface documents none.
+        A non-finite number in the response is also an error, unless its interface documents it.
         """
 
         async def answer(request: RequestT, response: ReportingT) -> ReportingT:
@@ -200,21 +201,21 @@ class CellNode(Node):
                 await self.requests.serve(handler(request, response))
                 return to_wire(response, finite=response.error.code == ErrorReport.NONE)
             except StaleStateError as error:
-                # Those who wait for news get this every time that there is none.
+                # The normal reply to requests that wait for a newer state.
                 self.get_logger().debug(f"{name}: {error}")
                 report = error_to_message(error)
             except RobotCellError as error:
                 self.get_logger().info(f"{name}: {error}")
                 report = error_to_message(error)
             except Exception as error:
-                # The last fence: a fault of ours must not take the node down; it is reported whole in the log.
+                # An internal error must not terminate the node; it is logged with its traceback.
                 report = error_to_message(self.named(name, error))
             return self.failed(response, lambda message: setattr(message, "error", report))
 
         self.create_service(kind, name, answer, qos_profile=SERVICES, callback_group=self.concurrent)
 
     def named(self, name: str, error: Exception) -> RobotCellError:
-        """An error that a handler did not name, as one that can be sent; a fault of ours is reported."""
+        """Return an unexpected exception as an error that can be sent; internal errors are logged."""
         found = unexpected(error, name)
         if isinstance(found, InternalError):
             self.faults.report(name, error)
@@ -223,7 +224,7 @@ class CellNode(Node):
         return found
 
     def failed(self, message: M, fill: Callable[[M], object]) -> M:
-        """A response or result with what `fill` says of its error, and whatever else it holds that can be sent."""
+        """Return a response or result with the error set by `fill`, and its other fields as far as they can be sent."""
         fill(message)
         try:
             return to_wire(message, finite=False)
@@ -234,58 +235,58 @@ class CellNode(Node):
             return to_wire(empty, finite=False)
 
     def fail(self, error: RobotCellError) -> None:
-        """End the node, from one of its callbacks, with one line on the standard error stream."""
+        """Terminate the node from one of its callbacks, with one line on the standard error stream."""
         raise NodeEndsError(error)
 
     def start(self) -> None:
-        """Begin to work; called once, when there is an executor.
+        """Start the node; called once, when there is an executor.
 
         Raises:
             RobotCellError: the node cannot start.
         """
 
     def resolve(self, future: Future[M], value: M) -> None:
-        """Give a future its value from any thread, and wake the executor that awaits it."""
+        """Resolve a future from any thread, and wake the executor."""
         if self.executor is not None:
             self.executor.create_task(lambda: None if future.done() else future.set_result(value))
 
     def soon(self, work: Callable[[], object]) -> None:
-        """Do some work when the callback that is running has ended and its reply, if it has one, is out."""
+        """Call a function after the running callback has ended and its reply, if any, has been sent."""
         if self.executor is None:
             work()
         else:
             self.executor.create_task(work)
 
     def on_release(self, work: Callable[[], object]) -> None:
-        """Do some work, which lets go of something that the node holds, when the node gives its resources back or ends;
-        what was registered last is done first."""
+        """Register a clean-up function, called when the node releases its resources or terminates, in reverse order of
+        registration."""
         self._held.callback(work)
 
     def release(self) -> None:
-        """Let go of what the node holds."""
+        """Call the registered clean-up functions."""
         self._held.close()
 
 
 def _print_error(name: str, error: RobotCellError) -> int:
-    """One line on the standard error stream; returns the exit status."""
+    """Print one line on the standard error stream; return the exit status."""
     print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
     return 1
 
 
 def end(status: int) -> NoReturn:
-    """End the process as `sys.exit` does, but without taking the interpreter apart: a collection of all garbage, and
-    the end of some thousand modules, would take seconds on a busy computer. Nothing is left that needs it after `run`.
+    """End the process as `sys.exit` does, but without finalizing the interpreter: garbage collection and unloading of
+    some thousand modules would take seconds on a busy computer. Nothing needs them after `run`.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it any more
+        with suppress(OSError, ValueError):  # the stream is closed
             stream.flush()
     os._exit(status)
 
 
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
-    """Run a node until it is told to stop (SIGINT, SIGTERM, shutdown of the context). Files are its user's alone, and
-    other computers do not reach it unless the environment asks for it, see `localhost`.
+    """Run a node until it is stopped (SIGINT, SIGTERM, shutdown of the context). Files that it creates are private to
+    the user, and it is not reachable from other computers unless the environment asks for it (`dds_profile`).
 
     Returns:
         Exit status: 0, or 1 after one line on the standard error stream if the node could not start.
@@ -299,7 +300,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         executor = GuardedExecutor(node.faults)
         executor.add_node(node)
         node.start()
-        gc.freeze()  # what was imported and loaded is not looked through again and again
+        gc.freeze()  # exclude imported modules from garbage collection
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
@@ -311,11 +312,11 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     except NodeEndsError as stop:
         return _print_error(name, stop.error)
     finally:
-        # A Ctrl-C that ended the context may still be about to interrupt this thread.
+        # A Ctrl-C that shut the context down may still interrupt this thread.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        gc.unfreeze()  # what is frozen would outlive the libraries that it belongs to
+        gc.unfreeze()  # frozen objects would outlive the libraries that they belong to
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
-        rclpy.get_default_context().destroy()  # with its participant of DDS, of which others are told by that
+        rclpy.get_default_context().destroy()  # also announces the end of the DDS participant
     return 0

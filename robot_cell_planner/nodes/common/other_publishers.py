@@ -1,4 +1,4 @@
-"""Who else publishes a topic that one node alone should."""
+"""Detection of other publishers of a topic that must have only one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .presence import of_one_computer
 
 
 def other_publishers(node: Node, topic: str) -> list[str]:
-    """Full names of the nodes that publish a topic, besides this one.
+    """Return the full names of the other nodes that publish a topic.
 
-    DDS lists a killed process for some time. One that bore the name of this node on this computer is left
-    out: as this process shows the name, no other can.
+    DDS lists a killed process for some time. One with the name of this node on this computer is left out: only this
+    process can have that name now.
     """
     publishers = node.get_publishers_info_by_topic(topic)
     own = f"{node.get_namespace().rstrip('/')}/{node.get_name()}"

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from ...errors import InvalidRequestError, bounded
 
-MAX_REASON = 1_000  # [characters] of a refusal
+MAX_REASON = 1_000  # [characters] of an error
 
 
 KINDS = {  # as `ros2 param describe` calls them
@@ -31,10 +31,10 @@ KINDS = {  # as `ros2 param describe` calls them
 class Parameter:
     """A parameter of a node.
 
-    default: also says its type (bool, int, float, str, or a list of strings). description: its meaning, with its unit
-    in brackets. lower, upper: bounds of a number, included. choices: the only values of a string, or of each string of
-    a list. running: it may change while the node runs; otherwise it is read-only. constraint: what else a value has to
-    meet, in words.
+    default: also defines the type (bool, int, float, str, or a list of strings). description: with the unit in
+    brackets. lower, upper: inclusive bounds of a number. choices: allowed values of a string, or of each string of a
+    list. running: whether it may change while the node runs; otherwise it is read-only. constraint: further constraints
+    as text.
     """
 
     name: str
@@ -48,30 +48,30 @@ class Parameter:
 
     @property
     def type(self) -> RosParameter.Type:
-        """The ROS type, which is that of the default."""
+        """Return the ROS type of the parameter."""
         return RosParameter.Type.from_parameter_value(self.default)
 
     @property
     def has_range(self) -> bool:
-        """Whether it is a number with bounds."""
+        """Return whether it is a number with bounds."""
         return math.isfinite(self.lower) and math.isfinite(self.upper)
 
     @property
     def range_text(self) -> str:
-        """The bounds of a number as "lower to upper", or "" without bounds."""
+        """Return the bounds of a number as "lower to upper", or "" without bounds."""
         if not self.has_range:
             return ""
         return f"{_number_text(self.lower, self.type)} to {_number_text(self.upper, self.type)}"
 
     @property
     def constraint_text(self) -> str:
-        """The choices and other constraints in words, or "" without any."""
+        """Return the choices and other constraints as text, or "" without any."""
         word = "each one of" if isinstance(self.default, list) else "one of"
         choices = f"{word}: {', '.join(self.choices)}" if self.choices else ""
         return "; ".join(text for text in (choices, self.constraint) if text)
 
     def descriptor(self) -> ParameterDescriptor:
-        """All of this, as `ros2 param describe` and other clients of the node's parameter services get it."""
+        """Return the descriptor, shown by `ros2 param describe`."""
         descriptor = ParameterDescriptor(
             name=self.name,
             type=self.type.value,
@@ -87,7 +87,7 @@ class Parameter:
         return descriptor
 
     def type_problem(self, given: RosParameter[Any]) -> str:
-        """What is wrong with the type of a value, or ""."""
+        """Return the problem of the type of a value, or ""."""
         if given.type_ is self.type:
             return ""
         example = f", such as {float(given.value)}" if given.type_ is RosParameter.Type.INTEGER else ""
@@ -95,7 +95,7 @@ class Parameter:
         return f"{self.name} is {given.value!r}, expected a {KINDS[self.type]}{hint}"
 
     def problem(self, value: Any) -> str:
-        """What is wrong with a value of the right type, or ""."""
+        """Return the problem of a value of the right type, or ""."""
         if self.has_range and not self.lower <= value <= self.upper:
             return f"{self.name} is {value}, expected {self.range_text}"
         values = value if isinstance(self.default, list) else [value]
@@ -111,11 +111,11 @@ def _number_text(number: float, kind: RosParameter.Type) -> str:
 class Parameters:
     """The declared parameters of a node, by name.
 
-    Their descriptors tell clients the type, range, choices and meaning of each. Changes at run time go through the same
-    checks as the values at start; read-only parameters are refused.
+    Their descriptors contain type, range, choices and meaning. Changes at run time are checked as the values at start;
+    changes of read-only parameters are rejected.
 
     Raises:
-        InvalidRequestError: the parameters the node was started with are of a wrong type or out of bounds.
+        InvalidRequestError: an initial value has a wrong type or is out of bounds.
     """
 
     def __init__(self, node: Node, declared: Sequence[Parameter]) -> None:
@@ -128,7 +128,7 @@ class Parameters:
         node.add_post_set_parameters_callback(self._notify)
 
     def _declare(self, parameter: Parameter) -> None:
-        """Declare a parameter of any type first: rclpy's refusals of a type or value do not tell the value apart."""
+        """Declare a parameter with dynamic type first, since rclpy's errors do not contain the value."""
         try:
             any_type = ParameterDescriptor(dynamic_typing=True)
             given: RosParameter[Any] = self._node.declare_parameter(parameter.name, parameter.default, any_type)
@@ -140,7 +140,8 @@ class Parameters:
         self._node.set_descriptor(parameter.name, parameter.descriptor())
 
     def _check(self, changes: list[RosParameter[Any]]) -> SetParametersResult:
-        """Refuse what the descriptors cannot; rclpy has compared types, ranges and read-only parameters before."""
+        """Check constraints that descriptors cannot express; rclpy has checked types, ranges and read-only
+        parameters."""
         for change in changes:
             parameter = self._declared.get(change.name)
             reason = parameter.problem(change.value) if parameter is not None else ""
@@ -162,8 +163,8 @@ class Parameters:
 
 
 def refuse_parameters(request: Any, response: Any, error: Exception) -> None:
-    """Fill the response of a service that sets parameters when rclpy cannot make sense of the request; leave that of
-    any other service."""
+    """Fill the response of a service that sets parameters if rclpy cannot process the request; ignore other
+    services."""
     refused = SetParametersResult(successful=False, reason=bounded(f"{type(error).__name__}: {error}", MAX_REASON))
     if isinstance(response, SetParameters.Response):
         missing = len(request.parameters) - len(response.results)

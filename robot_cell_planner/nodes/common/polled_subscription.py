@@ -1,4 +1,4 @@
-"""A subscription that is looked at when its owner has time for it, instead of waking the node for every message."""
+"""A subscription that is polled by its owner, instead of waking the node for every message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ M = TypeVar("M")
 
 
 class _NeverExecuted(CallbackGroup):
-    """Its entities are no business of the executor's."""
+    """The executor ignores its entities."""
 
     def can_execute(self, entity: Any) -> bool:
         return False
@@ -22,27 +22,27 @@ class _NeverExecuted(CallbackGroup):
         return False
 
     def ending_execution(self, entity: Any) -> None:
-        """Nothing was begun."""
+        """Nothing to do."""
 
 
 class PolledSubscription(Generic[M]):
-    """Keeps messages, as many as the depth of its quality of service, until they are taken.
+    """Keeps messages, up to the depth of its quality of service, until they are taken.
 
-    An executor of rclpy takes as long to wake up for a message as it takes to read ten of them.
+    Waking an executor of rclpy for one message takes as long as reading ten of them.
     """
 
     def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile, *, raw: bool = False) -> None:
-        """raw: for `take_raw` instead of `take`."""
+        """raw: use `take_raw` instead of `take`."""
         self._subscription = node.create_subscription(
             kind, topic, lambda _: None, quality, callback_group=_NeverExecuted(), raw=raw
         )
 
     def take(self) -> Iterator[M]:
-        """All messages that have come since, oldest first."""
+        """Return the messages received since the last call, oldest first."""
         yield from self._taken()
 
     def take_raw(self) -> Iterator[bytes]:
-        """All messages that have come since, as they were serialized, oldest first."""
+        """Return the serialized messages received since the last call, oldest first."""
         yield from self._taken()
 
     def _taken(self) -> Iterator[Any]:

@@ -1,9 +1,9 @@
-"""Whether a node of this computer lives: known at once, where DDS notices a killed process after many seconds.
+"""Immediate detection of terminated nodes on this computer; DDS takes many seconds to notice a killed process.
 
-Each node holds a name among the abstract sockets of its network namespace from its start on, which the kernel takes
-away with the process; a second node of that name cannot have it. Others connect to the name: what they hold then leads
-to that very process, not to one that has taken its place. Nodes of other computers, and programs that are not of this
-suite, have no such name; of them the graph tells.
+Each node binds an abstract socket name in its network namespace at its start, which the kernel releases with the
+process; a second node of that name cannot bind it. Observers connect to the name: their connection belongs to that
+process, not to a restarted one. Nodes of other computers and other programs have no such name; they are observed
+through the graph.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import hashlib
 import socket
 from collections.abc import Iterable
 
-FAST_DDS = bytes((0x01, 0x0F))  # vendor's number (DDSI-RTPS 2.3, section 8.3.2), which its identities begin with
-HOST = 2  # bytes after that which stand for the computer
+FAST_DDS = bytes((0x01, 0x0F))  # vendor ID (DDSI-RTPS 2.3, section 8.3.2), the first bytes of its GUIDs
+HOST = 2  # following bytes, which identify the computer
 
 
 class NameTakenError(Exception):
-    """Another process of this computer shows a node of that name."""
+    """Another process of this computer has a node of that name."""
 
 
 def address(domain: int, node: str) -> str:
-    """The name of a socket that stands for a node, of bounded length. node: its full name, with the namespace."""
+    """Return the socket name of a node, of bounded length. node: full name, with the namespace."""
     digest = hashlib.sha256(node.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return f"\0robot_cell_planner/node/{domain}/{digest}"
 
 
 def of_one_computer(identities: Iterable[bytes]) -> bool:
-    """Whether endpoints of DDS with these identities are known to be of one computer. Fast DDS begins them with its
-    vendor's number and one of the computer's network interfaces; of others nothing is known."""
+    """Return whether DDS endpoints with these GUIDs are known to be on one computer. GUIDs of Fast DDS begin with its
+    vendor ID and a hash of a network interface; those of other vendors are unknown."""
     hosts = {identity[: len(FAST_DDS) + HOST] for identity in identities}
     return len(hosts) == 1 and hosts.pop().startswith(FAST_DDS)
 
 
 class Presence:
-    """Shows that a node lives, until it is closed or its process ends."""
+    """Presence of a node, until it is closed or its process ends."""
 
     def __init__(self, domain: int, node: str) -> None:
-        """Take the name of a node.
+        """Bind the name of a node.
 
         Raises:
             NameTakenError: another node has it.
@@ -57,13 +57,13 @@ class Presence:
 
 
 class Observed:
-    """A process that shows a node, found when this was made."""
+    """Observer of the process of a node that exists on construction."""
 
     def __init__(self, domain: int, node: str) -> None:
-        """Find it.
+        """Connect to the process.
 
         Raises:
-            LookupError: no process of this computer shows that node.
+            LookupError: no process of this computer has that node.
         """
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
@@ -75,11 +75,11 @@ class Observed:
 
     @property
     def lives(self) -> bool:
-        """Whether it still does."""
+        """Return whether it still exists."""
         try:
             self._socket.send(b"")
         except BlockingIOError:
-            return True  # nobody reads what is sent, and no more is kept
+            return True  # nothing is read from the connections
         except OSError:
             return False
         return True

@@ -1,4 +1,4 @@
-"""A bound for what a node spends on things that can wait."""
+"""Bound of the processor time of background work of a node."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import TracebackType
 
 
 class Pace:
-    """Keeps some work below a share of the time: after each turn it rests as long as that takes.
+    """Limits work to a fraction of the time by a rest after each turn.
 
-    `due` tells whether the rest is over; `with pace:` encloses a turn.
+    `due` returns whether the rest is over; `with budget:` encloses a turn.
     """
 
     def __init__(self, share: float) -> None:

@@ -1,4 +1,4 @@
-"""Precedence of what must be on time over what can wait, as far as the system grants it."""
+"""Real-time priority of threads, if the system permits it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ...errors import NotSupportedError
 
 
 def set_realtime_priority(priority: int) -> None:
-    """Let the calling thread run before all threads of ordinary priority, by first-in-first-out scheduling.
+    """Set first-in-first-out scheduling (SCHED_FIFO) for the calling thread.
 
-    priority: 1 to 99, as `ros2_control` gives one to its own loop. It must do little at a time: nothing else gets the
-    processor meanwhile.
+    priority: 1 to 99, as for the loop of `ros2_control`. The thread must run briefly at a time, since it blocks all
+    others of its processor.
 
     Raises:
-        NotSupportedError: the system does not grant it.
+        NotSupportedError: the system does not permit it.
     """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (AttributeError, OSError) as error:
-        raise NotSupportedError(f"real-time priority {priority} is not granted: {error}") from error
+        raise NotSupportedError(f"real-time priority {priority} is not permitted: {error}") from error

@@ -1,4 +1,4 @@
-"""The requests that a node works on: all of them can be ended for a reason, and new ones refused for it."""
+"""Active requests of a node, which can be ended with a reason; new ones are then refused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .cancellation import CancellationToken
 from .waiting import delay
 
 T = TypeVar("T")
-LOOK_PERIOD = 0.01  # [s] between two looks whether all have ended
+LOOK_PERIOD = 0.01  # [s] between checks whether all have ended
 
 
 class Interruptible(Generic[T]):
-    """Awaits a coroutine. When a token is set, its reason is raised once where the coroutine waits."""
+    """Awaits a coroutine. When a token is set, its reason is raised once in the coroutine."""
 
     def __init__(self, work: Coroutine[Any, Any, T], token: CancellationToken) -> None:
         self._work = work
@@ -40,8 +40,8 @@ class Interruptible(Generic[T]):
             return cast("T", end.value)
 
     def _until_done(self, waited_for: Any) -> Generator[Any, None, None]:
-        """Give the executor what the coroutine waits for, or a future that the token resolves, too."""
-        if not isinstance(waited_for, Future):  # rclpy resumes the coroutine whenever it has run something else
+        """Yield the future that the coroutine awaits, or one that the token also resolves."""
+        if not isinstance(waited_for, Future):  # rclpy also resumes the coroutine after other callbacks
             yield waited_for
             return
         wake: Future[None] = Future()
@@ -60,7 +60,7 @@ class Interruptible(Generic[T]):
 
 
 class Requests:
-    """Service requests and goals that have not been answered yet."""
+    """Service requests and goals without a reply or result yet."""
 
     def __init__(self) -> None:
         self._reason: RobotCellError | None = None
@@ -89,7 +89,7 @@ class Requests:
         self._interrupt, self._force = CancellationToken(), CancellationToken()
 
     async def serve(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work for a service request, unless `end` interrupts it."""
+        """Handle a service request, unless `end` interrupts it."""
         self._serving += 1
         try:
             return await Interruptible(work, self._interrupt)
@@ -97,7 +97,7 @@ class Requests:
             self._serving -= 1
 
     async def pursue(self, work: Coroutine[Any, Any, T], token: CancellationToken) -> T:
-        """Do the work for a goal, which a token cancels; `end` sets it."""
+        """Handle a goal with a cancellation token, which `end` sets."""
         self._goals.append(token)
         try:
             return await Interruptible(work, self._force)
@@ -107,7 +107,8 @@ class Requests:
     async def end(self, node: Node, reason: RobotCellError, patience: float) -> bool:
         """Refuse new requests, interrupt services, cancel goals, and wait until all have ended.
 
-        patience [s]: after it, goals that go on are interrupted. Returns whether all have ended within twice that time.
+        patience [s]: time after which running goals are interrupted. Returns whether all have ended within twice that
+        time.
         """
         self.refuse(reason)
         self._interrupt.set(reason)

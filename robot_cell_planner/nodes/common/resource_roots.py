@@ -1,4 +1,4 @@
-"""Where nodes may read files: parameters, and the roots that follow from them."""
+"""Folders from which nodes may read files: parameters and the resulting roots."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ RESOURCE_PARAMETERS = (
     Parameter(
         "resource_folders",
         [""],
-        "Folders that files may be read from, besides those of packages.",
+        "Folders from which files may be read, besides those of packages.",
         constraint="each exists",
     ),
     Parameter(
         "max_text_bytes",
         MAX_TEXT_BYTES,
-        "Maximum size of a text file that is read, such as a URDF [bytes].",
+        "Maximum size of a text file, such as a URDF [bytes].",
         1,
         MAX_TEXT_BYTES,
     ),
-    Parameter("max_mesh_bytes", MAX_MESH_BYTES, "Maximum size of a mesh file that is read [bytes].", 1, MAX_MESH_BYTES),
+    Parameter("max_mesh_bytes", MAX_MESH_BYTES, "Maximum size of a mesh file [bytes].", 1, MAX_MESH_BYTES),
     Parameter(
         "resource_packages",
         [""],
@@ -35,10 +35,10 @@ RESOURCE_PARAMETERS = (
 
 
 def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots:
-    """The roots that the parameters name, and those of the cell file (see `ResourceRoots.with_file`).
+    """Return the roots of the parameters and of the cell file (see `ResourceRoots.with_file`).
 
     Raises:
-        InvalidRequestError: an entry that is no folder, or no "name=folder".
+        InvalidRequestError: an entry is not a folder, or not "name=folder".
     """
     folders = [str(Path(folder).resolve()) for folder in parameters["resource_folders"] if folder]
     packages: dict[str, str] = {}
@@ -47,7 +47,7 @@ def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots
             continue
         name, separator, folder = entry.partition("=")
         if not (name and separator and folder):
-            text = f'parameter resource_packages has {entry!r}, expected "name=folder"'
+            text = f'parameter resource_packages contains {entry!r}, expected "name=folder"'
             raise InvalidRequestError(text, stage="parameters")
         packages[name] = str(Path(folder).resolve())
     for folder in (*folders, *packages.values()):

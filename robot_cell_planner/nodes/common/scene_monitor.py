@@ -1,4 +1,4 @@
-"""A copy of the scene in another node than the scene node."""
+"""A copy of the scene in nodes other than the scene node."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .external_frames import ExternalFrames
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
 
-MAX_UPDATES = 1000  # late joiners get these; the scene node sends a whole snapshot at least every half as many
+MAX_UPDATES = 1000  # kept for late subscribers; the scene node sends a full snapshot at least every half as many
 
 
 class SceneMonitor(MonitoredScene):
-    """Follows the scene node's snapshots and updates.
+    """Applies the scene node's snapshots and updates.
 
-    A gap in the revisions, or an update that cannot be applied, makes it request the whole scene; until that has
-    come it stays at the last valid revision. A scene node that starts over at lower revisions is recognised by the time
-    of its snapshot.
+    The full scene is requested after a gap in the revisions, or an update that cannot be applied; the last valid
+    revision is used until it is received. A restarted scene node with lower revisions is recognised by the stamp of its
+    snapshot.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class SceneMonitor(MonitoredScene):
             state = state_from_message(message.state.state, "state")
             cell.check_state(state)
         except RobotCellError as error:
-            self._node.get_logger().error(f"revision {revision} of the scene cannot be followed: {error}")
+            self._node.get_logger().error(f"revision {revision} of the scene cannot be applied: {error}")
             return
         self._snapshot_stamp = stamp
         self.take(Scene(cell, state), revision)
@@ -70,7 +70,7 @@ class SceneMonitor(MonitoredScene):
             self._on_update(update)
 
     def _has(self, message: SceneSnapshot) -> bool:
-        """Whether the scene is that of a snapshot already, which says of other joints that they are measured."""
+        """Return whether a snapshot differs from the scene only in its list of measured joints."""
         if self._scene is None or self.revision != message.state.revision:
             return False
         digests = self._scene.cell.digest(), self._scene.state.digest()
@@ -89,7 +89,7 @@ class SceneMonitor(MonitoredScene):
         try:
             scene = apply_difference(self._scene, update_from_message(message, self._trusted_models))
             if scene.state.digest() != message.digest:
-                raise RobotCellError("the state has another digest than the scene node's", stage="scene monitor")
+                raise RobotCellError("the digest of the state differs from the scene node's", stage="scene monitor")
         except RobotCellError as error:
             self._fetch(f"update {message.revision} cannot be applied: {error}")
             return
@@ -99,7 +99,7 @@ class SceneMonitor(MonitoredScene):
         if self._fetching or not self._client.service_is_ready():
             return
         self._fetching = True
-        self._node.get_logger().info(f"asking for the whole scene: {reason}")
+        self._node.get_logger().info(f"requesting the full scene: {reason}")
         self._client.call_async(GetCell.Request()).add_done_callback(self._on_fetched)
 
     def _on_fetched(self, future: Future[GetCell.Response]) -> None:

@@ -1,4 +1,4 @@
-"""Whether the node that answers a request still lives, and what to do with a request whose reply does not come."""
+"""Detection of terminated servers, and handling of requests without a reply."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from rclpy.node import Node
 from ...errors import OutcomeUnknownError, ServerLostError
 from .presence import Observed
 
-CHECK_PERIOD = 0.1  # [s] between two looks whether a server lives
-REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; twice as long each time
-GRAPH_CHECK_PERIOD = 0.5  # [s] between two looks at the graph
-GRAPH_TIMEOUT = 1.0  # [s] that the graph may go without a server before that counts as lost
-DISCOVERY = 1.0  # [s] that DDS has to find a node, where it does not tell of its endpoints
-GOAL_AGAIN = 0.3  # [s] without an answer, after which a goal is sent again; twice as long each time
+CHECK_PERIOD = 0.1  # [s] between checks of a server
+REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; doubled each time
+GRAPH_CHECK_PERIOD = 0.5  # [s] between queries of the graph
+GRAPH_TIMEOUT = 1.0  # [s] without a server in the graph, after which it counts as lost
+DISCOVERY = 1.0  # [s] for the discovery of a node if DDS does not report its endpoints
+GOAL_AGAIN = 0.3  # [s] without a response, after which a goal is sent again; doubled each time
 
 ON_EVERY_NODE = "/parameter_events"  # a topic that every node publishes
 
-# Services that may be asked any number of times: they only read, or set what is set already. What is not listed here
-# changes something each time that it is asked, and is asked once.
+# Idempotent services: they only read, or set a value. Others change something with each request, and are called once.
 IDEMPOTENT = (
     "scene/get_cell",
     "scene/get_state",
@@ -33,44 +32,44 @@ IDEMPOTENT = (
     "planning/",
     "execution/set_speed_scale",
 )
-# Actions of this suite accept a goal that is sent again, and carry it out once (`goal_requests.py`).
+# Actions of this package accept a goal that is sent again, and execute it once (`goal_requests.py`).
 OWN_ACTIONS = ("planning/", "execution/")
 GOAL_SERVICES = ("send_goal", "get_result", "cancel_goal")
 GOAL_TOPICS = ("feedback", "status")
 HOW_TO_FIND_OUT = {
-    "scene/": "scene/get_state tells the revision: compare it, and the state, with those before the request",
-    "execution/": "execution/status tells what the robot does, and servo/status whether servo is on",
+    "scene/": "compare revision and state of scene/get_state with those before the request",
+    "execution/": "see execution/status and servo/status",
 }
 
 
 def is_idempotent(name: str) -> bool:
-    """Whether a service may be asked again when no reply comes. name: relative, as in docs/interfaces.md."""
+    """Return whether a service is idempotent. name: relative, as in docs/interfaces.md."""
     return name.startswith(IDEMPOTENT)
 
 
 def may_be_sent_again(action: str) -> bool:
-    """Whether a goal may be sent again when nobody says whether it is accepted. action: relative."""
+    """Return whether a goal may be sent again without a response. action: relative name."""
     return action.startswith(OWN_ACTIONS)
 
 
 def outcome_unknown(name: str, why: str) -> OutcomeUnknownError:
-    """The error for a request that must not be sent twice, and may have been met."""
-    how = next((text for prefix, text in HOW_TO_FIND_OUT.items() if name.startswith(prefix)), "ask its node")
-    text = f"{name}: {why}; whether the request was met is not known. {how}"
+    """Return the error of a request that must not be repeated and may have been executed."""
+    how = next((text for prefix, text in HOW_TO_FIND_OUT.items() if name.startswith(prefix)), "query its node")
+    text = f"{name}: {why}; the outcome of the request is unknown: {how}"
     return OutcomeUnknownError(text, stage="client", subjects=(name,))
 
 
 def server_lost(name: str, node: str, what: str, replaced: bool) -> ServerLostError:
-    """The error for a request or goal (what) whose server has ended."""
-    after = f"; another one has taken its place, which knows nothing of the {what}" if replaced else ""
-    text = f"{name}: its server {node} has ended, and the {what} is lost with it{after}"
+    """Return the error of a request or goal (what) whose server has terminated."""
+    after = " (the node was restarted)" if replaced else ""
+    text = f"{name}: node {node} terminated, and the {what} is lost{after}"
     return ServerLostError(text, stage="client", subjects=(name, node))
 
 
 @dataclass
 class Server:
-    """The process that serves something: full name of its node, how it is observed (None: it is of another computer,
-    or no node of this suite), the publishers by which the graph knows it, and its endpoints, as far as they are known.
+    """The process of a server: full name of its node, its observer (None: on another computer, or not of this package),
+    its publishers in the graph, and its known endpoints.
     """
 
     node: str
@@ -80,10 +79,10 @@ class Server:
 
 
 class ServerMonitor:
-    """Checks whether the node that serves a service or an action is alive.
+    """Checks whether the server of a service or an action is alive.
 
-    The kernel reports the end of a node of this computer at once (`presence.py`); that of others appears in the
-    graph when their lease in DDS has expired.
+    The end of a node on this computer is detected at once (`presence.py`); that of others by the graph when their DDS
+    lease has expired.
     """
 
     def __init__(self, node: Node, name: str, is_action: bool) -> None:
@@ -93,19 +92,19 @@ class ServerMonitor:
         self._server: Server | None = None
         self._missing_since: float | None = None
         self._checked_at = -math.inf
-        self._local = False  # it was a node of this computer
-        self._ended: frozenset[bytes] = frozenset()  # endpoints of those that have served, of which DDS may still tell
+        self._local = False  # the server was on this computer
+        self._ended: frozenset[bytes] = frozenset()  # endpoints of former servers, which DDS may still list
         self._sought_since = math.inf
 
     @property
     def node(self) -> str:
-        """Full name of the node that serves, as far as it is known."""
-        return self._server.node if self._server else "(a node that is not known)"
+        """Return the full name of the server, as far as it is known."""
+        return self._server.node if self._server else "(unknown node)"
 
     def begin(self) -> bool:
-        """Take whoever serves now for the one that will answer. False: it is better to wait a little, since DDS does
-        not know all of its endpoints yet, so that a request might be lost, or a node of this computer that served
-        before has ended, and no other has taken its place."""
+        """Monitor the present server. Returns False if the client has to wait: DDS has not discovered all of its
+        endpoints, so that a request could be lost, or the former server on this computer has terminated and was not
+        restarted yet."""
         self._missing_since = None
         if not self._has_living():
             self._replace()
@@ -121,7 +120,7 @@ class ServerMonitor:
         return self._server is not None and self._server.observed is not None and self._server.observed.lives
 
     def _replace(self) -> None:
-        """Find who serves in the place of one that does not any more."""
+        """Find the server that replaces one that has terminated."""
         self.close()
         if self._server is not None:
             self._ended |= self._server.endpoints
@@ -130,23 +129,22 @@ class ServerMonitor:
         self._local = self._local or self._is_local()
 
     def _has_waited(self) -> bool:
-        """Whether DDS has had the time to find a node."""
+        """Return whether the time for the discovery of a node has passed."""
         return time.monotonic() - self._sought_since >= DISCOVERY
 
     def _reaches(self, server: Server) -> bool:
-        """Whether all endpoints of a server of this computer are known here."""
+        """Return whether all endpoints of a server on this computer are discovered."""
         topics = self._endpoints()
         new = [found - self._ended for found in topics]
         if not all(new):
-            # A middleware that names topics in another way tells of none.
+            # Empty for a middleware with other topic names.
             return not any(topics) and self._has_waited()
         server.endpoints = frozenset().union(*new)
         self._sought_since = math.inf
         return True
 
     def _endpoints(self) -> list[frozenset[bytes]]:
-        """What DDS tells of those who serve: the identities of their endpoints, for each topic of the service or
-        action."""
+        """Return the GUIDs of the servers' endpoints, for each topic of the service or action."""
         name, node = self._name, self._node
         services = [f"{name}/_action/{part}" for part in GOAL_SERVICES] if self._is_action else [name]
         found = [node.get_subscriptions_info_by_topic(f"rq{each}Request", no_mangle=True) for each in services]
@@ -159,7 +157,8 @@ class ServerMonitor:
         return self._server is not None and self._server.observed is not None
 
     def lost(self, ready: bool) -> bool:
-        """Whether the one that was to answer has ended. ready: whether the graph has a server of that name."""
+        """Return whether the monitored server has terminated. ready: whether the graph contains a server of that
+        name."""
         server = self._server
         if server is not None and server.observed is not None:
             return not server.observed.lives
@@ -182,11 +181,11 @@ class ServerMonitor:
 
     def _in_graph(self, server: Server) -> bool:
         now = self._publishers(server.node)
-        server.publishers = server.publishers or now  # the graph may have known none of them before
+        server.publishers = server.publishers or now  # the graph may not have contained them before
         return not server.publishers.isdisjoint(now)
 
     def _observe(self, server: Server) -> None:
-        """Observe a node that served before it showed itself, unless another may have taken its place since."""
+        """Observe a node that was a server before its presence was found, unless it may have been replaced."""
         if self._publishers(server.node) != server.publishers:
             return
         try:
@@ -196,7 +195,7 @@ class ServerMonitor:
         self._local = True
 
     def _publishers(self, node: str) -> frozenset[bytes]:
-        """What each process that shows a node publishes with an identity of its own."""
+        """Return the GUIDs of the publishers that every node has."""
         found = self._node.get_publishers_info_by_topic(ON_EVERY_NODE)
         return frozenset(
             bytes(each.endpoint_gid) for each in found if f"{each.node_namespace.rstrip('/')}/{each.node_name}" == node
@@ -204,7 +203,7 @@ class ServerMonitor:
 
     @property
     def replaced(self) -> bool:
-        """Whether another process shows the node of the one that has ended."""
+        """Return whether another process has the name of the terminated node."""
         if self._server is None:
             return False
         try:
@@ -227,7 +226,7 @@ class ServerMonitor:
         return Observed(self._node.context.get_domain_id(), node)
 
     def _serving(self) -> Iterator[str]:
-        """Full names of nodes that offer it."""
+        """Return the full names of the servers."""
         for name, namespace in self._node.get_node_names_and_namespaces():
             try:
                 if self._is_action:
@@ -235,7 +234,7 @@ class ServerMonitor:
                 else:
                     offered = self._node.get_service_names_and_types_by_node(name, namespace)
             except RuntimeError:
-                continue  # it has just left the graph
+                continue  # it has just been removed from the graph
             if any(found == self._name for found, _ in offered):
                 yield f"{namespace.rstrip('/')}/{name}"
 

@@ -14,17 +14,17 @@ from .node import CellNode
 from .scene_monitor import SceneMonitor
 from .waiting import Deadline, Waiters
 
-# [s] that a request waits for sphere models, before it is served without certificates. Those of known meshes are read
-# in less than a second; on a busy computer, too, a plan is to depend on its seed alone.
+# [s] that a request waits for sphere models before it is served without certificates. Cached ones load in less than a
+# second; the limit is larger so that plans depend on their seed only, also on a busy computer.
 WAIT_TIMEOUT = 10.0
-LOG_PERIOD = 3.0  # [s] between lines about the progress
-UNCERTIFIED = "nothing is proven: the sphere models of new geometry were still being computed"
+LOG_PERIOD = 3.0  # [s] between log lines about the progress
+UNCERTIFIED = "not certified: the sphere models of new geometry are still being computed"
 NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class SpherePreparation:
-    """Computes sphere models of the links, tools and bodies that move or may be gripped, whenever those change. The
-    models are cached on disk, where workers find them. on_prepared(scene): called when all of them are computed."""
+    """Computes sphere models of the links, tools and bodies that move or may be gripped after each change. The models
+    are cached on disk for the workers. on_prepared(scene): called when all are computed."""
 
     def __init__(
         self, node: CellNode, scene_monitor: SceneMonitor, on_prepared: Callable[[Scene], None] = lambda scene: None
@@ -40,12 +40,12 @@ class SpherePreparation:
 
     @property
     def ready(self) -> bool:
-        """Whether all geometry of the latest scene that may move has sphere models, or cannot have any."""
+        """Return whether all movable geometry of the latest scene has sphere models, or cannot have any."""
         return self._prepared == self._required()
 
     @property
     def progress(self) -> str:
-        """What is done, for diagnostics."""
+        """Return the progress for diagnostics."""
         done, count = self._progress
         return "ready" if self.ready else f"{done} of {count} objects"
 
@@ -54,7 +54,7 @@ class SpherePreparation:
         return scene.cell.digest(), graspable(scene.cell, scene.state)
 
     async def wait(self) -> bool:
-        """Whether all of it has sphere models, at once or within WAIT_TIMEOUT."""
+        """Return whether all of it has sphere models, after a wait of up to WAIT_TIMEOUT."""
         deadline = Deadline(self._node, WAIT_TIMEOUT)
         try:
             while not self.ready and not deadline.passed:
@@ -69,7 +69,7 @@ class SpherePreparation:
             return
         self._making = required
         arguments = (self._scene_monitor.scene.cell, required[1])
-        # The process must be able to end in the middle of it.
+        # A daemon thread, so that the process can end meanwhile.
         threading.Thread(target=self._make, args=arguments, name="sphere models", daemon=True).start()
 
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
@@ -77,10 +77,10 @@ class SpherePreparation:
         try:
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
-            text = f"{report.spheres} spheres model what can move, loaded or computed in {report.seconds:.1f} s"
-        except Exception as error:  # requests that wait must not wait for ever
+            text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
+        except Exception as error:  # wake waiting requests
             kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
-            text = f"not all geometry has a sphere model, so that no motion can be certified: {kind}{error}"
+            text = f"motions cannot be certified, since sphere models are missing: {kind}{error}"
         self._node.soon(lambda: self._made(text, warnings))
 
     def _note(self, name: str, done: int, count: int) -> None:
@@ -91,7 +91,7 @@ class SpherePreparation:
             self._told = now
         elif now - self._told > LOG_PERIOD:
             self._told = now
-            text = f"sphere models: {done} of {count} objects; requests that need proofs wait up to {WAIT_TIMEOUT:g} s"
+            text = f"sphere models: {done} of {count} objects; requests wait up to {WAIT_TIMEOUT:g} s"
             self._node.soon(lambda: self._node.get_logger().info(text))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Entry points of the executables: what can be said of a start before a node is imported is said here, in one line."""
+"""Entry points of the executables, with the checks that precede the import of a node."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ MODULES = {
     "execution_node": "execution.node",
     "simulated_robot_node": "simulation.node",
 }
-STARTS = {"planning_node": "planning.start"}  # modules to start those nodes with that have one of their own
-FILES, ENOUGH_FILES = 256, 4096  # descriptors that a node needs, and those that it takes where it may
-ADDRESS_SPACE = 3 * 2**30  # [bytes] a node takes 2 GB of it, most of which is never used
+STARTS = {"planning_node": "planning.start"}  # start modules of the nodes that have one
+FILES, ENOUGH_FILES = 256, 4096  # file descriptors: required minimum, and the value to raise the limit to
+ADDRESS_SPACE = 3 * 2**30  # [bytes] of address space; a node reserves 2 GB, most of it unused
 TASKS = 64  # threads and processes that a node may start
 HELP = ("--help", "-h")
 
 
 def shortage() -> str:
-    """Which limit of this process is too small for a node, and how to raise it; "" if none is."""
+    """Return which resource limit is too low for a node, and how to raise it; "" if none is."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < ENOUGH_FILES:
         soft = ENOUGH_FILES if hard < 0 else min(hard, ENOUGH_FILES)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if 0 <= soft < FILES:
-        return f"only {soft} files may be open, expected {FILES} at least: raise `ulimit -n`"
+        return f"the limit of open files is {soft}, expected at least {FILES}: raise `ulimit -n`"
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
     if 0 <= space < ADDRESS_SPACE:
         megabytes, expected = space // 2**20, ADDRESS_SPACE // 2**20
-        return f"only {megabytes} MB of address space are allowed, expected {expected} at least: raise `ulimit -v`"
+        return f"the limit of address space is {megabytes} MB, expected at least {expected}: raise `ulimit -v`"
     tasks = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if tasks >= 0 and os.getuid() != 0 and (left := tasks - _tasks_of(os.getuid())) < TASKS:
-        return f"only {max(left, 0)} more threads may be started, expected {TASKS} at least: raise `ulimit -u`"
+        return f"the limit of threads allows {max(left, 0)} more, expected at least {TASKS}: raise `ulimit -u`"
     return ""
 
 
 def _tasks_of(user: int) -> int:
-    """Threads that all processes of a user have; as the kernel counts them, by the real user."""
+    """Return the number of threads of all processes of a user (real user ID, as the kernel counts them)."""
     count = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -61,8 +61,8 @@ def _tasks_of(user: int) -> int:
 
 
 def provide_folders() -> str:
-    """Let logs and caches go below the folder for temporary files where those of the user cannot be written; returns a
-    warning that says so, or "".
+    """Redirect logs and caches to the folder for temporary files if those of the user are not writable; return a
+    warning, or "".
 
     Raises:
         OSError: that folder cannot be written either.
@@ -79,7 +79,7 @@ def provide_folders() -> str:
     substitute = tempfile.mkdtemp(prefix="robot_cell_planner-")
     for name in missing:
         os.environ[name] = os.path.join(substitute, name.lower())
-    return f"cannot write to {', '.join(missing.values())}: logs and caches go to {substitute}, and are made anew"
+    return f"cannot write to {', '.join(missing.values())}: logs and caches are written to {substitute}"
 
 
 def _is_writable(folder: str) -> bool:
@@ -92,7 +92,7 @@ def _is_writable(folder: str) -> bool:
 
 
 def help_text(name: str, module: Any) -> str:
-    """What `--help` prints."""
+    """Return the text of `--help`."""
     lines = [
         f"usage: {name} [--ros-args [-p PARAMETER:=VALUE] [-r __ns:=/NAMESPACE] [--params-file FILE] ...]",
         "",
@@ -122,7 +122,7 @@ def _start(name: str) -> None:
         try:
             warning = provide_folders()
         except OSError as error:
-            problem = f"there is no folder that logs and caches can be written to: {error}"
+            problem = f"no writable folder for logs and caches: {error}"
     if problem:
         print(f"{name}: start: {problem}", file=sys.stderr)
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""What TF says, as far as a node asks: /tf and /tf_static read in batches into tf2's buffer, or into one like it."""
+"""Transforms of TF: /tf and /tf_static, read in batches into tf2's buffer or a compatible one."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ except ImportError:  # the wheels of the Python index do not include it
     tf2_ros = None
 
 AUTHORITY = "default_authority"  # tf2_ros' name of all publishers
-DEPTH = 500  # of /tf: messages of all publishers between two looks
+DEPTH = 500  # of /tf: messages of all publishers between two reads
 STATIC_DEPTH = 100
 READ_PERIOD = 0.2  # [s]
-WAIT_PERIOD = 0.02  # [s] between two looks while a request waits
-REPORT_PERIOD = 10.0  # [s] between warnings of refused transforms
+WAIT_PERIOD = 0.02  # [s] between reads while a request waits
+REPORT_PERIOD = 10.0  # [s] between warnings of invalid transforms
 
 
 class _Buffer(Protocol):
@@ -67,7 +67,7 @@ class _OwnBuffer:
             try:
                 self._buffer.insert(parent, child, translation, quaternion, stamp, static=static)
             except RobotCellError as error:
-                text = f"a transform of TF is ignored: {error.message}"
+                text = f"invalid transform of TF ignored: {error.message}"
                 self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
 
 
@@ -98,10 +98,9 @@ class _Tf2Buffer:
 
 
 class TransformListener:
-    """Looks up transforms. The buffer is that of tf2_ros where this is installed, else `TransformBuffer`.
+    """Looks up transforms. The buffer is that of tf2_ros if installed, else `TransformBuffer`.
 
-    Unlike with tf2_ros.TransformListener, messages do not wake the node: they are read every READ_PERIOD and when
-    somebody asks.
+    Unlike with tf2_ros.TransformListener, messages do not wake the node: they are read every READ_PERIOD and on demand.
     """
 
     def __init__(self, node: CellNode) -> None:
@@ -111,7 +110,7 @@ class TransformListener:
             False: PolledSubscription(node, TFMessage, "/tf", reliable(DEPTH), raw=True),
             True: PolledSubscription(node, TFMessage, "/tf_static", reliable(STATIC_DEPTH, latched=True), raw=True),
         }
-        # As tf2_ros.Buffer: any jump back, and a change to simulated time or from it.
+        # As tf2_ros.Buffer: any jump back in time, and changes between simulated and system time.
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_jump)
         node.on_release(jumps.unregister)
@@ -122,7 +121,7 @@ class TransformListener:
         self._buffer.clear()
 
     def read(self) -> None:
-        """Read what has come since the last time."""
+        """Read the messages since the last call."""
         for static, topic in self._topics.items():
             for serialized in topic.take_raw():
                 try:
@@ -132,7 +131,7 @@ class TransformListener:
                     self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
 
     def lookup(self, target: str, source: str, stamp: int = 0) -> StampedPose:
-        """Return target_T_source at a stamp [ns]; 0: at the latest time for which there are data.
+        """Return target_T_source at a stamp [ns]; 0: at the latest time with data.
 
         Raises:
             TransformLookupError, TransformExtrapolationError, TransformConnectivityError: As tf2's exceptions.
@@ -143,10 +142,10 @@ class TransformListener:
     async def wait_for(
         self, target: str, source: str, stamp: int, timeout: float, token: CancellationToken
     ) -> StampedPose:
-        """As `lookup`; for up to a timeout [s], an error is taken for data that have not come yet.
+        """As `lookup`, repeated after errors up to a timeout [s].
 
         Raises:
-            RobotCellError: Those of `lookup`, or the reason why the request was called off.
+            RobotCellError: Those of `lookup`, or the reason of a cancellation.
         """
         until = time.monotonic() + timeout
         while True:
@@ -158,5 +157,5 @@ class TransformListener:
             await pause(self._node, WAIT_PERIOD, token)
 
     def _is_past(self, stamp: int) -> bool:
-        """Return whether a stamp is so old that no data for it can come any more."""
+        """Return whether a stamp is too old for data to arrive."""
         return 0 < stamp < self._node.get_clock().now().nanoseconds - CACHE_TIME * 1e9

@@ -13,7 +13,7 @@ from ...model.pose import Quaternion
 from ...model.value import Vector3
 from ..conversions.basic import NANOSECONDS, time_from_message
 
-HEADER = 4  # [bytes] of the encapsulation, which alignment is counted from
+HEADER = 4  # [bytes] of the encapsulation header; alignment is relative to its end
 LITTLE_ENDIAN_CDR = b"\x00\x01"
 _TIME_AND_LENGTH = struct.Struct("<iII")
 _LENGTH = struct.Struct("<I")
@@ -31,7 +31,7 @@ class ReceivedTransform(NamedTuple):
 
 
 def transforms_of(serialized: bytes) -> Iterator[ReceivedTransform]:
-    """Return the transforms of a message in the encoding that DDS uses, or in any other that rclpy reads.
+    """Return the transforms of a message in CDR, or in any other encoding that rclpy reads.
 
     Source: OMG Common Data Representation, in DDSI-RTPS 2.5, chapter 10.
     """

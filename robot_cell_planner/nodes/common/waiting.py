@@ -1,4 +1,4 @@
-"""Waiting in coroutines: futures that a deadline wakes."""
+"""Waits in coroutines with deadlines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rclpy.timer import Timer
 
 
 def steady_timer(node: Node, period: float, callback: Callable[[], None]) -> Timer:
-    """A timer on the steady clock, whether simulated time goes on or not. period [s]."""
+    """Create a timer on the steady clock, independent of simulated time. period [s]."""
     return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 class Deadline:
-    """A point in time on the steady clock that wakes whoever awaits a future, so that no wait is for ever."""
+    """A deadline on the steady clock that resolves a future."""
 
     def __init__(self, node: Node, seconds: float) -> None:
         self.seconds = seconds
@@ -31,7 +31,7 @@ class Deadline:
         return time.monotonic() >= self._end
 
     def wakes(self, future: Future[None]) -> None:
-        """Wake this future when the time has come, if nothing else has done so before."""
+        """Resolve this future at the deadline, unless it is done."""
         self._future = future
         if self._timer is None:
             left = max(self._end - time.monotonic(), 1e-4)
@@ -42,7 +42,7 @@ class Deadline:
             self._future.set_result(None)
 
     def end(self) -> None:
-        """Take the timer away."""
+        """Destroy the timer."""
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
             self._timer = None
@@ -55,7 +55,7 @@ class Waiters:
         self._futures: list[Future[None]] = []
 
     def future(self) -> Future[None]:
-        """A future that the next event resolves."""
+        """Return a future that the next event resolves."""
         future: Future[None] = Future()
         self._futures.append(future)
         return future
@@ -75,7 +75,7 @@ class Waiters:
 
 
 async def delay(node: Node, seconds: float) -> None:
-    """Let a time pass, on the steady clock."""
+    """Wait for a time on the steady clock."""
     passed: Future[None] = Future()
     deadline = Deadline(node, seconds)
     deadline.wakes(passed)

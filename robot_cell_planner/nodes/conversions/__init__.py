@@ -1,1 +1,1 @@
-"""Conversions between the values of the core and ROS messages, there and back."""
+"""Conversions between values of the core and ROS messages."""

@@ -1,4 +1,4 @@
-"""Conversions of arrays: poses, velocities, twists, wrenches, and configurations that name only some joints."""
+"""Conversions of arrays: poses, velocities, twists, wrenches, and configurations of some joints."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MIN_SCALE, MAX_SCALE = 1e-12, 1e12  # [m] of a unit of length
 
 
 def rates_from_message(message: Configuration, columns: Sequence[str], field: str) -> Rows | None:
-    """Rates (n,) of the joints `columns`, zero for those that the message leaves out; None for an empty message.
+    """Return rates (n,) of the joints `columns`, zero for omitted ones; None for an empty message.
 
     Raises:
         InvalidRequestError: the message is malformed.
-        UnknownNameError: it names another joint.
+        UnknownNameError: it contains another joint.
     """
     values = configuration_from_message(message, field)
     for name in values:
@@ -39,17 +39,17 @@ def rates_from_message(message: Configuration, columns: Sequence[str], field: st
 
 
 def table_from_message(values: Sequence[float], columns: Sequence[str], field: str, limit: int) -> Rows | None:
-    """Rows (k, n) of a block of numbers; None for an empty block.
+    """Return a block of numbers as rows (k, n); None for an empty block.
 
     Raises:
-        InvalidRequestError: the block is no multiple of n, or a number is not finite.
+        InvalidRequestError: the size of the block is not a multiple of n, or a number is not finite.
         LimitExceededError: there are more than `limit` rows.
     """
     block = np.asarray(values, dtype=np.float64)
     if not block.size:
         return None
     if not columns or block.size % len(columns):
-        text = f"{field} has {block.size} numbers, which is no multiple of {len(columns)} joints"
+        text = f"{field} has {block.size} numbers, expected a multiple of {len(columns)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = block.reshape(-1, len(columns))
     check_count(len(rows), limit, field, "rows")
@@ -62,7 +62,7 @@ def table_from_message(values: Sequence[float], columns: Sequence[str], field: s
 
 
 def spread_over(rows: Rows, names: Sequence[str], variables: Sequence[str], default: Rows) -> Rows:
-    """Rows (k, n) of all `variables` from rows of some of them; the others are as in `default` (n,).
+    """Return rows (k, n) of all `variables` from rows of some of them; others are those of `default` (n,).
 
     Raises:
         UnknownNameError: a name is not among the variables.
@@ -83,7 +83,7 @@ def batches(
     One state with all rows where they name only such joints, else a state for each; without names the state itself.
 
     Raises:
-        UnknownNameError: one of the names is no joint of the cell.
+        UnknownNameError: a name is not a joint of the cell.
     """
     model = cell_model(cell, state)
     model.indices(names)
@@ -97,18 +97,18 @@ def batches(
 
 
 def check_scale(native_scale: float) -> None:
-    """Refuse what is no unit of length.
+    """Check a unit of length.
 
     Raises:
-        InvalidRequestError: metres in a unit that are not within MIN_SCALE and MAX_SCALE.
+        InvalidRequestError: the scale is not between MIN_SCALE and MAX_SCALE [m].
     """
     if not MIN_SCALE <= native_scale <= MAX_SCALE:
-        text = f"native_scale is {native_scale:g} m in a unit, expected {MIN_SCALE:g} to {MAX_SCALE:g}"
+        text = f"native_scale is {native_scale:g} m, expected {MIN_SCALE:g} to {MAX_SCALE:g}"
         raise InvalidRequestError(text, subjects=("native_scale",))
 
 
 def poses_to_messages(transforms: Rows, native_scale: float) -> list[Pose]:
-    """Messages of transforms (k, 4, 4), positions in units of `native_scale` metres.
+    """Return the messages of transforms (k, 4, 4), with positions in units of `native_scale` [m].
 
     Raises:
         InvalidRequestError: the scale is not a finite number above zero.
@@ -126,12 +126,12 @@ def poses_to_messages(transforms: Rows, native_scale: float) -> list[Pose]:
 
 
 def twist_to_message(twist: Rows) -> Twist:
-    """The message of a twist (6,), linear first."""
+    """Return the message of a twist (6,), linear first."""
     return Twist(linear=vector_to_message(twist[:3]), angular=vector_to_message(twist[3:]))
 
 
 def twist_from_message(message: Twist, field: str) -> Rows:
-    """The twist (6,), linear first.
+    """Return the twist (6,), linear first.
 
     Raises:
         InvalidRequestError: a number is not finite.
@@ -140,7 +140,7 @@ def twist_from_message(message: Twist, field: str) -> Rows:
 
 
 def wrenches_from_message(messages: Sequence[WrenchStamped], field: str) -> dict[str, Rows]:
-    """Wrenches (6,) by frame, force first; those at the same frame are added up.
+    """Return wrenches (6,) by frame, force first; those at the same frame are summed.
 
     Raises:
         InvalidRequestError: a number is not finite, or a wrench names no frame.
@@ -149,7 +149,7 @@ def wrenches_from_message(messages: Sequence[WrenchStamped], field: str) -> dict
     for index, message in enumerate(messages):
         frame = message.header.frame_id
         if not frame or frame == WORLD:
-            text = f"{field}[{index}] acts at {frame!r}, expected a link, tool or body as its frame_id"
+            text = f"{field}[{index}] has frame_id {frame!r}, expected a link, tool or body"
             raise InvalidRequestError(text, subjects=(field,))
         wrench = _six(message.wrench.force, message.wrench.torque, f"{field}[{index}]")
         wrenches[frame] = wrenches.get(frame, np.zeros(AXES_OF_TWIST)) + wrench
@@ -159,5 +159,5 @@ def wrenches_from_message(messages: Sequence[WrenchStamped], field: str) -> dict
 def _six(first: Vector3, second: Vector3, field: str) -> Rows:
     numbers = np.array((*position_from_message(first), *position_from_message(second)))
     if not np.isfinite(numbers).all():
-        raise InvalidRequestError(f"{field} has a number that is not finite: {numbers.tolist()}", subjects=(field,))
+        raise InvalidRequestError(f"{field} contains a non-finite number: {numbers.tolist()}", subjects=(field,))
     return numbers

@@ -24,7 +24,7 @@ from ...model.value import MAX_JOINT_VALUE, Vector3
 NANOSECONDS = 1_000_000_000
 LAST_SECOND = 2**31 - 1  # of builtin_interfaces/Time and Duration
 MAX_SECONDS = float(2**31)
-MAX_TIMEOUT = 86_400.0  # [s] that a request may take or wait
+MAX_TIMEOUT = 86_400.0  # [s] maximum of timeouts and time limits
 
 
 def pose_to_message(pose: Pose) -> PoseMessage:
@@ -73,7 +73,7 @@ def transform_to_message(pose: Pose) -> TransformMessage:
 
 
 def time_to_message(nanoseconds: int) -> Time:
-    """The time; one beyond what a message can say, 68 years from 1970 either way, as the last that it can."""
+    """Return the time, clipped to the range of the message (68 years before and after 1970)."""
     return Time(**_parts(int(nanoseconds)))
 
 
@@ -83,14 +83,14 @@ def time_from_message(message: Time) -> int:
 
 
 def duration_to_message(seconds: float) -> Duration:
-    """The duration; one beyond what a message can say, 68 years, infinity too, as the longest that it can.
+    """Return the duration, clipped to the range of the message (68 years).
 
     Raises:
         LimitExceededError: it is NaN.
     """
     seconds = float(seconds)
     if math.isnan(seconds):
-        raise LimitExceededError("a duration is not a number: the numbers of the request are too large to compute with")
+        raise LimitExceededError("a duration is NaN: numbers of the request are too large")
     seconds = min(max(seconds, -MAX_SECONDS), MAX_SECONDS)
     whole = math.floor(seconds)
     return Duration(**_parts(whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)))
@@ -109,10 +109,10 @@ def duration_from_message(message: Duration) -> float:
 
 
 def timeout_from_message(message: Duration, field: str) -> float:
-    """Seconds that a request may take or wait; 0 for the default.
+    """Return a timeout or time limit of a request [s]; 0 for the default.
 
     Raises:
-        InvalidRequestError: below zero, or longer than MOST_TIMEOUT.
+        InvalidRequestError: it is negative, or longer than MAX_TIMEOUT.
     """
     seconds = duration_from_message(message)
     if not 0.0 <= seconds <= MAX_TIMEOUT:
@@ -142,7 +142,7 @@ def configuration_from_message(
     values = dict(zip(names, positions, strict=True))
     if len(values) != len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        raise InvalidRequestError(f"{field} names {', '.join(twice[:5])} more than once", subjects=(field, *twice))
+        raise InvalidRequestError(f"{field} lists {', '.join(twice[:5])} more than once", subjects=(field, *twice))
     for name, value in values.items():
         if not (abs(value) <= MAX_JOINT_VALUE or (nan_allowed and math.isnan(value))):
             text = f"{field}: joint {name} is {value}, expected {_joint_value(value)}"
@@ -151,7 +151,7 @@ def configuration_from_message(
 
 
 def check_count(count: int, limit: int, field: str, entries: str) -> None:
-    """Refuse a field with too many entries, which are called `entries`.
+    """Check the number of entries of a field. entries: their name in the error.
 
     Raises:
         LimitExceededError: there are more than `limit`.
@@ -162,7 +162,7 @@ def check_count(count: int, limit: int, field: str, entries: str) -> None:
 
 
 def _joint_value(value: float) -> str:
-    return f"{MAX_JOINT_VALUE:g} at most" if math.isfinite(value) else "a finite number"
+    return f"at most {MAX_JOINT_VALUE:g}" if math.isfinite(value) else "a finite number"
 
 
 def path_to_message(names: Sequence[str], rows: NDArray[np.float64]) -> JointPath:
@@ -179,13 +179,13 @@ def path_from_message(message: JointPath, field: str, limit: int) -> tuple[tuple
     names = tuple(message.joint_names)
     values = np.asarray(message.positions, dtype=np.float64)
     if len(set(names)) != len(names):
-        raise InvalidRequestError(f"{field} names a joint twice", subjects=(field,))
+        raise InvalidRequestError(f"{field} lists a joint twice", subjects=(field,))
     if not names:
         if values.size:
             raise InvalidRequestError(f"{field} has {values.size} numbers but no joint names", subjects=(field,))
         return (), np.empty((0, 0))
     if values.size % len(names):
-        text = f"{field} has {values.size} numbers, which is no multiple of its {len(names)} joints"
+        text = f"{field} has {values.size} numbers, expected a multiple of {len(names)} joints"
         raise InvalidRequestError(text, subjects=(field,))
     rows = values.reshape(-1, len(names))
     check_count(len(rows), limit, field, "configurations")
@@ -219,7 +219,7 @@ def error_to_message(error: RobotCellError) -> ErrorReport:
 
 
 def error_from_message(message: ErrorReport) -> RobotCellError | None:
-    """The error, or None where the report says that there is none."""
+    """Return the error of a report; None without one."""
     if message.code == ErrorReport.NONE:
         return None
     kind = ERRORS_BY_CODE.get(message.code, InternalError)
@@ -231,10 +231,10 @@ def error_from_message(message: ErrorReport) -> RobotCellError | None:
 
 
 def unexpected(error: Exception, stage: str) -> RobotCellError:
-    """An error that is no RobotCellError, as one that can be sent: a fault of this package, but for an overflow, which
-    finite but absurd numbers of a request lead to."""
+    """Convert another exception to a RobotCellError: an internal error, except for overflows, which very large numbers
+    of a request cause."""
     if isinstance(error, OverflowError | FloatingPointError):
-        text = f"the numbers of the request are too large to compute with: {error}"
+        text = f"numbers of the request are too large: {error}"
         return LimitExceededError(text, stage=stage)
     return InternalError(f"{type(error).__name__}: {error}", stage=stage)
 

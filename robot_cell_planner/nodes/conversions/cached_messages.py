@@ -1,4 +1,4 @@
-"""Messages that are cached as long as the immutable values that they were made of stay the same objects."""
+"""Cache of messages by the identity of the immutable values that they were created from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ M = TypeVar("M")
 
 
 class CachedMessages(Generic[V, M]):
-    """Messages of values by name. They may be part of several messages at once and must not be changed.
+    """Cached messages of values, by name. They are shared and must not be modified.
 
-    make: the message of a name and its value.
+    make: creates the message of a name and its value.
     """
 
     def __init__(self, make: Callable[[str, V], M]) -> None:
@@ -20,7 +20,7 @@ class CachedMessages(Generic[V, M]):
         self._cached: dict[str, tuple[V, M]] = {}
 
     def messages(self, values: Mapping[str, V]) -> list[M]:
-        """One message per value, in their order; messages of names that are no longer there are dropped."""
+        """Return one message per value, in their order; messages of removed names are dropped."""
         before = self._cached
         cached: dict[str, tuple[V, M]] = {}
         for name, value in values.items():

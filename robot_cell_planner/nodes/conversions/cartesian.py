@@ -1,4 +1,4 @@
-"""Conversions of Cartesian requests and of what came of them."""
+"""Conversions of Cartesian requests and results."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ STRATEGIES = {msg.CartesianOptions.GRAPH: Strategy.GRAPH, msg.CartesianOptions.G
 def cartesian_request_from_message(
     message: action.PlanCartesian.Goal, options: PlanningOptions, timing: TimingOptions
 ) -> CartesianRequest:
-    """The goal of a plan_cartesian action, without its start state. options: the node's defaults.
+    """Convert the goal of a plan_cartesian action, without its start state. options: the node's defaults.
 
     Raises:
-        InvalidRequestError: no waypoint, waypoints of several kinds, or numbers out of their range.
-        NotSupportedError: a way of timing that is not offered.
+        InvalidRequestError: there is no waypoint, waypoints differ in type, or numbers are out of range.
+        NotSupportedError: the timing method is not supported.
     """
     return CartesianRequest(
         waypoints=_waypoints(message.waypoints),
@@ -65,7 +65,7 @@ def cartesian_request_from_message(
 
 def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointAxisWaypoints:
     if not messages:
-        raise InvalidRequestError("no waypoint is given", subjects=("waypoints",))
+        raise InvalidRequestError("waypoints is empty", subjects=("waypoints",))
     targets: list[FrameTarget | PointAxisTarget] = []
     for index, message in enumerate(messages):
         field = f"waypoints[{index}]"
@@ -98,7 +98,7 @@ def _kind(target: FrameTarget | PointAxisTarget) -> tuple[object, ...]:
 
 def _segment(message: msg.CartesianWaypoint, field: str) -> Segment:
     if message.motion not in (msg.CartesianWaypoint.LINE, msg.CartesianWaypoint.ARC):
-        raise InvalidRequestError(f"{field}: motion {message.motion} is none of 0 and 1", subjects=(f"{field}.motion",))
+        raise InvalidRequestError(f"{field}: unknown motion {message.motion}", subjects=(f"{field}.motion",))
     via = position_from_message(message.via) if message.motion == msg.CartesianWaypoint.ARC else None
     try:
         return Segment(via=via, blend_radius=message.blend_radius, speed=message.speed)
@@ -108,12 +108,12 @@ def _segment(message: msg.CartesianWaypoint, field: str) -> Segment:
 
 def _options(message: msg.CartesianOptions, default: PlanningOptions) -> CartesianOptions:
     if message.strategy not in STRATEGIES:
-        text = f"options.strategy {message.strategy} is none of 0 and 1"
+        text = f"unknown options.strategy {message.strategy}, expected a constant of CartesianOptions (0 or 1)"
         raise InvalidRequestError(text, subjects=("options.strategy",))
     return CartesianOptions(
         **{name: getattr(message, name) for name in NAMED_ALIKE},
         strategy=STRATEGIES[message.strategy],
-        # On the wire there is no third value: false leaves it to the kind of waypoints.
+        # The message has no third value: false selects the default of the waypoint type.
         skip_preplanning_collision_check=message.skip_preplanning_collision_check or None,
         search_step=default.search_step,
         resolution=default.resolution,
@@ -125,9 +125,9 @@ def _options(message: msg.CartesianOptions, default: PlanningOptions) -> Cartesi
 
 
 def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used: msg.StateUsed) -> None:
-    """What a plan_cartesian action returns of a plan, or of the part that was reached.
+    """Return the result of a plan_cartesian action for a plan, or for the part that was reached.
 
-    The start is a field of its own and is not repeated as the first point of the path.
+    The start is a separate field and is not repeated as the first point of the path.
     """
     result.plan = plan_to_message(plan, used)
     result.plan.path = path_to_message(plan.variables, plan.path[1:])
@@ -138,7 +138,7 @@ def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used:
 
 
 def fill_cartesian_failure(result: action.PlanCartesian.Result, error: RobotCellError, used: msg.StateUsed) -> None:
-    """The part of a motion that was reached before an error."""
+    """Return the part of a motion that was reached before an error."""
     result.plan.record.state = used
     if isinstance(error.partial, Plan):
         fill_cartesian_result(result, error.partial, used)

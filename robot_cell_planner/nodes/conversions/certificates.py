@@ -25,7 +25,7 @@ VERDICTS = {
 def path_certificate_to_message(
     found: PathCertificate, checker: CollisionChecker, times: list[float] | None = None
 ) -> MotionCertificate:
-    """The message. checker: of what was certified; it measures where the motion collides or is undecided. times (n,)
+    """Return the message. checker: of the certified scene; it locates collisions and undecided intervals. times (n,)
     [s]: of the waypoints of a timed motion."""
     message = MotionCertificate(
         verdict=VERDICTS[found.verdict],

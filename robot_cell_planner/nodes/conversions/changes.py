@@ -57,11 +57,11 @@ NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.ATTACH_IN_PLACE, O.DETACH, O.HIDE, O
 def changes_from_message(
     messages: Sequence[SceneChange], models: ModelReader, field: str, limit: int
 ) -> tuple[Change, ...]:
-    """The operations, in order.
+    """Return the changes, in order.
 
     Raises:
-        LimitExceededError: more than `limit` of them.
-        RobotCellError: a malformed one; its message begins with the field and the place in the list.
+        LimitExceededError: there are more than `limit`.
+        RobotCellError: a change is malformed; the message begins with the field and the index.
     """
     check_count(len(messages), limit, field, "changes")
     result: list[Change] = []
@@ -73,7 +73,7 @@ def changes_from_message(
 
 def _operations(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     if message.operation not in FIELDS_OF:
-        text = f"{field}: operation {message.operation} is none of 0 to {max(FIELDS_OF)}"
+        text = f"{field}: unknown operation {message.operation}, expected 0 to {max(FIELDS_OF)}"
         raise InvalidRequestError(text, subjects=(field,))
     _refuse_surplus(message, field)
     if message.operation in NEEDS_NAME and not message.name:
@@ -82,7 +82,7 @@ def _operations(message: SceneChange, models: ModelReader, field: str) -> list[C
 
 
 def _refuse_surplus(message: SceneChange, field: str) -> None:
-    """Fields that an operation does not read must be empty: they hint at a mistake of the caller."""
+    """Check that fields which an operation does not use are empty: otherwise the request is a mistake."""
     used = FIELDS_OF[message.operation]
     filled = {
         "name": bool(message.name),
@@ -96,7 +96,7 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
     }
     surplus = [name for name, is_filled in filled.items() if is_filled and name not in used]
     if surplus:
-        text = f"{field}: {', '.join(surplus)} has no meaning for this operation"
+        text = f"{field}: {', '.join(surplus)} is not used by this operation and must be empty"
         raise InvalidRequestError(text, subjects=(field, *surplus))
 
 
@@ -113,7 +113,7 @@ def _touch(message: SceneChange, field: str) -> _Touch:
 
 
 def _pose_update(message: SceneChange, field: str) -> tuple[Vector3, Quaternion | None]:
-    """Position with NaN for what stays, and orientation, None if it stays."""
+    """Return the position, with NaN for unchanged coordinates, and the orientation, None if unchanged."""
     values = position_from_message(message.pose.position)
     quaternion = None
     if not all(map(math.isnan, quaternion_from_message(message.pose))):
@@ -204,7 +204,7 @@ _READERS: dict[int, _Reader] = {
 
 
 def update_to_message(change: SceneDiff, previous: int, revision: int, digest: str) -> SceneUpdate:
-    """The update without its stamp."""
+    """Return the update without its stamp."""
     models = cell_to_message(change.models)
     if change.collision is not None:
         models.collision = settings_to_message(change.collision)
@@ -220,7 +220,7 @@ def update_to_message(change: SceneDiff, previous: int, revision: int, digest: s
 
 
 def update_from_message(message: SceneUpdate, models: ModelReader) -> SceneDiff:
-    """The difference that an update carries."""
+    """Return the difference in an update."""
     cell = models.cell(message.models, "models")
     return SceneDiff(
         removed=tuple(message.removed),

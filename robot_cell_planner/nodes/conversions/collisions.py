@@ -29,10 +29,10 @@ KINDS = {ObjectKind.LINK: PairMessage.LINK, ObjectKind.TOOL: PairMessage.TOOL, O
 
 
 def options_from_message(message: OptionsMessage, field: str) -> CollisionOptions:
-    """The scope of a check; pair types in their order, each once.
+    """Return the options of a check; pair types in their order, each once.
 
     Raises:
-        InvalidRequestError: a step that does not exist, or a margin that is negative, too large or not finite.
+        InvalidRequestError: an unknown pair type, or a margin that is negative, too large or not finite.
     """
     try:
         pair_types = tuple(sorted(PairType(number) for number in set(message.pair_types))) or ALL_PAIR_TYPES
@@ -42,7 +42,7 @@ def options_from_message(message: OptionsMessage, field: str) -> CollisionOption
 
 
 def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessage:
-    """A pair that collides; contacts: with points, normals and depths."""
+    """Return a colliding pair; contacts: with points, normals and depths."""
     return PairMessage(
         pair_type=int(pair.pair_type),
         name_a=pair.first,
@@ -67,7 +67,7 @@ def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessag
 def report_to_message(
     report: CollisionReport, allowed_pairs: AllowedPairs, max_pairs: int, *, contacts: bool = True
 ) -> ReportMessage:
-    """Pairs that collide; of a verbose report those that were checked or skipped too, all by step, then by names.
+    """Return colliding pairs, of a verbose report also checked and skipped ones, sorted by type and names.
 
     max_pairs: maximum number of pairs to list. allowed_pairs: those of the check.
     """
@@ -109,7 +109,7 @@ def path_collision_to_message(found: PathCollision, *, contacts: bool = True) ->
 
 
 def _other(pair: CheckedPair | SkippedPair, allowed_pairs: AllowedPairs) -> PairMessage:
-    """A pair that was checked and is clear, or was skipped; its distance was not computed."""
+    """Return a pair that is free or was skipped; its distance was not computed."""
     return PairMessage(
         pair_type=int(pair.pair_type),
         name_a=pair.first,

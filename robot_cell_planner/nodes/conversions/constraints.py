@@ -30,10 +30,10 @@ WITH_AXIS = (FrameRule.AXIS_IN_CONE, FrameRule.POSITION_ON_PLANE, FrameRule.POSI
 
 
 def constraints_from_message(messages: Sequence[msg.PathConstraint], field: str) -> tuple[PathConstraint, ...]:
-    """What must hold along a path.
+    """Return the constraints of a path.
 
     Raises:
-        InvalidRequestError: an unknown type or mode, malformed numbers; names the field and the place in the list.
+        InvalidRequestError: an unknown type or mode, malformed numbers; names the field and the index.
     """
     return tuple(_constraint(message, f"{field}[{index}]") for index, message in enumerate(messages))
 
@@ -44,7 +44,7 @@ def _constraint(message: msg.PathConstraint, field: str) -> PathConstraint:
             coefficients = configuration_from_message(message.coefficients, f"{field}.coefficients")
             return JointCombination(coefficients, message.tolerance or COMBINATION_TOLERANCE)
         if message.type not in RULES:
-            raise InvalidRequestError(f"type {message.type} is none of 0 to 5", subjects=(field,))
+            raise InvalidRequestError(f"unknown type {message.type}, expected 0 to 5", subjects=(field,))
         return _frame_constraint(message, RULES[message.type], field)
     except RobotCellError as error:
         if error.message.startswith(field):
@@ -56,7 +56,7 @@ def _constraint(message: msg.PathConstraint, field: str) -> PathConstraint:
 
 def _frame_constraint(message: msg.PathConstraint, rule: FrameRule, field: str) -> FrameConstraint:
     if message.mode not in MODES:
-        raise InvalidRequestError(f"mode {message.mode} is none of 0 to 3", subjects=(field,))
+        raise InvalidRequestError(f"unknown mode {message.mode}, expected 0 to 3", subjects=(field,))
     given: dict[str, Any] = {}
     if rule in WITH_AXIS:
         given["axis"] = position_from_message(message.axis)

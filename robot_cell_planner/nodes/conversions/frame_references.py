@@ -1,4 +1,4 @@
-"""Frames that messages name, for frames that only TF has: what is written in one is rewritten in the world."""
+"""References of messages to frames of TF, and conversion of their poses to the world."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PLACED = (msg.SceneChange.MOVE, msg.SceneChange.ATTACH, msg.SceneChange.SET_BASE
 
 @dataclass(frozen=True)
 class FrameReference:
-    """A field of a message that names a frame.
+    """A field of a message that refers to a frame.
 
-    stamp: at which a frame of TF is meant [ns], 0 for the latest. rewrite(world_T_frame): rewrites what the message has
-    in that frame in the world; raises InvalidRequestError if that is malformed.
+    stamp: time of the transform [ns], 0 for the latest. rewrite(world_T_frame): converts the poses in that frame to the
+    world; raises InvalidRequestError if they are malformed.
     """
 
     field: str
@@ -126,7 +126,7 @@ def _rewrite_constraint(message: msg.PathConstraint, field: str, world_T_frame: 
 def _rewrite_change(message: msg.SceneChange, field: str, world_T_frame: Pose) -> None:
     frame = _in_units(world_T_frame, message.native_scale, field)
     if any(map(math.isnan, position_from_message(message.pose.position))):
-        text = f"{field}.pose: a position with NaN is not possible in {message.relative_to}, which is a frame of TF"
+        text = f"{field}.pose: position contains NaN, which is not supported in {message.relative_to}, a frame of TF"
         raise InvalidRequestError(text, subjects=(field, message.relative_to))
     if all(map(math.isnan, quaternion_from_message(message.pose))):
         _transform(frame, message.pose.position)
@@ -136,7 +136,7 @@ def _rewrite_change(message: msg.SceneChange, field: str, world_T_frame: Pose) -
 
 
 def _in_units(pose: Pose, scale: float, field: str) -> Pose:
-    """Return a pose with its position in units of so many metres."""
+    """Return a pose with its position in units of a scale [m]."""
     try:
         positive(scale, f"{field}.native_scale")
     except ValueError as error:

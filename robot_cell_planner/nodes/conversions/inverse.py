@@ -1,4 +1,4 @@
-"""Conversions of what inverse kinematics is asked for and what it found."""
+"""Conversions of requests and results of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REASONS = {reason: getattr(msg.IkFailure, reason.name) for reason in IkFailureRe
 
 
 def solved_to_message(found: IkResult) -> msg.IkResult:
-    """The result for a target that has solutions."""
+    """Return the result of a target with solutions."""
     columns = zip(
         found.solutions.tolist(),
         found.residuals.tolist(),
@@ -47,7 +47,7 @@ def solved_to_message(found: IkResult) -> msg.IkResult:
 
 
 def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()) -> msg.IkResult:
-    """The result for a target that has no solution. pairs: what collides in the first one that was refused."""
+    """Return the result of a target without solution. pairs: collisions of the first rejected one."""
     result = msg.IkResult(error=error_to_message(error))
     if isinstance(error.partial, IkFailure):
         result.failure = ik_failure_to_message(error.partial, pairs)
@@ -55,7 +55,7 @@ def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()
 
 
 def ik_failure_to_message(failure: IkFailure, pairs: Sequence[CollisionPair] = ()) -> msg.IkFailure:
-    """Why a target has no solution. pairs: what collides in the first one that was refused."""
+    """Return why a target has no solution. pairs: collisions of the first rejected one."""
     message = msg.IkFailure(
         reason=REASONS[failure.reason],
         excess=failure.excess,

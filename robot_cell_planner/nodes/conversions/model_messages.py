@@ -44,7 +44,7 @@ def cell_to_message(cell: RobotCell) -> CellMessage:
 
 
 class CellWriter:
-    """Turns cells that follow each other into messages, and makes anew what has changed alone."""
+    """Converts successive cells to messages; only changed models are converted again."""
 
     def __init__(self) -> None:
         self._robots: CachedMessages[Robot, RobotModel] = CachedMessages(lambda _, robot: _robot_to_message(robot))

@@ -53,9 +53,9 @@ N = TypeVar("N", bound=_Named)
 
 
 class ModelReader:
-    """Reads models from messages, with the folders it may read files from and the sizes it accepts.
+    """Converts messages to models. roots: folders that files may be read from, and maximum sizes.
 
-    trusted: the messages come from the scene node, which has checked every file and names it by path and digest.
+    trusted: for messages of the scene node, which has checked every file and gives its path and digest.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class ModelReader:
         self._max_shapes = max_shapes
 
     def trusted(self) -> ModelReader:
-        """The same reader for messages of the scene node."""
+        """Return the same reader for messages of the scene node."""
         return ModelReader(self._roots, self._max_models, self._max_shapes, trusted=True)
 
     def cell(self, message: CellMessage, field: str) -> RobotCell:
-        """The cell; frames that are written relative to another frame are refused here (see `split_frames`).
+        """Return the cell; frames relative to other frames are not accepted here (see `split_frames`).
 
         Raises:
             LimitExceededError: too many models or shapes.
@@ -99,7 +99,7 @@ class ModelReader:
             raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
 
     def split_frames(self, message: CellMessage, cell: RobotCell) -> tuple[RobotCell, list[AddFrame]]:
-        """The cell without the frames that are written relative to others, and the changes that add those."""
+        """Return the cell without frames relative to other frames, and the changes that add those."""
         related = {entry.name: entry.relative_to for entry in message.frames if entry.relative_to}
         if not related:
             return cell, []
@@ -133,7 +133,7 @@ class ModelReader:
             inertial = self._inertial(message, f"{place}.inertial", collisions)
             return _placed(place, lambda: rigid_tool(message.name, collisions, visuals, inertial, tcp))
         if message.visual or message.collision or message.inertial:
-            raise InvalidRequestError(f"{place} has a URDF, so it takes no shapes and no inertial", subjects=(place,))
+            raise InvalidRequestError(f"{place} has a URDF, so shapes and inertial must be empty", subjects=(place,))
         sources = self._sources(message.urdf, ModelFile(), message.limits, place)
         use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
         return _placed(place, lambda: tool_from_sources(message.name, sources, tcp, message.tcp_link, roots, use))
@@ -146,7 +146,7 @@ class ModelReader:
         return _placed(place, lambda: RigidBody(message.name, collisions, visuals, inertial))
 
     def _sources(self, urdf: ModelFile, srdf: ModelFile, limits: ModelFile, place: str) -> ModelSources:
-        """Texts that are given, and those that must be read."""
+        """Return given texts, and URIs of those to read."""
         arguments = frozendict((entry.key, entry.value) for entry in urdf.xacro_arguments)
         read = ModelSources()
         if not urdf.text:
@@ -154,7 +154,7 @@ class ModelReader:
                 place, lambda: read_sources(urdf.uri, srdf.uri, limits.uri, arguments, urdf.folder, self._roots)
             )
         elif (srdf.uri and not srdf.text) or (limits.uri and not limits.text):
-            raise InvalidRequestError(f"{place}: the URDF is a text, so SRDF and limits must be texts too")
+            raise InvalidRequestError(f"{place}: the URDF is given as text, so SRDF and limits must be texts")
         return ModelSources(
             urdf=urdf.text or read.urdf,
             srdf=srdf.text or read.srdf,
@@ -193,7 +193,7 @@ class ModelReader:
             return self._mesh(message)
         counts = {0: 3, 1: 1, 2: 2, 3: 2, 4: 2}
         if message.type not in counts:
-            raise InvalidRequestError(f"geometry type {message.type} is none of 0 to 5")
+            raise InvalidRequestError(f"unknown geometry type {message.type}, expected 0 to 5")
         if len(size) != counts[message.type]:
             text = f"geometry type {message.type} has {len(size)} dimensions, expected {counts[message.type]}"
             raise InvalidRequestError(text)
@@ -218,7 +218,7 @@ class ModelReader:
         mesh = mesh_reference(path, "", self._roots, scale, use)
         mesh = Mesh(message.mesh_uri, mesh.path, mesh.digest, mesh.scale, mesh.use)
         if message.mesh_digest and mesh.digest != message.mesh_digest:
-            text = f"mesh {mesh.uri} has another content than the one that was meant"
+            text = f"the content of mesh {mesh.uri} differs from its digest in the message"
             raise InvalidRequestError(text, subjects=(mesh.uri, mesh.path))
         return mesh
 
@@ -248,10 +248,10 @@ T = TypeVar("T")
 
 
 def _placed(field: str, make: Callable[[], T]) -> T:
-    """What `make` returns; its errors name the field."""
+    """Return the result of `make`; its errors name the field."""
     try:
         return make()
-    except ValueError as error:  # also those of values, which are errors of this package
+    except ValueError as error:  # includes errors of the values themselves
         raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
     except RobotCellError as error:
         error.message = f"{field}: {error.message}"
@@ -276,6 +276,6 @@ def _mesh_uses(entries: Iterable[KeyValue], place: str) -> frozendict[str, MeshU
 
 def _mesh_use(number: int, place: str = "") -> MeshUse:
     if number not in _USES:
-        text = f"mesh_use {number} is none of 0 to {len(_USES) - 1}"
+        text = f"unknown mesh_use {number}, expected 0 to {len(_USES) - 1}"
         raise InvalidRequestError(f"{place}: {text}" if place else text)
     return _USES[number]

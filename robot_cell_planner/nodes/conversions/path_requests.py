@@ -49,11 +49,11 @@ def _path(message: msg.JointPath, field: str, limit: int) -> tuple[tuple[str, ..
 def path_request_from_message(
     message: srv.ProcessPath.Request, tool: PathTool, default: PlanningOptions, limit: int
 ) -> PathRequest:
-    """The request of a ProcessPath service. default: for options that are left out; limit: waypoints of
-    all paths at most.
+    """Convert the request of a ProcessPath service. default: for omitted options; limit: maximum number of waypoints of
+    all paths.
 
     Raises:
-        InvalidRequestError: no path, paths of different joints, malformed numbers.
+        InvalidRequestError: no path, paths of different joints, or malformed numbers.
         LimitExceededError: too many waypoints.
     """
     if not message.paths:
@@ -63,7 +63,7 @@ def path_request_from_message(
     for index, entry in enumerate(message.paths):
         names, rows = _path(entry, f"paths[{index}]", limit)
         if index and set(names) != set(variables):
-            text = f"paths[{index}] has joints {', '.join(names)}, the first {', '.join(variables)}"
+            text = f"paths[{index}] has joints {', '.join(names)}, expected {', '.join(variables)} as in paths[0]"
             raise InvalidRequestError(text, subjects=(f"paths[{index}]",))
         variables = variables or names
         paths.append(rows[:, [names.index(name) for name in variables]])
@@ -79,7 +79,7 @@ def path_request_from_message(
 
 
 def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOptions, limit: int) -> PathCheck:
-    """The request of a CheckPath service.
+    """Convert the request of a CheckPath service.
 
     Raises:
         InvalidRequestError, LimitExceededError: a malformed path or constraint.
@@ -90,7 +90,7 @@ def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOpt
 
 
 def path_measurement_from_message(message: srv.MeasurePath.Request, default: PlanningOptions, limit: int) -> PathCheck:
-    """The request of a MeasurePath service.
+    """Convert the request of a MeasurePath service.
 
     Raises:
         InvalidRequestError, LimitExceededError: a malformed path.
@@ -114,7 +114,7 @@ def _check_options(
 
 
 def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, used: msg.StateUsed) -> None:
-    """What a CheckPath service answers."""
+    """Return the reply of a CheckPath service."""
     response.violations = [error_to_message(violation) for violation in found.violations]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
     response.record = record_to_message(found.record, used)
@@ -123,10 +123,10 @@ def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, us
 def multistep_request_from_message(
     message: action.PlanMultistep.Goal, models: ModelReader, options: PlanningOptions, timing: TimingOptions, limit: int
 ) -> MultistepRequest:
-    """The goal of a plan_multistep action, without its start state.
+    """Convert the goal of a plan_multistep action, without its start state.
 
     Raises:
-        InvalidRequestError, LimitExceededError: malformed, or too much of something.
+        InvalidRequestError, LimitExceededError: it is malformed or too large.
     """
     steps = []
     for index, step in enumerate(message.steps):
@@ -150,13 +150,13 @@ def multistep_request_from_message(
 
 
 def fill_multistep(result: action.PlanMultistep.Result, plans: tuple[Plan, ...], used: msg.StateUsed) -> None:
-    """What a plan_multistep action returns."""
+    """Return the result of a plan_multistep action."""
     result.plans = [_step_plan(plan, used) for plan in plans]
     result.failed_step = -1
 
 
 def fill_multistep_failure(result: action.PlanMultistep.Result, error: RobotCellError, used: msg.StateUsed) -> None:
-    """What is known where a step could not be planned."""
+    """Return the failure of a step that could not be planned."""
     result.failed_step = -1
     if isinstance(error.partial, MultistepFailure):
         result.plans = [_step_plan(plan, used) for plan in error.partial.plans]
@@ -165,7 +165,7 @@ def fill_multistep_failure(result: action.PlanMultistep.Result, error: RobotCell
 
 
 def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
-    """Each step starts from a state of its own, which is the scene's only in the first one."""
+    """Return the state at the start of a step, which is the scene's only for the first one."""
     state = msg.StateUsed(
         revision=used.revision,
         joint_stamp=used.joint_stamp,
@@ -176,7 +176,7 @@ def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
 
 
 def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
-    """The plan that a client has got and hands back.
+    """Convert a plan message back to a plan.
 
     Raises:
         InvalidRequestError, LimitExceededError: no path, or malformed numbers.
@@ -187,7 +187,7 @@ def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
     if message.trajectory.points:
         trajectory = trajectory_from_message(message.trajectory, f"{field}.trajectory", limit)
         if set(trajectory.variables) == set(names) and trajectory.variables != names:
-            raise InvalidRequestError(f"{field}: path and trajectory list joints in another order", subjects=(field,))
+            raise InvalidRequestError(f"{field}: joints of path and trajectory differ in order", subjects=(field,))
     return Plan(
         group="",
         variables=names,
@@ -223,6 +223,6 @@ def _clearance(message: msg.Clearance, field: str, names: tuple[str, ...]) -> Pa
 
 
 def path_result(response: srv.ProcessPath.Response, plan: Plan, used: msg.StateUsed) -> None:
-    """What a ProcessPath service answers."""
+    """Return the reply of a ProcessPath service."""
     response.path = path_to_message(plan.variables, plan.path)
     response.record = record_to_message(plan, used)

@@ -1,4 +1,4 @@
-"""Messages as plain values, and back: for command lines and files."""
+"""Conversion of messages to and from plain values, for command lines and files."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ STAGE = "message"
 
 
 def message_from_plain(kind: type[M], values: Mapping[str, Any], place: str = "") -> M:
-    """Return a message with fields from a mapping; fields that it does not name have their defaults.
+    """Return a message with fields from a mapping; other fields have their defaults.
 
     Args:
         kind: Type of the message, or of a request or goal.
         values: Values by field: numbers, strings, booleans, lists and mappings; bytes as numbers.
-        place: Of the mapping in a larger one, for errors.
+        place: Path of the mapping in a larger one, for errors.
 
     Raises:
-        InvalidRequestError: There is no such field, or it does not take such a value.
+        InvalidRequestError: A field is unknown, or a value has a wrong type.
     """
     if not isinstance(values, Mapping):
         raise InvalidRequestError(f"{place or 'the message'} is {values!r}, expected fields with values", stage=STAGE)

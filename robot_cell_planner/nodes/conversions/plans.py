@@ -1,4 +1,4 @@
-"""Conversions of targets, planning requests, plans and what is known where there is none."""
+"""Conversions of goals, planning requests, plans and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OBJECTIVES = {
 
 
 def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
-    """Where a motion may end."""
+    """Convert the goals of a motion."""
     return Goals(
         joint_goals=tuple(
             configuration_from_message(entry, f"{field}.joint_goals[{index}]")
@@ -55,7 +55,7 @@ def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
 def _region(message: msg.GoalRegion, field: str) -> GoalRegion:
     center = target_from_message(message.center, f"{field}.center")
     if not isinstance(center, FrameTarget):
-        raise InvalidRequestError(f"{field}.center is no POSE target", subjects=(field,))
+        raise InvalidRequestError(f"{field}.center is not a POSE target", subjects=(field,))
     extents = (position_from_message(message.position_extent), position_from_message(message.rotation_extent))
     try:
         return GoalRegion(center, *extents)
@@ -64,7 +64,7 @@ def _region(message: msg.GoalRegion, field: str) -> GoalRegion:
 
 
 def suggestions_from_message(message: msg.JointPath, field: str, limit: int) -> tuple[dict[str, float], ...]:
-    """Configurations that a path could well pass."""
+    """Convert waypoint hints."""
     names, rows = path_from_message(message, field, limit)
     return tuple(dict(zip(names, row, strict=True)) for row in rows.tolist())
 
@@ -72,13 +72,13 @@ def suggestions_from_message(message: msg.JointPath, field: str, limit: int) -> 
 def planning_options_from_message(
     message: msg.PlanningOptions, field: str, default: PlanningOptions
 ) -> PlanningOptions:
-    """How a path is searched; what the message leaves at zero or empty is taken from `default`.
+    """Convert planning options; zero or empty fields are taken from `default`.
 
     Raises:
         InvalidRequestError: a value outside its range.
     """
     if message.objective not in OBJECTIVES:
-        text = f"{field}.objective {message.objective} is none of 0 to 2"
+        text = f"unknown {field}.objective {message.objective}, expected a constant of PlanningOptions (0 to 2)"
         raise InvalidRequestError(text, subjects=(f"{field}.objective",))
     resolution = message.resolution or default.resolution
     return PlanningOptions(
@@ -104,7 +104,7 @@ def planning_options_from_message(
 def motion_request_from_message(
     message: msg.MotionRequest, options: PlanningOptions, timing: TimingOptions, limit: int
 ) -> MotionRequest:
-    """A request in joint space, without its start state."""
+    """Convert a request in joint space, without its start state."""
     return MotionRequest(
         goals=goals_from_message(message.goal, "goal"),
         group=message.group,
@@ -117,7 +117,7 @@ def motion_request_from_message(
 
 
 def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
-    """The plan, with the state that it was made for."""
+    """Return the message of a plan, with the state that it was planned for."""
     message = msg.MotionPlan(
         path=path_to_message(plan.variables, plan.path),
         goal=plan.goal,
@@ -130,7 +130,7 @@ def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
 
 
 def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
-    """How a plan came about and what is known of it."""
+    """Return the record of a plan."""
     record = msg.PlanRecord(
         state=used,
         seed=plan.seed,
@@ -156,7 +156,7 @@ def record_to_message(plan: Plan, used: msg.StateUsed) -> msg.PlanRecord:
 
 
 def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
-    """What is proven of a path, and at what steps the rest was checked."""
+    """Return the certificate of a path, and the steps at which the rest was checked."""
     unproven = math.isnan(plan.certified_fraction)
     verdict = msg.MotionCertificate.FREE if plan.certified_fraction >= 1.0 else msg.MotionCertificate.UNDECIDED
     return msg.MotionCertificate(
@@ -170,17 +170,17 @@ def certificate_to_message(plan: Plan) -> msg.MotionCertificate:
 
 
 def certified_fraction_from_message(certificate: msg.MotionCertificate) -> float:
-    """The certified fraction (`certified_fraction`) of a certificate; NaN where nothing could be proven."""
+    """Return the certified fraction of a certificate; NaN without one."""
     return math.nan if certificate.verdict == msg.MotionCertificate.NONE else float(certificate.certified_fraction)
 
 
 def failure_to_message(error: RobotCellError) -> msg.PlanFailure:
-    """What an error of planning carries in `partial`; empty if that is nothing."""
+    """Return the failure in `partial` of a planning error; empty without one."""
     return plan_failure_to_message(error.partial if isinstance(error.partial, PlanFailure) else PlanFailure())
 
 
 def plan_failure_to_message(failure: PlanFailure) -> msg.PlanFailure:
-    """What is known where there is no plan."""
+    """Return the message of a planning failure."""
     message = msg.PlanFailure(
         start_pairs=[pair_to_message(pair) for pair in failure.start_pairs],
         start_tree_size=failure.start_tree_size,
@@ -205,7 +205,7 @@ def _goal_failure(found: GoalFailure) -> msg.GoalFailure:
 
 
 def planner_to_message(planner: PlannerInfo) -> msg.PlannerInfo:
-    """A planner and its parameters."""
+    """Return the message of a planner and its parameters."""
     parameters = [
         msg.PlannerParameter(
             name=parameter.name,

@@ -29,7 +29,7 @@ def state_to_message(state: RobotCellState) -> StateMessage:
 
 
 class StateWriter:
-    """Turns states that follow each other into messages, and makes anew what has changed alone."""
+    """Converts successive states to messages; only changed parts are converted again."""
 
     def __init__(self) -> None:
         self._tools: CachedMessages[ToolState, ToolStateMessage] = CachedMessages(_tool_to_message)
@@ -45,7 +45,7 @@ class StateWriter:
 
 
 def state_from_message(message: StateMessage, field: str) -> RobotCellState:
-    """The state; whether it fits a cell is not checked here.
+    """Convert a state, without a check against a cell.
 
     Raises:
         InvalidRequestError: malformed poses, joint values or lists; names the field.

@@ -19,13 +19,13 @@ MODES = {
 
 
 def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointAxisTarget:
-    """The target.
+    """Convert a target.
 
     Raises:
         InvalidRequestError: an unknown mode or type, malformed numbers.
     """
     if message.mode not in MODES:
-        raise InvalidRequestError(f"{field}: mode {message.mode} is none of 0 to 3", subjects=(field,))
+        raise InvalidRequestError(f"{field}: unknown mode {message.mode}, expected 0 to 3", subjects=(field,))
     common: dict[str, Any] = {
         "mode": MODES[message.mode],
         "frame": message.frame,
@@ -42,4 +42,4 @@ def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointA
             return PointAxisTarget(point=point, axis=axis, **common)
     except ValueError as error:
         raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
-    raise InvalidRequestError(f"{field}: type {message.type} is none of 0 and 1", subjects=(field,))
+    raise InvalidRequestError(f"{field}: unknown type {message.type}, expected 0 or 1", subjects=(field,))

@@ -1,4 +1,4 @@
-"""Conversions of what is said about timing."""
+"""Conversions of timing options and limits."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ RATES = ("velocity", "acceleration", "jerk", "effort")
 
 
 def timing_from_message(message: msg.TimingOptions, field: str, default: TimingOptions) -> TimingOptions | None:
-    """How a path is timed; None: not at all.
+    """Convert timing options; None without timing.
 
     Raises:
-        InvalidRequestError: a value outside its range, an unknown method.
+        InvalidRequestError: a value is out of range, or the method is unknown.
     """
     if message.method == msg.TimingOptions.NONE:
         return None
     if message.method not in METHODS:
-        text = f"{field}.method {message.method} is none of 0 to {max(METHODS)}"
+        text = f"unknown {field}.method {message.method}, expected a constant of TimingOptions (0 to {max(METHODS)})"
         raise InvalidRequestError(text, subjects=(f"{field}.method",))
     return TimingOptions(
         period=message.sample_period or default.period,
@@ -63,7 +63,7 @@ def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -
     for message in messages:
         name = f"{field} of {message.joint}"
         if message.joint in found:
-            raise InvalidRequestError(f"{field} names joint {message.joint} twice", subjects=(field, message.joint))
+            raise InvalidRequestError(f"{field} lists joint {message.joint} twice", subjects=(field, message.joint))
         numbers = {kind: getattr(message, kind) for kind in (*RANGE, *RATES)}
         bad = [kind for kind, value in numbers.items() if not math.isfinite(value)]
         if bad:

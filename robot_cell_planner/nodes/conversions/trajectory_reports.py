@@ -1,4 +1,4 @@
-"""What the validation of a trajectory found, as a message."""
+"""Conversions of the report of a trajectory validation."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def report_to_message(report: TrajectoryReport) -> ReportMessage:
 
 
 def limits_to_message(variables: Sequence[Variable], bounds: Sequence[tuple[float, float]] = ()) -> list[JointLimits]:
-    """The limits that the cell has for joints; positions without limits and rates that it does not know are 0. bounds:
-    lower and upper position limits of each, if they are not those of the cell."""
+    """Return the limits of joints in the cell; missing limits are 0. bounds: lower and upper position limits of each,
+    if they differ from those of the cell."""
     bounds = bounds or [(variable.limits.lower, variable.limits.upper) for variable in variables]
     return [_joint_limits(variable, *pair) for variable, pair in zip(variables, bounds, strict=True)]
 
@@ -67,7 +67,7 @@ def _joint_limits(variable: Variable, lower: float, upper: float) -> JointLimits
 
 
 def limits_from_message(messages: Sequence[JointLimits], joints: tuple[str, ...]) -> MotionLimits | None:
-    """The limits of joints (what they are called here), in their order; None unless all of their rates are known."""
+    """Return the limits of joints (in the names of the cell), in their order; None if one has no rate limits."""
     if len(messages) != len(joints) or not all(getattr(message, name) > 0.0 for message in messages for name in RATES):
         return None
     bounds = [(m.lower, m.upper) if m.has_position_limits else (-np.inf, np.inf) for m in messages]

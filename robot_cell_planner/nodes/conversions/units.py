@@ -1,4 +1,4 @@
-"""Lengths of callers that count in other units than metres."""
+"""Conversion of lengths in other units than metres."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...model.value import positive
 
 
 def change_in_metres(message: SceneChange, field: str) -> SceneChange:
-    """A copy of the change whose lengths are metres; the change itself if they are so already.
+    """Return the change with lengths in metres; the change itself if they already are.
 
     Raises:
-        InvalidRequestError: `native_scale` is not above zero.
+        InvalidRequestError: `native_scale` is not positive.
     """
     factor = message.native_scale
     if factor == 1.0:

@@ -1,8 +1,8 @@
-"""The one conversion that every message passes before it is sent: each field gets the type its interface declares.
+"""Conversion of the fields of messages to the types of their interface before they are sent.
 
-The generated code takes whatever is assigned to a field, and the typesupport below it, written in C, aborts the process
-for an int in a float field, a NumPy bool in a bool field, and the like. `to_wire` is called in one place for each way
-out of a node (replies, results, feedback, publishers), so that no conversion can forget a field.
+The generated code accepts any value for a field, and the C type support aborts the process for an int in a float field,
+a NumPy bool in a bool field, and the like. `to_wire` is called in one place for each kind of message sent by a node
+(replies, results, feedback, publishers).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ...errors import LimitExceededError
 
 M = TypeVar("M")
 
-# Fields that may hold NaN or infinity, by the name of their type; their comments in msg/ say what that means.
+# Fields that may contain NaN or infinity, by the name of their type; documented in msg/.
 NOT_FINITE = {
     "Clearance": ("distance",),
     "CollisionPair": ("distance", "margin"),
@@ -53,7 +53,7 @@ LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 class _UnfitError(Exception):
-    """A value that its field cannot hold; the place is completed on the way up."""
+    """A value out of range of its field; the path of the field is completed by callers."""
 
     def __init__(self, place: str, text: str) -> None:
         super().__init__(text)
@@ -66,14 +66,14 @@ class _UnfitError(Exception):
 
 
 def to_wire(message: M, what: str = "response", *, finite: bool = True) -> M:
-    """The message itself, with every field as its interface declares it: float, int, bool, str, bytes.
+    """Return the same message with every field converted to its declared type: float, int, bool, str, bytes.
 
-    finite: whether to refuse NaN and infinity in fields that do not document them (NOT_FINITE). Text that has no UTF-8
-    (lone surrogates) is escaped.
+    finite: whether to reject NaN and infinity in fields that do not document them (NOT_FINITE). Text without UTF-8
+    encoding (lone surrogates) is escaped.
 
     Raises:
         LimitExceededError: a number that is not finite or does not fit the field; names the field of `what`.
-        TypeError: a value that is of another kind altogether: a fault of who filled the message.
+        TypeError: a value of an incompatible type, which is a programming error.
     """
     kind: type = type(message)
     layout = _layout(kind)
@@ -83,18 +83,18 @@ def to_wire(message: M, what: str = "response", *, finite: bool = True) -> M:
         layout.convert(message, finite)
     except _UnfitError as error:
         place = error.below(what).place
-        text = f"{place} would be {error.text}: the numbers of the request are too large to compute with"
+        text = f"{place} would be {error.text}: numbers of the request are too large"
         raise LimitExceededError(text, stage="reply", subjects=(place,)) from error
     return message
 
 
 def _all_finite(values: Iterable[float]) -> bool:
-    """Whether the sum of numbers is finite, as it is for all that are, but for the very largest."""
+    """Return whether the sum of numbers is finite, a quick test that fails only for very large finite numbers."""
     return math.isfinite(sum(values))
 
 
 def _plain(path: str) -> str:
-    """The path of a field as people write it."""
+    """Return the path of a field as text."""
     return path.replace("._", ".").lstrip("_")
 
 
@@ -109,7 +109,7 @@ def _are(values: Iterable[Any], kind: type) -> bool:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What fields of one kind hold. fits: whether all of some values may stay; convert: one value, or raises."""
+    """Values of one type. fits: whether all values have it; convert: converts one value, or raises."""
 
     fits: Callable[[Sequence[Any]], bool]
     convert: Callable[[Any], Any]
@@ -117,7 +117,7 @@ class _Kind:
 
 def _to_float(value: Any) -> float:
     if isinstance(value, str | bytes):
-        raise TypeError(f"a number is expected, not {type(value).__name__}")
+        raise TypeError(f"expected a number, not {type(value).__name__}")
     return float(value)
 
 
@@ -150,7 +150,7 @@ def _integer(low: int, high: int) -> _Kind:
 
 def _to_bool(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_ | int):
-        raise TypeError(f"a bool is expected, not {type(value).__name__}")
+        raise TypeError(f"expected a bool, not {type(value).__name__}")
     return bool(value)
 
 
@@ -160,13 +160,13 @@ def _is_text(values: Sequence[Any]) -> bool:
 
 def _to_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"a str is expected, not {type(value).__name__}")
+        raise TypeError(f"expected a str, not {type(value).__name__}")
     return str.__str__(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _to_octet(value: Any) -> bytes:
     if not isinstance(value, bytes) or len(value) != 1:
-        raise TypeError(f"one byte is expected, not {value!r:.80}")
+        raise TypeError(f"expected one byte, not {value!r:.80}")
     return value
 
 
@@ -183,9 +183,9 @@ WHOLE = {name: _integer(*bounds) for name, bounds in INTEGERS.items()}
 
 @dataclass
 class _Group:
-    """The scalar fields of one kind in a message and in the messages that it holds, as paths of attributes.
+    """Scalar fields of one type in a message and its nested messages, as paths of attributes.
 
-    loose: the kind where NaN and infinity may pass.
+    loose: the type that allows NaN and infinity.
     """
 
     kind: _Kind
@@ -213,7 +213,7 @@ class _Group:
 
 @dataclass
 class _Sequence:
-    """A field of many values. declared: what the interface says of it; is_free: NaN and infinity may pass."""
+    """A field of many values. declared: its declaration in the interface; is_free: NaN and infinity are allowed."""
 
     path: str
     declared: Any
@@ -231,7 +231,7 @@ class _Sequence:
 
 
 class _Numbers(_Sequence):
-    """Numbers, which the generated code keeps in a typed array."""
+    """Numbers, stored in a typed array by the generated code."""
 
     def fits(self, messages: Sequence[Any], finite: bool) -> bool:
         size = self.declared.size if isinstance(self.declared, Array) else None
@@ -281,7 +281,7 @@ class _Messages(_Sequence):
     def convert(self, message: Any, finite: bool) -> None:
         held = self.get(message)
         if not _are(held, self.type):
-            raise TypeError(f"{_plain(self.path)} holds another type than {self.type.__name__}")
+            raise TypeError(f"{_plain(self.path)} contains another type than {self.type.__name__}")
         for index, each in enumerate(held):
             try:
                 _layout(self.type).convert(each, finite)
@@ -290,10 +290,10 @@ class _Messages(_Sequence):
 
 
 class _Layout:
-    """The fields of a type of messages, by what they hold."""
+    """The fields of a message type, by their types."""
 
     def __init__(self, kind: Any) -> None:
-        self._held: list[tuple[str, Any, Callable[[Any], Any]]] = []  # single messages within, outer ones first
+        self._held: list[tuple[str, Any, Callable[[Any], Any]]] = []  # nested single messages, outer ones first
         groups: dict[object, _Group] = {}
         self._parts: list[_Group | _Sequence] = []
         self._add_fields(kind, "", False, groups)
@@ -301,7 +301,7 @@ class _Layout:
 
     def _add_fields(self, kind: Any, prefix: str, is_free: bool, groups: dict[object, _Group]) -> None:
         free = NOT_FINITE.get(kind.__name__, ())
-        for slot, declared in zip(kind.__slots__, kind.SLOT_TYPES, strict=False):  # the slots may have one more
+        for slot, declared in zip(kind.__slots__, kind.SLOT_TYPES, strict=False):  # the slots may contain one more
             path, may_be_any = prefix + slot, is_free or slot.lstrip("_") in free
             if isinstance(declared, NamespacedType):
                 held = _class_of(declared)
@@ -314,7 +314,7 @@ class _Layout:
                 groups.setdefault(kinds, _Group(*kinds)).paths.append(path)
 
     def fits(self, messages: Sequence[Any], finite: bool) -> bool:
-        """Whether messages may stay as they are; False also where only `convert` can tell."""
+        """Return whether messages need no conversion; False also if only `convert` can decide."""
         return all(_are(map(get, messages), kind) for _, kind, get in self._held) and all(
             part.fits(messages, finite) for part in self._parts
         )
@@ -323,8 +323,8 @@ class _Layout:
         """Convert field by field.
 
         Raises:
-            _UnfitError: a number that a field cannot hold.
-            TypeError: a value of another kind.
+            _UnfitError: a number out of range of its field.
+            TypeError: a value of another type.
         """
         for path, kind, get in self._held:
             found = type(get(message))
@@ -335,7 +335,7 @@ class _Layout:
 
 
 def _scalar(declared: Any, is_free: bool) -> tuple[_Kind, _Kind]:
-    """The kind of a field, and the one where NaN and infinity may pass."""
+    """Return the type of a field, and the one that allows NaN and infinity."""
     if isinstance(declared, AbstractGenericString):
         return TEXT, TEXT
     name = "uint8" if declared.typename == "char" else declared.typename

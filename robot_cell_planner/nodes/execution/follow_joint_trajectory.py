@@ -21,14 +21,13 @@ from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
 from .parameters import tolerance_defaults
 
 Result = FollowJointTrajectory.Result
-AHEAD = 0.5  # [s] before its time that a goal is made ready to take another's place
+AHEAD = 0.5  # [s] before its start at which the replacement of a goal is prepared
 
 
 class FollowJointTrajectoryServer:
-    """Takes goals as joint_trajectory_controller does, and like it tells reasons by its error codes; `error_string`
-    says in words what was wrong.
+    """Accepts goals as joint_trajectory_controller does, with its error codes; `error_string` contains the reason.
 
-    expected: joints that a goal has to move, unless parameter allow_partial_joints_goal is true.
+    expected: joints that a goal must contain, unless parameter allow_partial_joints_goal is true.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class FollowJointTrajectoryServer:
         )
         check_begin(asked.begin, now)
         late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
-        asked.after(late)  # all of it must not have passed
+        asked.after(late)  # some of it must lie in the future
 
         def on_progress(motion: Motion) -> None:
             send(follow_feedback(motion, self._node.get_clock().now().nanoseconds))
@@ -86,14 +85,14 @@ class FollowJointTrajectoryServer:
         on_progress: OnProgress,
         state: StateRef | None,
     ) -> Outcome | None:
-        """Let a goal take the place of the one that runs, once it is found valid; None if none of this action's runs.
+        """Replace the running goal by a new one after its validation; None if no goal of this action is running.
 
-        begins: when the goal's time begins [s], on the clock of motions. A goal that is still being prepared when a
-        newer one comes gives way to it.
+        begins: start of the goal's time [s], on the clock of motions. A goal that is still being prepared when a newer
+        one arrives is replaced by it.
         """
         if self._access.owner != asked.owner:
             return None
-        self._newest.set(StoppedError("a newer goal has come", stage=REPLACED))
+        self._newest.set(StoppedError("replaced by a newer goal", stage=REPLACED))
         newest = self._newest = CancellationToken()
         token.on_set(newest.set)
         wait = begins - self._runner.now() - AHEAD
@@ -102,7 +101,7 @@ class FollowJointTrajectoryServer:
         running = self._runner.streamed(asked.owner)
         if running is None:
             if self._access.token is not None:  # one that has not begun yet
-                self._access.token.set(StoppedError("a newer goal has taken its place", stage=REPLACED))
+                self._access.token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
             await self._access.released(self._node, newest)
             return None
         found = await self._runner.replacement(running, asked, begins, newest, state)

@@ -1,4 +1,4 @@
-"""The gripper: a joint that is moved until it is where it was told to be, or until something holds it up."""
+"""The gripper: a joint that is moved until it reaches its goal or stalls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOVE_GRIPPER = "execution/move_gripper"
 
 
 class _GripperStatus(Protocol):
-    """The fields that results and feedback of both actions have."""
+    """Fields of the results and feedback of both actions."""
 
     position: float
     effort: float
@@ -44,12 +44,12 @@ StatusT = TypeVar("StatusT", bound=_GripperStatus)
 
 @dataclass(frozen=True)
 class GripperOptions:
-    """The gripper's joint, how it moves, and when it counts as stalled.
+    """The gripper's joint, limits and tolerances.
 
-    lower, upper: bounds of its position [rad or m]. velocity, acceleration, jerk: of its commands. goal_tolerance: how
-    near is there [rad or m]. stall_velocity, stall_timeout: it has stalled once it was slower than this [per s] on
-    average for this long [s], after all of the motion was commanded. start_timeout: the same time for a gripper that
-    has not moved at all, whose commands may be late. goal_time: how long it may take to be there, or to stall [s].
+    lower, upper: bounds of its position [rad or m]. velocity, acceleration, jerk: of its commands. goal_tolerance: at
+    the goal [rad or m]. stall_velocity, stall_timeout: it has stalled if it was slower than this [per s] on average for
+    this time [s] after the end of the commands. start_timeout: the same time for a gripper that has not moved yet [s].
+    goal_time: time limit to reach the goal or to stall [s].
     allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand.
     """
 
@@ -69,15 +69,15 @@ class GripperOptions:
 
     @property
     def longest_motion(self) -> float:
-        """Time from one end of its range to the other at most [s]."""
+        """Return the maximum time for the whole range [s]."""
         way = (self.upper - self.lower) / self.velocity
         return way + self.velocity / self.acceleration + self.acceleration / self.jerk
 
     def command_of(self, state: JointState) -> GripperCommandMessage:
-        """The command for the gripper's joint of a ParallelGripperCommand, which may leave out its name.
+        """Return position and effort of a ParallelGripperCommand, whose joint name may be omitted.
 
         Raises:
-            InvalidRequestError: it has not one position, names another joint, or limits the speed.
+            InvalidRequestError: it does not have one position, names another joint, or limits the speed.
         """
         names, positions, efforts = list(state.name) or [self.joint], list(state.position), list(state.effort) or [0.0]
         if names != [self.joint] or len(positions) != 1 or len(efforts) != 1:
@@ -85,7 +85,7 @@ class GripperOptions:
             text = f"the command has {counts}; expected one position, and {self.joint} as the name if any"
             raise InvalidRequestError(text, stage="gripper", subjects=("command",))
         if len(state.velocity):
-            text = "the command limits the velocity; the parameter gripper_velocity of the execution node does that"
+            text = "velocity limits are not supported in the command; set parameter gripper_velocity"
             raise InvalidRequestError(text, stage="gripper", subjects=("command.velocity",))
         return GripperCommandMessage(position=positions[0], max_effort=efforts[0])
 
@@ -96,14 +96,14 @@ class GripperOptions:
             InvalidRequestError: a position beyond the gripper's bounds, or a number that is not finite.
         """
         if not self.lower <= position <= self.upper:
-            text = f"the gripper cannot go to {position:g}; its range is {self.lower:g} to {self.upper:g}"
+            text = f"gripper position is {position:g}, expected {self.lower:g} to {self.upper:g}"
             raise InvalidRequestError(text, stage="gripper", values=(Value("position", position),))
         if not (math.isfinite(max_effort) and max_effort >= 0.0):
             raise InvalidRequestError(f"max_effort is {max_effort:g}, expected 0 or more", stage="gripper")
         endless = np.array([math.inf])
         limits = MotionLimits(
             (self.joint,),
-            -endless,  # it may start a little beyond its range
+            -endless,  # it may start slightly out of its range
             endless,
             np.array([self.velocity]),
             np.array([self.acceleration]),
@@ -125,7 +125,7 @@ class GripperOptions:
 
 
 class GripperMotion(StreamedMotion):
-    """A motion of the gripper. After its end has been commanded it reaches its goal, or stalls; either ends it."""
+    """A motion of the gripper, which ends when it reaches its goal or stalls after the end of the commands."""
 
     passive = True
 
@@ -161,7 +161,7 @@ class GripperMotion(StreamedMotion):
             self._finish()
 
     def _rest(self, position: float, now: float) -> None:
-        """Keep since when the joint has moved less than the stall velocity allows within the stall timeout."""
+        """Record since when the joint has moved less than the stall velocity allows within the stall timeout."""
         max_motion = self._options.stall_velocity * self._options.stall_timeout
         if not abs(position - self._resting_at) <= max_motion:
             self._has_moved = self._has_moved or not math.isnan(self._resting_at)
@@ -178,8 +178,8 @@ class GripperServer:
     `execution/move_gripper`, whose result says why a goal was refused or has failed; of the other's, the status of the
     node says it.
 
-    A new goal takes the place of the one that runs: that one is stopped and aborted first. The fingers are not held
-    against the cell: to touch something is what they are for.
+    A new goal replaces the running one, which is stopped and aborted first. The fingers are not checked for collisions,
+    since they must touch objects.
     """
 
     def __init__(
@@ -268,8 +268,8 @@ class GripperServer:
             raise self._missed(outcome.motion, result.stalled)
 
     async def _take_over(self, token: CancellationToken) -> None:
-        """Stop the goal that has the gripper, and any other that waits for it."""
-        newer = StoppedError("a newer goal for the gripper has come", stage="gripper")
+        """Stop the goal that moves the gripper, and any that wait for it."""
+        newer = StoppedError("replaced by a newer goal for the gripper", stage="gripper")
         if self._waiting is not None:
             self._waiting.set(newer)
         self._waiting = token
@@ -282,7 +282,7 @@ class GripperServer:
                 self._waiting = None
 
     def _with_status(self, message: StatusT, motion: Motion) -> StatusT:
-        """The message, with what is measured and known of the motion."""
+        """Return the message with measurements and progress of the motion."""
         measured = self._feedback.get(self._options.joint)
         if measured is not None:
             message.position = measured.position
@@ -292,7 +292,7 @@ class GripperServer:
         return message
 
     def _state(self) -> JointState:
-        """What is measured of the gripper's joint; without a name if nothing is."""
+        """Return the measured state of the gripper's joint; without a name if it was not measured."""
         measured = self._feedback.get(self._options.joint)
         if measured is None:
             return JointState()
@@ -301,9 +301,9 @@ class GripperServer:
 
     def _missed(self, motion: Motion, stalled: bool) -> TrackingError:
         value = Value("distance", motion.account.goal_error, self._options.goal_tolerance)
-        text = "the gripper has stalled" if stalled else "the gripper did not come to its goal in time"
+        text = "the gripper has stalled" if stalled else "the gripper did not reach its goal in time"
         return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
 
     def _fail(self, _: GripperCommand.Result | ParallelGripperCommand.Result, error: RobotCellError) -> None:
-        """The result has no field for a reason; the node's status tells it."""
+        """Report the reason in the node's status, since the result has no field for it."""
         self._runner.report(error)

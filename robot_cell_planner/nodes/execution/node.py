@@ -54,10 +54,10 @@ from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
 POLL_PERIOD = 0.02  # [s]
-END_PERIOD = 0.05  # [s] between looks whether the node is to end
+END_PERIOD = 0.05  # [s] between checks for a shutdown request
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
-POLLS_PER_PUBLISHER_CHECK = 10  # looks at what was measured to one for others who give commands
+POLLS_PER_PUBLISHER_CHECK = 10  # reads of measurements per check for other publishers of commands
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
     Phase.PAUSED: ExecutionStatus.PAUSED,
@@ -68,7 +68,7 @@ STATES = {
 
 
 class ExecutionNode(ManagedNode):
-    """Streams joint commands; no trajectory is streamed that the planning node has not found valid."""
+    """Streams joint commands; only trajectories validated by the planning node are streamed."""
 
     declared = PARAMETERS
 
@@ -84,8 +84,8 @@ class ExecutionNode(ManagedNode):
         fields, modes = command_fields(parameters), names(parameters, "motion_modes")
         self._feedback = JointFeedback(parameters["max_joint_step"])
         self._planning = PlanningCalls(self)
-        self._motion_access = ExclusiveAccess("the motion", self._publish_status)
-        self._gripper_access = ExclusiveAccess("the gripper", self._publish_status)
+        self._motion_access = ExclusiveAccess("is executing a motion", self._publish_status)
+        self._gripper_access = ExclusiveAccess("is moving the gripper", self._publish_status)
         self._permission = MotionPermission(self, modes, self._on_permission)
         self._permission.suspend()
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED, always=True)
@@ -128,7 +128,7 @@ class ExecutionNode(ManagedNode):
         self._permission.report_change()
 
     async def come_to_rest(self, reason: RobotCellError) -> None:
-        """Stop whatever moves on its path, and wait until it is at rest."""
+        """Stop all motions on their paths, and wait until they are at rest."""
         if self._servo is not None:
             self._servo.stop(reason)
         await super().come_to_rest(reason)
@@ -156,7 +156,7 @@ class ExecutionNode(ManagedNode):
         )
 
     def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
-        """Servo, which needs a stream of this node's own."""
+        """Return servo, which needs the stream of this node."""
         if drive is None or self._stream is None:
             return None
         return ServoServer(
@@ -164,15 +164,14 @@ class ExecutionNode(ManagedNode):
         )
 
     def raise_priority(self) -> None:
-        """Let the calling thread, which shares the interpreter with the stream, run soon after it; the threads of the
-        middleware keep their priority."""
+        """Set the priority of the calling thread below that of the stream; threads of the middleware keep theirs."""
         priority = self.parameters["realtime_priority"]
         if priority > 1:
-            with suppress(NotSupportedError):  # the stream says so
+            with suppress(NotSupportedError):  # reported by the stream
                 set_realtime_priority(priority - 1)
 
     def _offer(self) -> None:
-        """Offer actions and services. What existing controllers offer themselves is left to them."""
+        """Offer actions and services, except those that existing controllers offer."""
         TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._motion_access)
         self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
         self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
@@ -189,7 +188,7 @@ class ExecutionNode(ManagedNode):
     # Inputs.
 
     def _poll(self) -> None:
-        """Read what was measured, and let the motions look at it."""
+        """Read measurements, and update the motions."""
         self._feedback.start_poll(time.monotonic())
         self._permission.report_change()
         self._check_clock()
@@ -216,7 +215,7 @@ class ExecutionNode(ManagedNode):
             self._runner.report_progress()
 
     def _check_clock(self) -> None:
-        """End motions if simulated time was set while they run."""
+        """End motions if simulated time has jumped."""
         clock = self.get_clock()
         if not (isinstance(clock, ROSClock) and clock.ros_time_is_active):
             return
@@ -225,7 +224,7 @@ class ExecutionNode(ManagedNode):
             self._stop_all(error)
 
     def _stop_all(self, error: RobotCellError) -> None:
-        """Stop whatever moves, on its path."""
+        """Stop all motions on their paths."""
         self.get_logger().warning(str(error))
         for motion in self._runner.motions:
             motion.stop(error)
@@ -233,7 +232,7 @@ class ExecutionNode(ManagedNode):
             self._servo.stop(error)
 
     def _check_other_publishers(self) -> None:
-        """End motions if somebody else has begun to give commands."""
+        """End motions if there is another publisher of commands."""
         self._polls += 1
         if self._stream is None or not self._runner.motions or self._polls % POLLS_PER_PUBLISHER_CHECK:
             return
@@ -257,7 +256,7 @@ class ExecutionNode(ManagedNode):
     async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
         access = self._motion_access if self._motion_access.token is not None else self._gripper_access
         if access.token is None:
-            raise NotSupportedError("nothing is moving", stage="control motion")
+            raise NotSupportedError("no motion is running", stage="control motion")
         response.owner = access.owner
         kinds = srv.ControlMotion.Request
         if request.command == kinds.STOP:
@@ -269,23 +268,23 @@ class ExecutionNode(ManagedNode):
             for motion in motions:
                 (motion.pause if request.command == kinds.PAUSE else motion.resume)()
         else:
-            raise InvalidRequestError(f"command {request.command} is none of 0 to 2", subjects=("command",))
+            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
         self._publish_status()
 
     async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:
         response.previous_scale = self._runner.global_scale
         if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
             values = (Value("scale", request.scale, 1.0),)
-            text = f"the speed scale is neither 0 nor within {LOWEST_SCALE:g} to 1"
+            text = f"the speed scale is out of range, expected 0 or {LOWEST_SCALE:g} to 1"
             raise InvalidRequestError(text, subjects=("scale",), values=values)
         self._runner.set_global_scale(request.scale)
         self._publish_status()
 
     def end(self) -> None:
-        """Bring the robot to rest on its path, then end the node; at once when called again.
+        """Bring the robot to rest on its path, then shut the node down; at once when called again.
 
-        Signal handlers may call it: they interrupt the thread anywhere, even where it holds locks. What it asks for is
-        done by the next look of the node.
+        Callable from signal handlers, which may interrupt a thread that holds locks: the request is handled by the next
+        timer callback.
         """
         self._end_requests += 1
 
@@ -345,19 +344,19 @@ class ExecutionNode(ManagedNode):
         if reason is not None:
             return WARN, str(reason), values
         if not math.isfinite(age):
-            return WARN, "no joint was measured yet", values
+            return WARN, "no joint states received yet", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
 
 
 def main() -> None:
     """Entry point of the executable."""
-    # The stream is to have the interpreter soon when it needs it.
+    # A short switch interval, so that the stream gets the interpreter soon.
     sys.setswitchinterval(SWITCH_INTERVAL)
     end(run(_node_that_stops_first, "execution_node"))
 
 
 def _node_that_stops_first() -> ExecutionNode:
-    """The node, in whose process a signal to end stops the robot before it ends anything else."""
+    """Create the node; termination signals stop the robot first."""
     node = ExecutionNode()
     node.raise_priority()
     uninstall_signal_handlers()

@@ -1,4 +1,4 @@
-"""Parameters of the execution node, and the options that follow from them."""
+"""Parameters of the execution node, and options derived from them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ PARAMETERS = (
     Parameter(
         "max_replans",
         10,
-        "Maximum number of times that a move plans again around an obstacle, if its goal asks for that.",
+        "Maximum number of replans around obstacles for a goal of execution/move with options.replan.",
         0,
         1000,
         running=True,
@@ -227,7 +227,7 @@ PARAMETERS = (
 
 
 def names(parameters: Parameters, name: str) -> tuple[str, ...]:
-    """A parameter that is a list of strings, without the empty ones.
+    """Return a parameter that is a list of strings, without empty ones.
 
     Raises:
         InvalidRequestError: one is listed twice.
@@ -265,7 +265,7 @@ def controller_actions(parameters: Parameters) -> tuple[str, ...]:
     """The actions of the controllers.
 
     Raises:
-        InvalidRequestError: there is none, or one is listed twice.
+        InvalidRequestError: the list is empty, or a name is listed twice.
     """
     actions = names(parameters, "controller_actions")
     if not actions:
@@ -275,15 +275,15 @@ def controller_actions(parameters: Parameters) -> tuple[str, ...]:
 
 
 def controller_options(parameters: Parameters) -> ControllerOptions:
-    """How trajectories are handed to controllers."""
+    """Return the options of motions by controllers."""
     return ControllerOptions(parameters["controller_lead"], playback_options(parameters), parameters["server_timeout"])
 
 
 def gripper_options(parameters: Parameters) -> GripperOptions:
-    """How the gripper moves.
+    """Return the options of the gripper.
 
     Raises:
-        InvalidRequestError: its bounds are the wrong way around, or its range takes more than ten minutes.
+        InvalidRequestError: its bounds are in the wrong order, or its range takes more than ten minutes.
     """
     lower, upper = parameters["gripper_lower"], parameters["gripper_upper"]
     if not lower < upper:
@@ -306,8 +306,6 @@ def gripper_options(parameters: Parameters) -> GripperOptions:
     )
     if not options.longest_motion <= LONGEST_GRIPPER_MOTION:
         values = (Value("time", options.longest_motion, LONGEST_GRIPPER_MOTION, "s"),)
-        text = (
-            "the gripper would take too long for its range, by its parameters of range, velocity, acceleration and jerk"
-        )
+        text = "the gripper would need too long for its range: check gripper range, velocity, acceleration and jerk"
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_velocity",), values=values)
     return options

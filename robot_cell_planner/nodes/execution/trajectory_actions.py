@@ -1,4 +1,4 @@
-"""The actions that carry out trajectories of ours: given ones, and those that are planned first."""
+"""The actions of this package that execute trajectories: given ones, or planned first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from .parameters import tolerance_defaults
 
 
 class TrajectoryActions:
-    """Offers `execution/execute_trajectory` and `execution/move`; the client of a goal has the motion to its end."""
+    """Offers `execution/execute_trajectory` and `execution/move`; the client of a goal has exclusive access until its
+    end."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class TrajectoryActions:
         on_progress: OnProgress,
         result: ExecuteTrajectory.Result | Move.Result,
     ) -> None:
-        """Carry a trajectory out; fills `validation` and `record` of the result."""
+        """Execute a trajectory; fills `validation` and `record` of the result."""
         joints = await self._runner.ready(token)
         asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["max_points"])
         state = goal.options.state if self._parameters["validate"] else None
@@ -118,7 +119,7 @@ class TrajectoryActions:
         token: CancellationToken,
         result: Move.Result,
     ) -> MotionPlan:
-        """A plan; fills `plan` and `failure` of the result."""
+        """Plan; fills `plan` and `failure` of the result."""
         self._permission.check()
         try:
             found = await self._planning.plan(request, lambda progress: send(Move.Feedback(planning=progress)), token)
@@ -130,8 +131,8 @@ class TrajectoryActions:
         return found.plan
 
     def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
-        """The state to plan from after the monitor has stopped a motion: where the commands ended, in the scene that it
-        was stopped for."""
+        """Return the state to plan from after the monitor has stopped a motion: the end of the commands, in the scene
+        that caused the stop."""
         positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))
         revision = max(int(value.value) for value in error.values if value.name == "revision")
         values = dict(zip(names, positions.values(), strict=True))

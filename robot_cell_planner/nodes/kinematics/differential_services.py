@@ -34,7 +34,7 @@ RATE_PARAMETERS = (
     Parameter(
         "velocity_damping",
         DEFAULT_DAMPING,
-        "Damping of solve_velocity near singularities, for requests that name none.",
+        "Default damping of solve_velocity near singularities.",
         0.0,
         10.0,
         running=True,
@@ -69,7 +69,7 @@ class KinematicRates:
 
     async def _jacobian(self, request: srv.ComputeJacobian.Request, response: srv.ComputeJacobian.Response) -> None:
         if request.axes not in AXES:
-            raise InvalidRequestError(f"axes {request.axes} are none of 0 to 2", subjects=("axes",))
+            raise InvalidRequestError(f"unknown axes {request.axes}, expected 0 to 2", subjects=("axes",))
         names, rows = path_from_message(request.configurations, "configurations", self._max_count)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
@@ -141,7 +141,7 @@ class KinematicRates:
     async def _dynamics(
         self, request: _DynamicsRequest, response: _DynamicsResponse, gravity: Vector3 | None = None
     ) -> tuple[ResolvedState, Dynamics, Rows | None]:
-        """The state, its dynamics, and configurations (k, n) of all that moves; None for those of the state."""
+        """Return the state, its dynamics, and configurations (k, n) of all variables; None for those of the state."""
         names, rows = path_from_message(request.configurations, "configurations", self._max_count)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
@@ -155,7 +155,7 @@ class KinematicRates:
         return state, dynamics, spread_over(rows, names, dynamics.variables, default)
 
     def _table(self, state: ResolvedState, dynamics: Dynamics, request: _DynamicsRequest, field: str) -> Rows | None:
-        """Rows (k, n) of all that moves, from a block in the joint order of the request; zero for the others."""
+        """Return rows (k, n) of all variables, from a block in the joint order of the request; zero for the others."""
         names = tuple(request.configurations.joint_names) or tuple(state.scene.cell.variables)
         rows = table_from_message(getattr(request, field), names, field, self._max_count)
         if rows is None:
@@ -175,5 +175,5 @@ def _add_rates(response: srv.ComputeJacobian.Response, found: list[Jacobians]) -
 
 
 def _numbers(blocks: list[Rows]) -> list[float]:
-    """All numbers of some arrays, row by row."""
+    """Return all numbers of arrays, row by row."""
     return [number for block in blocks for number in block.ravel().tolist()]

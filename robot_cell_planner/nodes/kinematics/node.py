@@ -1,4 +1,4 @@
-"""The kinematics node: where frames are, which joint values bring them somewhere, how fast, and with what efforts."""
+"""The kinematics node: forward, inverse and differential kinematics, and dynamics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PARAMETERS = (
     Parameter(
         "ik_restarts",
         100,
-        "Number of restarts of the numerical solver for requests that name none.",
+        "Default number of restarts of the numerical solver.",
         0,
         100_000,
         running=True,
@@ -54,13 +54,13 @@ PARAMETERS = (
     Parameter(
         "ik_timeout",
         5.0,
-        "Time limit of inverse kinematics for requests that name none [s].",
+        "Default time limit of inverse kinematics [s].",
         0.001,
         600.0,
         running=True,
     ),
     Parameter("engine", "coal", "Collision engine for avoid_collisions.", choices=("coal", "bullet"), running=True),
-    Parameter("max_pairs", 100, "Maximum number of colliding pairs that a failure names.", 1, 1_000_000, running=True),
+    Parameter("max_pairs", 100, "Maximum number of colliding pairs in a failure report.", 1, 1_000_000, running=True),
     Parameter("max_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
     Parameter("max_targets", 10_000, "Maximum number of targets in a request.", 1, 1_000_000),
     Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
@@ -72,13 +72,13 @@ PARAMETERS = (
 
 
 class KinematicsNode(ManagedNode):
-    """Forward, inverse and differential kinematics and dynamics, for the scene's state or one that a request brings."""
+    """Forward, inverse and differential kinematics and dynamics, for the scene's state or that of the request."""
 
     declared = PARAMETERS
 
     def __init__(self) -> None:
         super().__init__("kinematics_node")
-        # Rather now than at somebody's first request; one that comes meanwhile waits for what it needs alone.
+        # Compiled in advance rather than at the first request; requests meanwhile wait only for what they need.
         threading.Thread(target=warm_up, name="warm up", daemon=True).start()
 
     def configure(self) -> None:
@@ -93,7 +93,7 @@ class KinematicsNode(ManagedNode):
     async def _forward(self, request: srv.ForwardKinematics.Request, response: srv.ForwardKinematics.Response) -> None:
         names, rows = path_from_message(request.configurations, "configurations", self.parameters["max_configurations"])
         if request.mode not in MODES:
-            raise InvalidRequestError(f"mode {request.mode} is none of 0 to 3", subjects=("mode",))
+            raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 to 3", subjects=("mode",))
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         response.frames = self._frames(request, state)
@@ -122,7 +122,7 @@ class KinematicsNode(ManagedNode):
         if request.all_links:
             frames.extend(all_link_poses(cell, values))
         if not frames:
-            raise InvalidRequestError("no frame is asked for", subjects=("frames",))
+            raise InvalidRequestError("frames is empty", subjects=("frames",))
         return list(dict.fromkeys(frames))
 
     async def _inverse(self, request: srv.InverseKinematics.Request, response: srv.InverseKinematics.Response) -> None:
@@ -130,7 +130,7 @@ class KinematicsNode(ManagedNode):
         covered = options_from_message(request.collision, "collision")
         limit = self.parameters["max_targets"]
         if not request.targets:
-            raise InvalidRequestError("no target is given", subjects=("targets",))
+            raise InvalidRequestError("targets is empty", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
         seed_names, seeds = path_from_message(request.seeds, "seeds", limit)
         if len(seeds) not in (0, 1, len(request.targets)):
@@ -162,7 +162,7 @@ class KinematicsNode(ManagedNode):
                 response.error = result.error
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
-        """How many colliding pairs a failure is to name."""
+        """Return the maximum number of colliding pairs in a failure report."""
         limit = int(self.parameters["max_pairs"])
         return min(options.max_pairs or limit, limit) if options.full_report else 1
 
@@ -208,12 +208,12 @@ class KinematicsNode(ManagedNode):
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:
         values = self._scene_monitor.diagnostics
-        return (OK, "ready", values) if self._scene_monitor.revision else (WARN, "no cell has come yet", values)
+        return (OK, "ready", values) if self._scene_monitor.revision else (WARN, "no cell received yet", values)
 
 
 @dataclass
 class _Collisions:
-    """Which solutions are allowed; pairs: what collides in the one that an error reports, at most `max_pairs`."""
+    """Validity of solutions; pairs: colliding pairs of the reported solution, at most `max_pairs`."""
 
     checker: CollisionChecker
     limit: int

@@ -1,1 +1,1 @@
-"""Motions under way: streaming, supervision, and their outcome."""
+"""Running motions: streaming, monitoring, and their outcome."""

@@ -1,4 +1,4 @@
-"""Channels of the command stream: joints that move together, and what they play back."""
+"""Channels of the command stream: joints that move together along a trajectory."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InternalError, RobotCellError, StoppedError
-from ...trajectory.command_guard import STAGE, CommandGuard, stopped_at
+from ...trajectory.command_limits import STAGE, CommandLimitCheck, stopped_at
 from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.time_scaling import TimeScaling
 from ...trajectory.trajectory import Trajectory
-from .motion import Sent
+from .motion import CLOCK_SKEW, Sent
 
-CLOCK_SKEW = 2_000_000_000  # [ns]; measurements with stamps further off are of another clock
-MAX_HISTORY = 2048  # commands that are remembered, to compare late measurements with
-REPLACED = "replaced"  # stage of the errors of motions that another has taken the place of, or was to
+MAX_HISTORY = 2048  # stored commands, for comparison with delayed measurements
+REPLACED = "replaced"  # stage of errors of motions that were, or were to be, replaced
 
 
 @dataclass(eq=False)
 class Channel:
-    """Joints that move together, and what they play back, from the moment of the first command on.
+    """Joints that move together along a trajectory, from the first command on.
 
-    efforts: to command along, at the times of the trajectory (n, dof) or the same all along (dof,) [Nm or N]; the last
-    ones are kept afterwards. limits: of the joints, for changes of the speed; None: not known. begins: when, on the
-    clock of trajectories [s]; NaN: with the next command.
+    efforts: feed-forward efforts at the times of the trajectory (n, dof) or constant (dof,) [Nm or N]; the last ones
+    are kept at the end. limits: of the joints, for changes of the speed; None if unknown. begins: start on the clock of
+    trajectories [s]; NaN: with the next command.
 
-    on_end: called by the stream's thread, once, when the end of the trajectory, or rest after `CommandStream.stop`, has
-    been commanded, or another channel has taken its place; the last command is repeated until the channel is dropped.
-    ended_at: when that was, on the steady clock [s]. failure: why it ended without that. successor: the channel that
-    takes its place when that begins, and the law by which it is to get there. stands: it stands where it was when a gap
-    of the stream began, and waits to be resumed. breach: why a command was refused; it then stops along its path,
-    or where it is if that cannot be. halted: that stop is over.
+    on_end: called once by the stream's thread, when the end of the trajectory, or rest after `CommandStream.stop`, has
+    been commanded, or another channel has replaced it; the last command is repeated until the channel is dropped.
+    ended_at: time of that on the steady clock [s]. failure: why it ended otherwise. successor: the channel that
+    replaces it at its start, and the time scaling until then. stands: it stands after a gap of the stream, and waits to
+    be resumed. violation: why a command was rejected; it then stops along its path, or where it is if that would
+    violate a limit. halted: that stop is over.
     """
 
     joints: tuple[str, ...]
@@ -57,7 +56,7 @@ class Channel:
     ended_at: float = math.inf
     failure: Exception | None = None
     stands: bool = False
-    breach: RobotCellError | None = None
+    violation: RobotCellError | None = None
     halted: bool = False
     playback: TrajectorySampler | None = None
     played_at: float = math.nan
@@ -66,48 +65,48 @@ class Channel:
     def __post_init__(self) -> None:
         self._path = TrajectorySampler(self.trajectory, 0.0, 0.0, self.options)
         self.last = self._path.sample(0.0)
-        self.barrier = CommandGuard(self.joints, self.limits, self.last.positions)
+        self.limit_check = CommandLimitCheck(self.joints, self.limits, self.last.positions)
 
     @property
     def ended(self) -> bool:
         return math.isfinite(self.ended_at)
 
     def play(self, now: float, stamp: int, max_command_gap: float) -> None:
-        """Go on to what is to be commanded now, stamp [ns] in the time of messages.
+        """Compute the next command. stamp [ns]: in the time of messages.
 
-        After a longer gap the robot stands; it waits there to be resumed, from rest. A command that would break a
-        limit is not made: it stops instead.
+        After a longer gap the robot stands and waits to be resumed from rest. A command that would violate a limit is
+        replaced by a stop.
         """
-        sample = self._allowed(now, max_command_gap) if self.breach is None else None
+        sample = self._allowed(now, max_command_gap) if self.violation is None else None
         if sample is None:
             self.stopping = True
             sample = self._stopped(now, max_command_gap)
         self._record(sample, now, stamp)
 
     def _allowed(self, now: float, max_command_gap: float) -> TrajectorySample | None:
-        """What is to be commanded now; None if that must not be."""
+        """Return the next command; None if it violates a limit."""
         try:
             sample = self._next(now, max_command_gap)
         except Exception as error:
-            # Whatever is wrong with what is played back, the stream goes on, and the robot is brought to rest.
-            self.breach = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
+            # Any error in the trajectory brings the robot to rest; the stream continues.
+            self.violation = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)
             return None
-        self.breach = self.barrier.breach(sample, now)
-        return sample if self.breach is None else None
+        self.violation = self.limit_check.violation(sample, now)
+        return sample if self.violation is None else None
 
     def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
-        """What is to be commanded now, before it is held against limits."""
+        """Return the next command before the check of its limits."""
         if self.playback is None:
             begins = self.begins if math.isfinite(self.begins) else now
             self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
         elif now - self.played_at > max_command_gap and not self.playback.is_still(self.played_at):
             self.playback.stand_at(self.last.parameter, now)
-            self.barrier.rest()
+            self.limit_check.rest()
             self.stands = True
         return self.playback.sample(now)
 
     def _stopped(self, now: float, max_command_gap: float) -> TrajectorySample:
-        """The next command of a stop after a breach."""
+        """Return the next command of a stop after a violation."""
         if not self.halted and not now - self.played_at > max_command_gap:
             sample = self._stop_step(now)
             if sample is not None:
@@ -117,19 +116,19 @@ class Channel:
         return stopped_at(self.last)
 
     def _stop_step(self, now: float) -> TrajectorySample | None:
-        """The next command of a stop along the path; None if it would break a limit."""
-        return self.barrier.stop_step(self._path.point, self.last.parameter, now)
+        """Return the next command of a stop along the path; None if it would violate a limit."""
+        return self.limit_check.stop_step(self._path.point, self.last.parameter, now)
 
     def _record(self, sample: TrajectorySample, now: float, stamp: int) -> None:
-        """Take note of what is commanded now, stamp [ns] in the time of messages."""
+        """Record the present command. stamp [ns]: in the time of messages."""
         self.last, self.played_at = sample, now
-        self.barrier.passed(sample, now)
+        self.limit_check.passed(sample, now)
         if self.history and stamp < self.history[-1][0]:
-            self.history.clear()  # the time of messages was set back: what was sent before is not found by it any more
+            self.history.clear()  # the time of messages was set back: older entries cannot be looked up any more
         self.history.append((stamp, sample))
 
     def remember(self, predecessor: Channel) -> None:
-        """Take over what was commanded before of its joints; those that stood still are where it begins."""
+        """Copy the history of another channel; joints that it does not contain stood at the start of this one."""
         columns = {joint: index for index, joint in enumerate(predecessor.joints)}
         for stamp, sample in predecessor.history:
             rows = [sample.positions, sample.velocities, sample.accelerations]
@@ -141,11 +140,11 @@ class Channel:
             self.history.append((stamp, TrajectorySample(0.0, *merged)))
         if self.history:
             self.last = self.history[-1][1]
-            self.barrier.passed(self.last, predecessor.played_at)
+            self.limit_check.passed(self.last, predecessor.played_at)
 
     def at(self, stamp: int) -> TrajectorySample:
-        """What the robot was told for a time of messages [ns], between two commands on the line from one to the other;
-        what is commanded now, if its clock is far off."""
+        """Return the command at a time of messages [ns], interpolated linearly; the last command if the clock of the
+        time differs."""
         if not self.history or abs(self.history[-1][0] - stamp) > CLOCK_SKEW:
             return self.last
         index = bisect_right(self.history, stamp, key=itemgetter(0))
@@ -156,42 +155,42 @@ class Channel:
 
     @property
     def waits(self) -> bool:
-        """Whether it is still to take another's place."""
+        """Return whether it still has to replace another channel."""
         return self.playback is None and math.isfinite(self.begins)
 
     @property
     def replaced(self) -> bool:
-        """Whether another channel has taken its place."""
+        """Return whether another channel has replaced it."""
         return self.successor is not None and self.ended
 
     def hands_over(self, now: float, max_command_gap: float) -> bool:
-        """Whether its successor's time has come, and it is where that begins; after a longer gap it is not."""
+        """Return whether its successor starts now, and it is at the start of that; false after a longer gap."""
         if self.successor is None or now - self.played_at > max_command_gap:
             return False
         return self.has_kept_to(self.successor[1]) and now >= self.successor[0].begins
 
     def has_kept_to(self, time_scaling: TimeScaling) -> bool:
-        """Whether it still moves as it was expected to."""
+        """Return whether it still moves with the expected time scaling."""
         return self.playback is not None and self.playback.time_scaling is time_scaling
 
     def withdraw_successor(self, now: float) -> Channel | None:
-        """Let nothing take its place, as it does not get there as expected; returns what was to, which has failed."""
+        """Remove the successor, whose start it does not reach as expected; returns the successor, which has failed."""
         if self.successor is None or self.ended:
             return None
         successor, self.successor = self.successor[0], None
-        text = "the motion whose place it was to take did not go on as expected"
+        text = "the motion to be replaced did not continue as expected"
         successor.failure, successor.ended_at = StoppedError(text, stage=REPLACED), now
         return successor
 
     def has_come_to_its_end(self, now: float) -> bool:
-        """Whether its end, or rest after a stop, is what was last played."""
-        if self.breach is not None:
+        """Return whether the last command was its end, or rest after a stop."""
+        if self.violation is not None:
             return self.halted
         playback = self.playback
         return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
 
     def effort_at(self, place: float) -> NDArray[np.float64]:
-        """Efforts to command at a place of the trajectory (dof,)."""
+        """Return the efforts at a time of the trajectory (dof,) [Nm or N]."""
         if self.efforts is None:
             return np.zeros(len(self.joints))
         if self.efforts.ndim == 1:

@@ -1,4 +1,4 @@
-"""The message of joint commands: one that is filled anew for each command, as that is quicker than to make one."""
+"""The message of joint commands, which is reused for each command, since creating one is slower."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIELDS = ("position", "velocity", "effort")
 
 
 class CommandMessage:
-    """The command of all joints. fields: which of position, velocity and effort the robot is commanded by."""
+    """The command of all joints. fields: command interfaces of the robot: position, velocity, effort."""
 
     def __init__(self, fields: Collection[str]) -> None:
         self._fields = frozenset(fields)
@@ -29,8 +29,7 @@ class CommandMessage:
         efforts: Mapping[str, float],
         stamp: Time,
     ) -> None:
-        """Fill it: positions of all joints [rad or m], velocities [per s] and efforts [Nm or N] of those that have
-        any."""
+        """Fill the message. positions: of all joints [rad or m]; velocities [per s] and efforts [Nm or N]: of some."""
         message, names = self.message, list(positions)
         if len(names) != len(message.name) or names != message.name:
             message.name = names

@@ -1,6 +1,6 @@
-"""The stream of joint commands: one thread that samples what is being played back, and publishes it on time.
+"""The stream of joint commands: a thread that samples trajectories and publishes commands at a constant rate.
 
-It shares its process with no planning, checking or physics: what holds the interpreter for long would tear gaps into
+Planning, collision checks and physics run in other processes, since they would block the interpreter and cause gaps in
 the stream. Gaps are counted and reported.
 """
 
@@ -28,14 +28,15 @@ from .command_topic import check_alone, moment
 from .joint_feedback import LONGEST_PAUSE
 
 Clock = Callable[[], float]
-# How far ahead a change of speed is made, so that the stream need not wait for it [s]; the next if one came too late.
+# Time ahead at which a change of speed starts, so that the stream need not wait for it [s]; the next one if a change is
+# late.
 LEADS = (0.02, 0.06, 0.2)
 Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
 
 @dataclass(frozen=True)
 class StreamStatistics:
-    """Of the last second: commands sent, and the longest time between two of them [s]."""
+    """Statistics of the last second: commands sent, and the longest interval between two [s]."""
 
     rate: float
     longest_interval: float
@@ -44,12 +45,12 @@ class StreamStatistics:
 class CommandStream:
     """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
-    rate [Hz]. clock: the time that trajectories run on [s]. fields: which of position, velocity and effort the robot is
-    commanded by. joints: those in every message; without any, those that were ever commanded. late_command_periods: an
-    interval longer than this many periods counts as late. max_command_gap: after a longer one the robot is assumed to
-    have stopped [s], and the motion continues from rest. hold: keep publishing the last command between motions.
-    priority: of real time, 0 for none. forbidden(seen): called before each command; returns the number of times
-    that commands were forbidden, and the reason if they are now, or were more often than `seen`.
+    rate [Hz]. clock: the time that trajectories run on [s]. fields: command interfaces of the robot: position,
+    velocity, effort. joints: those in every message; without any, all that were commanded so far. late_command_periods:
+    an interval longer than this many periods counts as late. max_command_gap: after a longer gap [s] the robot is
+    assumed to have stopped, and the motion continues from rest. hold: keep publishing the last command between motions.
+    priority: SCHED_FIFO, 0 for none. forbidden(seen): called before each command; returns how often commands were
+    forbidden, and the reason if they are now, or were more often than `seen`.
     """
 
     def __init__(
@@ -89,18 +90,18 @@ class CommandStream:
         self._thread.start()
 
     def now(self) -> float:
-        """The time that trajectories run on [s]."""
+        """Return the clock of trajectories [s]."""
         return self._clock()
 
     @property
     def commanded(self) -> dict[str, float]:
-        """Last commanded position of every joint that was commanded since it was last forgotten [rad or m]."""
+        """Return the last commanded position of every joint that was commanded and not forgotten since [rad or m]."""
         with self._lock:
             return {name: value for name, value in self._commanded.items() if math.isfinite(value)}
 
     @property
     def wants_positions(self) -> bool:
-        """Whether it is to hold the robot, but does not know where."""
+        """Return whether it has to hold the robot, but has no positions yet."""
         if not self._hold:
             return False
         with self._lock:
@@ -112,27 +113,27 @@ class CommandStream:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anybody listens to the commands."""
+        """Return whether the commands have a subscriber."""
         return self._publisher.get_subscription_count() > 0
 
     def check_alone(self) -> None:
-        """Raise ExecutionError if somebody else gives commands, too."""
+        """Raise ExecutionError if the topic has another publisher."""
         check_alone(self._node, self.topic)
 
     def start(self, channel: Channel, others: Mapping[str, float]) -> None:
-        """Begin to play a channel back.
+        """Start a channel.
 
-        others: where other joints are to be held, in place of what was commanded before. Those that move, and those
-        that no message has, are left as they are.
+        others: positions at which other joints are held from now on. Moving joints, and those that no message contains,
+        are ignored.
 
         Raises:
-            MotionBusyError: one of its joints is moving already.
-            ExecutionError: a joint that every message must have is in neither.
-            StoppedError: no command may be sent.
+            MotionBusyError: one of its joints is already moving.
+            ExecutionError: the position of a joint of every message is unknown.
+            StoppedError: commands are forbidden.
         """
         with self._lock:
             self._check_free(channel)
-            if not self._channels:  # what was forbidden while nothing moved, and is no more, does not matter
+            if not self._channels:  # interruptions while nothing moved do not matter
                 self._times_forbidden, _ = self._forbidden(self._times_forbidden)
             _, reason = self._forbidden(self._times_forbidden)
             if reason is not None:
@@ -144,7 +145,7 @@ class CommandStream:
             commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
             unknown = tuple(name for name, value in commanded.items() if not math.isfinite(value))
             if unknown:
-                text = f"no command can be made without the positions of {', '.join(unknown)}"
+                text = f"commands need positions of {', '.join(unknown)}, which are unknown"
                 raise ExecutionError(text, subjects=unknown)
             self._commanded = commanded
             self._channels.append(channel)
@@ -159,7 +160,7 @@ class CommandStream:
                 raise MotionBusyError(f"{other.owner} is moving {', '.join(shared)}", subjects=(other.owner, *shared))
 
     def hold_at(self, positions: Mapping[str, float]) -> None:
-        """Positions to command between motions, where none were commanded yet."""
+        """Set positions to command between motions, for joints that were not commanded yet."""
         with self._lock:
             for name in self._joints or tuple(positions):
                 if not math.isfinite(self._commanded.get(name, math.nan)) and name in positions:
@@ -167,25 +168,25 @@ class CommandStream:
             self._lock.notify()
 
     def commanded_at(self, channel: Channel, stamp: int) -> TrajectorySample:
-        """What had last been commanded of a channel at a time of messages [ns]."""
+        """Return the command of a channel at a time of messages [ns]."""
         with self._lock:
             return channel.at(stamp)
 
     def set_scale(self, channel: Channel, scale: float) -> None:
-        """Change the speed of a channel; 0 brings it to rest on its path, and keeps it. One that stands after a gap of
-        the stream goes on with that."""
+        """Change the speed of a channel; 0 brings it to rest on its path. A channel that stands after a gap is
+        resumed."""
         if not channel.stopping:
             self._change_speed(channel, scale)
 
     def stop(self, channel: Channel) -> None:
-        """Bring a channel to rest on its path, and end it there."""
+        """Bring a channel to rest on its path and end it."""
         if not channel.stopping:
             self._change_speed(channel, 0.0)
             with self._lock:
                 channel.stopping = True
 
     def _change_speed(self, channel: Channel, scale: float) -> None:
-        """Make the change while the stream goes on, for a moment that is still to come when it is made."""
+        """Compute the change while the stream continues, for a time that is still in the future when it is applied."""
         with self._lock:
             withdrawn = channel.withdraw_successor(time.monotonic())
             channel.scale, playback = scale, channel.playback
@@ -207,12 +208,13 @@ class CommandStream:
             channel.stands = False
 
     def replace(self, old: Channel, new: Channel, time_scaling: TimeScaling) -> bool:
-        """Let a channel take another's place at the moment when it begins; it must move the same joints or more.
+        """Replace a channel by another one at the start of that, which must contain its joints. Returns False if it is
+        too late, or the speed of the old one has changed.
 
-        law: by which the old one was expected to get there. False: it is too late, or the old one's speed has changed.
+        time_scaling: the expected time scaling of the old one until then.
 
         Raises:
-            MotionBusyError: one of the other joints of the new one is moving already.
+            MotionBusyError: another joint of the new one is already moving.
         """
         with self._lock:
             if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(time_scaling):
@@ -224,7 +226,7 @@ class CommandStream:
         return True
 
     def _hand_over(self, now: float) -> list[Channel]:
-        """Put successors whose time has come in the places of their channels; returns all that have ended by that."""
+        """Start due successors in place of their channels; returns the channels that have ended."""
         ended = []
         for index, channel in enumerate(self._channels):
             if channel.successor is None:
@@ -240,13 +242,13 @@ class CommandStream:
         return ended
 
     def drop(self, channel: Channel) -> None:
-        """Command a channel's joints no more; at once, wherever they are."""
+        """Remove a channel at once; its joints are no longer commanded."""
         with self._lock:
             if channel in self._channels:
                 self._channels.remove(channel)
 
     def forget(self, joints: Sequence[str]) -> None:
-        """What was commanded of joints means nothing any more: the robot is moved, or held, by other means."""
+        """Forget the commands of joints that are moved or held by other means."""
         with self._lock:
             for name in joints:
                 self._efforts.pop(name, None)
@@ -256,7 +258,7 @@ class CommandStream:
                     self._commanded.pop(name, None)
 
     def statistics(self) -> StreamStatistics:
-        """How the stream has run over the last second."""
+        """Return statistics of the last second."""
         now = time.monotonic()
         with self._lock:
             recent = [interval for at, interval in self._sent if now - at <= 1.0]
@@ -291,7 +293,7 @@ class CommandStream:
             due = self._rest_until(due + self._period)
 
     def _next(self, before: float) -> list[Channel]:
-        """Make the next command; before: when the last one was sent. Returns what has ended."""
+        """Compute the next command. before: time of the last one [s]. Returns the channels that have ended."""
         now, stamp = moment(self._clock, self._node)
         ended = self._hand_over(now)
         self._fill(now, stamp)
@@ -300,7 +302,7 @@ class CommandStream:
         return ended
 
     def _halt(self, reason: RobotCellError) -> list[Channel]:
-        """Command nothing any more, at once; what was commanded means nothing from now on. Returns what has ended."""
+        """Stop commanding at once, and forget all commands. Returns the channels that have ended."""
         halted = [channel for channel in self._channels if not channel.ended]
         for channel in self._channels:
             channel.failure = channel.failure or reason
@@ -311,20 +313,20 @@ class CommandStream:
         return halted
 
     def _raise_priority(self) -> None:
-        """Take precedence over other threads, if that is wanted and granted."""
+        """Set the real-time priority, if requested and permitted."""
         if not self._priority:
             return
         try:
             set_realtime_priority(self._priority)
         except NotSupportedError as error:
-            self._node.get_logger().info(f"commands are streamed with ordinary priority: {error}")
+            self._node.get_logger().info(f"commands are streamed with normal priority: {error}")
 
     def _has_work(self) -> bool:
         finite = all(map(math.isfinite, self._commanded.values()))
         return bool(self._channels or (self._hold and self._commanded and finite))
 
     def _rest_until(self, due: float) -> float:
-        """Sleep until a time; one that has long passed is given up, so that no burst of commands follows a gap."""
+        """Sleep until a time; times long past are skipped, so that no burst of commands follows a gap."""
         left = due - time.monotonic()
         if left > 0.0:
             time.sleep(left)
@@ -338,13 +340,13 @@ class CommandStream:
         return ended
 
     def _fill(self, now: float, stamp: Time) -> None:
-        """Put the command for this moment into the message."""
+        """Fill the message with the present command."""
         velocities: dict[str, float] = {}
         for channel in self._channels:
-            faultless = channel.breach is None
+            faultless = channel.violation is None
             channel.play(now, stamp.nanoseconds, self._max_command_gap)
-            if faultless and channel.breach is not None:
-                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.breach}")
+            if faultless and channel.violation is not None:
+                self._node.get_logger().error(f"{channel.owner} is stopped: {channel.violation}")
             sample = channel.last
             self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
@@ -372,7 +374,7 @@ class CommandStream:
         try:
             self._publisher.publish(self._command.message)
         except Exception as error:
-            # Whatever the middleware raises, whoever waits for these channels must be told; the thread goes on.
+            # An exception of the middleware ends these channels; the thread continues.
             with self._lock:
                 failed, self._channels = self._channels, []
                 for channel in failed:

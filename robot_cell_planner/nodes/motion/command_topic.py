@@ -1,4 +1,4 @@
-"""Who gives commands to the robot, and when: other publishers on the topic, and the moment of a command."""
+"""Checks of the command topic: other publishers, and the time of a command."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ READING, READINGS = 2e-5, 5
 
 
 def check_alone(node: Node, topic: str) -> None:
-    """Raise ExecutionError if a node publishes on a topic besides another one."""
+    """Raise ExecutionError if a topic has a publisher besides a node."""
     others = other_publishers(node, topic)
     if others:
-        text = f"{topic} has other publishers than this node, which the robot would obey, too: {', '.join(others)}"
+        text = f"{topic} has other publishers, whose commands the robot would execute, too: {', '.join(others)}"
         raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(topic, *others))
 
 
 def moment(clock: Callable[[], float], node: Node) -> tuple[float, Time]:
-    """Now, on a clock [s] and as messages of a node have it, at the same moment as nearly as can be had: another thread
-    may run between the two readings."""
+    """Return the present time on a clock [s] and on the clock of a node's messages, read as simultaneously as possible:
+    another thread may run between the two reads."""
     shortest, best = math.inf, (math.nan, Time())
     for _ in range(READINGS):
         before = clock()

@@ -1,4 +1,4 @@
-"""A trajectory controller of ros2_control as its clients see it: its action, and the state that it publishes."""
+"""Client of a trajectory controller of ros2_control: its action, and its published state."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Result = FollowJointTrajectory.Result
 FeedbackMessage = FollowJointTrajectory.Impl.FeedbackMessage
 Client: TypeAlias = "ActionClient[Goal, Result, FeedbackMessage]"
 Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
-STAGE = "controller"  # of errors that come from a controller
-SILENCE = 0.5  # [s] after which a state counts as old; controllers publish it in every cycle
+STAGE = "controller"  # stage of errors of a controller
+SILENCE = 0.5  # [s] age at which a state counts as old; controllers publish it in every cycle
 MAX_JOINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class ControllerState:
-    """What a controller published: its joints, where they should be and are, positions and velocities (dof,), NaN where
-    it did not say; the stamp [ns], and the factor by which it executes trajectories slower than they were given."""
+    """Published state of a controller: joints, reference and measured positions and velocities (dof,), NaN if missing;
+    the stamp [ns], and its speed scaling factor."""
 
     joints: tuple[str, ...]
     reference: Array
@@ -49,7 +49,7 @@ class ControllerState:
 
 
 class ControllerClient:
-    """One controller. action: the name of its FollowJointTrajectory action; its `controller_state` is beside that."""
+    """A controller. action: name of its FollowJointTrajectory action; `controller_state` is in the same namespace."""
 
     def __init__(self, node: CellNode, action: str) -> None:
         self.action = action
@@ -62,12 +62,12 @@ class ControllerClient:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its action is offered."""
+        """Return whether its action is available."""
         return bool(self._client.server_is_ready())
 
     @property
     def last_state(self) -> ControllerState | None:
-        """The last state that it published, however old; None if it never did."""
+        """Return its last state of any age; None without one."""
         for message in self._states.take():
             state = _state_from_message(message)
             if state is not None:
@@ -76,30 +76,29 @@ class ControllerClient:
 
     @property
     def state(self) -> ControllerState | None:
-        """What it published last; None if it is silent, as a controller that is not active."""
+        """Return its last state; None if that is old, as for an inactive controller."""
         state = self.last_state
         return state if time.monotonic() - self._heard_at <= SILENCE else None
 
     def send(self, goal: Goal, on_change: Callable[[], None]) -> ControllerGoal:
-        """Send a goal. on_change is called when it was refused, or has ended."""
+        """Send a goal. on_change is called when it was rejected or has ended."""
         return ControllerGoal(self, self._client.send_goal_async(goal), on_change)
 
     def refused(self, joints: tuple[str, ...]) -> RobotCellError:
-        """Why it may have refused a goal for joints: the action does not tell."""
+        """Return the error for a rejected goal, with a probable reason, which the action does not contain."""
         state, before = self.state, self.last_state
         foreign = [] if before is None else [joint for joint in joints if joint not in before.joints]
         if foreign:
             why = f"it does not move {', '.join(foreign)}"
         elif before is not None and state is None:
-            why = f"it does not publish {self.name}/controller_state any more, so it is not active"
+            why = f"it no longer publishes {self.name}/controller_state, so it is not active"
         else:
-            why = "its log says why; a controller that is not active refuses all goals"
-        return ExecutionError(f"{self.name} refused the trajectory: {why}", stage=STAGE, subjects=(self.name,))
+            why = "see its log; an inactive controller rejects all goals"
+        return ExecutionError(f"{self.name} rejected the trajectory: {why}", stage=STAGE, subjects=(self.name,))
 
 
 class ControllerGoal:
-    """A goal that was sent to a controller. ended: whether it was refused, or the controller has answered; error: why
-    it did not succeed."""
+    """A goal sent to a controller. ended: whether it was rejected or has a result; error: why it did not succeed."""
 
     def __init__(self, controller: ControllerClient, accepted: Future[Handle], on_change: Callable[[], None]) -> None:
         self.error: RobotCellError | None = None
@@ -117,7 +116,7 @@ class ControllerGoal:
         return self._handle is not None
 
     def cancel(self) -> None:
-        """Let the controller end it at once: it holds the robot where it is, or as it is set to."""
+        """Cancel it: the controller holds the position at once, or as configured."""
         self._cancelled = True
         if self._handle is not None and not self.ended:
             self._handle.cancel_goal_async()
@@ -146,7 +145,7 @@ class ControllerGoal:
 
 
 def _error_of(name: str, result: Result) -> RobotCellError:
-    text = f"{name} gave up: {result.error_string or f'error code {result.error_code}'}"
+    text = f"{name} aborted the goal: {result.error_string or f'error code {result.error_code}'}"
     if result.error_code == Result.PATH_TOLERANCE_VIOLATED:
         return TrackingError(text, stage=ON_PATH, subjects=(name,))
     if result.error_code == Result.GOAL_TOLERANCE_VIOLATED:
@@ -155,7 +154,7 @@ def _error_of(name: str, result: Result) -> RobotCellError:
 
 
 def _state_from_message(message: JointTrajectoryControllerState) -> ControllerState | None:
-    """The state; None for a message whose lists do not fit together."""
+    """Return the state; None for an inconsistent message."""
     joints = tuple(message.joint_names)
     if not 0 < len(joints) <= MAX_JOINTS or len(set(joints)) != len(joints):
         return None

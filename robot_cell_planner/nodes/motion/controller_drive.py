@@ -1,4 +1,4 @@
-"""Moves the robot through controllers that run already: which of them moves which joint, and whether they are there."""
+"""Motions by running controllers: assignment of joints, and availability."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .controller_motion import ControllerMotion, ControllerOptions, Share
 class ControllerDrive:
     """Moves the robot through the FollowJointTrajectory actions of controllers.
 
-    Controllers tell their joints by the states that they publish. A single one that publishes none is given all joints.
+    The joints of controllers are known from their published states. A single one without a state gets all joints.
     """
 
     def __init__(self, node: CellNode, actions: Sequence[str], options: ControllerOptions) -> None:
@@ -27,7 +27,7 @@ class ControllerDrive:
 
     @property
     def commanded(self) -> dict[str, float]:
-        """Where the controllers command the joints to be, as far as they publish it [rad or m]."""
+        """Return the published reference positions of the controllers [rad or m]."""
         positions: dict[str, float] = {}
         for controller in self._controllers:
             state = controller.state
@@ -36,15 +36,15 @@ class ControllerDrive:
         return positions
 
     def now(self) -> float:
-        """The steady clock [s]."""
+        """Return the steady clock [s]."""
         return time.monotonic()
 
     async def ready(self, token: CancellationToken) -> None:
-        """Wait until the controllers are there. Some of several may stay away, as long as none of their joints is
-        moved; they are waited for once.
+        """Wait until the controllers are available. Some may be missing as long as their joints are not moved; they are
+        waited for once.
 
         Raises:
-            ServiceUnavailableError: there is none.
+            ServiceUnavailableError: none is available.
         """
         self._absent -= {controller.name for controller in self._controllers if self._is_there(controller)}
         within = self._node.parameters["server_timeout"]
@@ -68,14 +68,14 @@ class ControllerDrive:
         return controller.is_ready and (len(self._controllers) == 1 or controller.last_state is not None)
 
     def check(self) -> None:
-        """A controller says itself what forbids a motion."""
+        """No check: controllers reject goals themselves."""
 
     def start(self, make: Any, on_end: Any, *arguments: Any, **keywords: Any) -> ControllerMotion:
-        """Begin a motion. make: what makes it, in place of ControllerMotion.
+        """Start a motion. make: factory in place of ControllerMotion.
 
         Raises:
             ExecutionError: no controller moves one of its joints.
-            ServiceUnavailableError: a controller is not there.
+            ServiceUnavailableError: a controller is not available.
         """
         shares = self._shares(arguments[0].joints)
         clock = self._node.get_clock()
@@ -86,7 +86,7 @@ class ControllerDrive:
         return motion
 
     def _shares(self, joints: Sequence[str]) -> list[Share]:
-        """The joints, split over the controllers that move them."""
+        """Return the joints by controller."""
         shares, left = [], list(joints)
         for controller in self._controllers:
             state = controller.last_state
@@ -99,7 +99,7 @@ class ControllerDrive:
             if not owned:
                 continue
             if not controller.is_ready:
-                text = f"{controller.name}, which moves {', '.join(owned)}, is gone"
+                text = f"{controller.name}, which moves {', '.join(owned)}, is no longer available"
                 raise ServiceUnavailableError(text, stage=STAGE, subjects=(controller.name, *owned))
             left = [joint for joint in left if joint not in owned]
             shares.append(Share(controller, tuple(owned), standing))

@@ -1,9 +1,9 @@
-"""Motions that controllers of ros2_control carry out: this node hands trajectories over and gives no commands.
+"""Motions executed by controllers of ros2_control: this node sends trajectories to them and no commands.
 
-A motion is paused, resumed, slowed down and stopped on its path by handing over the same path again with other times.
-The new trajectory begins in the past, with samples of the one that runs, and departs from it a moment ahead: a
-controller that has it by then changes over without a step. (A first sample in the future would be reached from where
-the robot is measured, which is behind the commands.)
+A motion is paused, resumed, slowed down and stopped on its path by sending the same path again with other times. The
+new trajectory begins in the past, with samples of the running one, and departs from it shortly in the future: a
+controller that has received it by then switches without a step. (A first sample in the future would be reached from the
+measured position, which lags behind the commands.)
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal
 from .joint_feedback import lost
-from .motion import Array, Motion, Sent, Tracking
+from .motion import CLOCK_SKEW, Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
-CLOCK_SKEW = 2.0  # [s]; measurements with stamps further off are of another clock
-OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the one that runs
-GRACE = 2.0  # [s] that a controller may take longer to stop than its trajectory and its tolerances say
-LEADS = (1.0, 4.0)  # times the lead: ahead of now, if the new times take longer to compute
+OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
+GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
+LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
 
 
 @dataclass(frozen=True)
 class ControllerOptions:
-    """lead: how far ahead of now trajectories are changed, so that controllers have them in time [s]. playback: how
-    fast the speed may change. answer_timeout: for the acceptance of a goal [s]."""
+    """lead: time ahead at which trajectories are changed, so that controllers receive them in time [s]. playback:
+    limits of speed changes. answer_timeout: for the goal response [s]."""
 
     lead: float
     playback: SamplerOptions
@@ -46,10 +45,10 @@ class ControllerOptions:
 
 @dataclass(eq=False)
 class Share:
-    """What one controller does of a motion.
+    """The part of a motion executed by one controller.
 
-    joints: those of the motion that it moves; standing: its other joints, and where they stay [rad or m]. goal: the one
-    that it carries out, or did last; before: the one before that. failed: it takes no more part.
+    joints: its joints of the motion; standing: its other joints with their positions [rad or m]. goal: the running or
+    last goal; before: the one before that. failed: the controller does not take part any more.
     """
 
     controller: ControllerClient
@@ -64,7 +63,7 @@ class Share:
         return self.failed or self.goal is None or self.goal.ended
 
     def of(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory of the controller's joints."""
+        """Return the trajectory of the controller's joints."""
         columns = [trajectory.variables.index(joint) for joint in self.joints]
         rows = []
         for order, given in enumerate((trajectory.positions, trajectory.velocities, trajectory.accelerations)):
@@ -74,13 +73,13 @@ class Share:
         return Trajectory((*self.joints, *self.standing), trajectory.times, *rows)
 
     def cancel(self) -> None:
-        """Let the controller end what it carries out, at once."""
+        """Cancel the controller's goals."""
         for goal in (self.before, self.goal):
             if goal is not None:
                 goal.cancel()
 
     def problem(self, answer_timeout: float) -> RobotCellError | None:
-        """Why the controller does not carry out its goal; None if it does, or has."""
+        """Return why the controller does not execute its goal; None if it does, or has done so."""
         name, goal = self.controller.name, self.goal
         if goal is None or self.failed:
             return None
@@ -89,17 +88,17 @@ class Share:
         if goal.ended:
             return goal.error
         if not self.controller.is_ready:
-            return ServiceUnavailableError(f"{name} is gone", stage=STAGE, subjects=(name,))
+            return ServiceUnavailableError(f"{name} is no longer available", stage=STAGE, subjects=(name,))
         if not goal.accepted and time.monotonic() - goal.sent_at > answer_timeout:
-            text = f"{name} did not answer within {answer_timeout:g} s"
+            text = f"{name} did not respond within {answer_timeout:g} s"
             return ServiceUnavailableError(text, stage=STAGE, subjects=(name,))
         return None
 
 
 class ControllerMotion(Motion):
-    """A goal that controllers carry out, each its own joints, by one time scaling.
+    """A goal executed by controllers, each with its own joints, with one time scaling.
 
-    clock: the time of messages [ns], which controllers go by. on_end: called when a controller has answered.
+    clock: the time of messages [ns], used by controllers. on_end: called when a controller has replied.
     """
 
     def __init__(
@@ -137,15 +136,15 @@ class ControllerMotion(Motion):
         return self._done or self._sampler.at_end(self._now())
 
     def _now(self) -> float:
-        """The time of messages since the motion was made [s]."""
+        """Return the time of messages since the creation of the motion [s]."""
         return (self._clock() - self._epoch) * 1e-9
 
     def _commanded_at(self, stamp: int) -> TrajectorySample:
         measured = (stamp - self._epoch) * 1e-9
-        return self._sampler.sample(measured) if abs(measured - self._now()) < CLOCK_SKEW else self.last
+        return self._sampler.sample(measured) if abs(measured - self._now()) < 1e-9 * CLOCK_SKEW else self.last
 
     def tracking(self) -> Tracking | None:
-        """As the controllers publish it, if all of them do; otherwise by what was measured."""
+        """Tracking as published by the controllers if all do; otherwise as measured."""
         rows: dict[str, list[float]] = {}
         stamps = []
         for share in self._shares:
@@ -164,15 +163,15 @@ class ControllerMotion(Motion):
     # Trajectories.
 
     def send(self) -> None:
-        """Hand the trajectory over, with velocities and accelerations, so that the controllers join its points by the
-        very curve that was validated. All begin at the same time, a moment ahead. With a speed scale of 0, the motion
-        begins when that is raised."""
+        """Send the trajectory with velocities and accelerations, so that the controllers interpolate exactly the
+        validated curve. All start at the same time, shortly in the future. With a speed scale of 0, the motion starts
+        when that is raised."""
         self._sent.first = self._sent.last = time.monotonic()
         if self.scale > 0.0:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Send every controller its share of the motion, from a time in the past on."""
+        """Send every controller its part of the motion, from a time in the past on."""
         nanoseconds = round((self._now() - OVERLAP) * 1e9)
         whole = resampled(self.goal.trajectory, self._sampler.time_scaling, nanoseconds * 1e-9)
         tolerances = self.goal.tolerances
@@ -188,7 +187,7 @@ class ControllerMotion(Motion):
         self._sent.last = time.monotonic()
 
     def _change(self, scale: float) -> None:
-        """Go on along the path at another speed scale, from a moment ahead."""
+        """Continue along the path at another speed scale, from shortly in the future."""
         sampler = self._sampler
         if scale == sampler.scale or sampler.at_end(self._now()):
             return
@@ -200,7 +199,7 @@ class ControllerMotion(Motion):
         sampler.follow(changed, scale)
         self._hand_over()
 
-    # What the controllers answer.
+    # Replies of the controllers.
 
     def poll(self) -> None:
         if self._done:
@@ -220,7 +219,7 @@ class ControllerMotion(Motion):
             self.stop(lost(age, self._timeouts.silence))
 
     def _fail(self, share: Share, error: RobotCellError) -> None:
-        """A controller takes no more part; the others stop on their path."""
+        """Remove a failed controller; the others stop on their path."""
         share.cancel()
         share.failed = True
         if self.error is None:
@@ -242,7 +241,7 @@ class ControllerMotion(Motion):
                 self.account.goal_error = float(np.abs(end - tracking.actual).max())
         self._finish()
 
-    # What is done with it.
+    # Control.
 
     def set_global_scale(self, global_scale: float) -> None:
         self._global_scale = global_scale
@@ -257,17 +256,17 @@ class ControllerMotion(Motion):
 
     def _set_paused(self, paused: bool) -> None:
         if self._scaled_by:
-            text = f"{self._scaled_by} executes the trajectory at a speed of its own, so that it cannot be replaced"
+            text = f"{self._scaled_by} scales the speed of the trajectory, so that it cannot be replaced"
             raise NotSupportedError(f"{text}; it can be stopped", stage="control motion", subjects=(self._scaled_by,))
         self._paused = paused
         if self.error is None:
             self._change(self.scale)
 
     def _check_speed_scaling(self) -> None:
-        """Note whether a controller executes its trajectory slower than it was given: where it is then is not known."""
+        """Detect controllers with speed scaling: their position along the trajectory is then unknown."""
         for share in self._shares:
             state = share.controller.state
-            # Controllers that know no speed scaling leave the field at 0.
+            # Controllers without speed scaling leave the field at 0.
             if state is not None and state.speed_scaling not in (0.0, 1.0):
                 self._scaled_by = share.controller.name
 
@@ -288,7 +287,7 @@ class ControllerMotion(Motion):
 
 
 def _tolerances(goal: MotionGoal, share: Share, positions: Array, velocities: Array) -> list[JointTolerance]:
-    """As the controller has them: -1 for no limit."""
+    """Return tolerances in the convention of the controller: -1 for no limit."""
     return [
         JointTolerance(name=name, position=_or_none(position), velocity=_or_none(velocity))
         for name, position, velocity in zip(goal.joints, positions.tolist(), velocities.tolist(), strict=True)

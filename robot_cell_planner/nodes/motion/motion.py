@@ -1,4 +1,4 @@
-"""A motion that is under way, whoever gives the commands: how far it has come, and how it is ended."""
+"""A running motion, by either kind of drive: its progress and control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from .path_return import FeedbackTimeouts
 from .trajectory_goals import MotionGoal
 
 Array = NDArray[np.float64]
-LONGEST = 1e9  # [s] that is told to be left
+CLOCK_SKEW = 2_000_000_000  # [ns] maximum offset of stamps; measurements beyond are of another clock
+LONGEST = 1e9  # [s] maximum remaining time in feedback
 ON_PATH, AT_GOAL = "path tolerance", "goal tolerance"  # stages of tracking errors
 
 
@@ -52,8 +53,8 @@ class Tracking:
 
 @dataclass
 class Sent:
-    """The commands: how many, the longest time between two of them [s], how many came late, and when the first and last
-    were sent, on the steady clock [s]. paused_at: when the last pause of the stream ended, on that clock."""
+    """Statistics of commands: number, longest interval between two [s], number of late ones, and times of the first and
+    last on the steady clock [s]. paused_at: end of the last pause of the stream, on that clock."""
 
     commands: int = 0
     longest_interval: float = 0.0
@@ -65,9 +66,9 @@ class Sent:
 
 @dataclass
 class Account:
-    """What happened: the largest tracking error [rad or m] that the path tolerance was held against, and its joint; the
-    largest while the robot was on its way back after a pause, and how many such pauses there were; the largest error at
-    the end, NaN before."""
+    """Errors of a motion: the maximum tracking error [rad or m] checked against the path tolerance, and its joint; the
+    maximum while the robot returned to its path after a pause, and the number of pauses; the maximum error at the end,
+    NaN before."""
 
     max_tracking_error: float = 0.0
     joint: str = ""
@@ -77,11 +78,11 @@ class Account:
 
 
 class Motion(ABC):
-    """A goal that is being carried out. `on_done` is called once, when it has ended and no command will follow.
+    """A goal that is being executed. `on_done` is called once, when it has ended and no command will follow.
 
-    `poll` must be called when measurements come, and at least some times within the feedback timeout; all of it in one
-    thread. global_scale: the node's speed scale, besides the goal's own. timeouts: for missing joint states.
-    passive: it is no motion along a path that could be held.
+    `poll` must be called after new measurements, and several times within the feedback timeout; all calls in one
+    thread. global_scale: the node's speed scale, in addition to the goal's. timeouts: for missing joint states.
+    passive: not a motion along a path on which it could be held.
     """
 
     passive = False
@@ -105,12 +106,12 @@ class Motion(ABC):
         self._paused = False
         self._done = False
 
-    # What it is doing.
+    # State.
 
     @property
     @abstractmethod
     def sent(self) -> Sent:
-        """The commands."""
+        """Statistics of the commands."""
 
     @property
     @abstractmethod
@@ -124,7 +125,7 @@ class Motion(ABC):
 
     @property
     def scale(self) -> float:
-        """The speed scale that is asked for; 0 while it is paused."""
+        """The requested speed scale; 0 while it is paused."""
         return 0.0 if self._paused else self.goal.speed_scale * self._global_scale
 
     @property
@@ -139,7 +140,7 @@ class Motion(ABC):
 
     @property
     def reached(self) -> float:
-        """Time along the trajectory that is commanded [s]."""
+        """Commanded time along the trajectory [s]."""
         return self.last.parameter
 
     @property
@@ -150,13 +151,13 @@ class Motion(ABC):
 
     @property
     def point(self) -> int:
-        """Index of the goal's own point that it is on the way to."""
+        """Index of the next point of the goal."""
         first = len(self.goal.trajectory) - self.goal.points
         index = int(np.searchsorted(self.goal.trajectory.times, self.reached)) - first
         return min(max(index, 0), self.goal.points - 1)
 
     def tracking(self) -> Tracking | None:
-        """Where the joints should be and are; None before all of them were measured."""
+        """Return commanded and measured joints; None before all of them were measured."""
         found = [measured for joint in self.goal.joints if (measured := self._feedback.get(joint)) is not None]
         if len(found) != len(self.goal.joints):
             return None
@@ -166,18 +167,18 @@ class Motion(ABC):
         return Tracking(self._commanded_at(stamp), actual, velocities, stamp)
 
     def _commanded_at(self, stamp: int) -> TrajectorySample:
-        """What had been commanded when the joints were measured [ns]."""
+        """Return the command at the time of a measurement [ns]."""
         return self.last
 
-    # What is done with it.
+    # Control.
 
     @abstractmethod
     def poll(self) -> None:
-        """Look at what happened since, and go on to the next phase where it is time."""
+        """Process new measurements, and enter the next phase if due."""
 
     @abstractmethod
     def set_global_scale(self, global_scale: float) -> None:
-        """Another speed scale of the node."""
+        """Change the speed scale of the node."""
 
     @abstractmethod
     def pause(self) -> None:
@@ -185,15 +186,15 @@ class Motion(ABC):
 
     @abstractmethod
     def resume(self) -> None:
-        """Go on."""
+        """Resume."""
 
     @abstractmethod
     def _stop(self) -> None:
-        """Begin to stop on the path."""
+        """Start a stop on the path."""
 
     @abstractmethod
     def _drop(self) -> None:
-        """Give no more commands, now that it has ended."""
+        """Stop commanding after the end."""
 
     def stop(self, error: RobotCellError) -> None:
         """Come to rest on the path and end with this error; the first one counts."""
@@ -204,7 +205,7 @@ class Motion(ABC):
         self.poll()
 
     def abort(self, error: RobotCellError) -> None:
-        """End with this error at once, wherever the robot is."""
+        """End with this error at once, without a stop."""
         if not self._done:
             self.error = self.error or error
             self._finish()

@@ -1,8 +1,8 @@
-"""The monitor of running motions: whether the rest of them is still free of collisions.
+"""Monitor of running motions: collision checks of their remaining part after scene changes.
 
-It is the planning node that looks ahead, in another process than the one that streams. This only asks: a request waits
-there until the scene has changed, so that the answer comes as soon as there is something to tell, and in any case after
-a while, which shows that the planning node is still there. The scene node is asked in the same way.
+The checks run in the planning node, in another process than the stream. This module sends requests that wait there for
+the next scene revision, so that the reply arrives directly after a change, or after a period, which shows that the
+planning node is alive. The scene node is monitored in the same way.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ..conversions.trajectories import trajectory_to_message
 from .motion import Array, Motion
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
-STAGE = "look-ahead"  # of errors that end motions because of the scene
+STAGE = "look-ahead"  # stage of errors because of the scene
 MONITOR = "monitoring"  # stage of errors because a node does not reply
-PERIOD = 0.5  # [s] after which the nodes answer if nothing has changed
-MAX_POINTS = 500  # of a request; what lies further ahead follows in others
-NEVER = 2**63  # a revision that no scene gets to
+PERIOD = 0.5  # [s] after which the nodes reply without a change
+MAX_POINTS = 500  # points of a request; further points follow in other requests
+NEVER = 2**63  # a revision that no scene reaches
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -48,7 +48,7 @@ class MonitoredMotion:
     revision: int
 
     def rest(self, begin: float) -> Trajectory | None:
-        """What is left from a time [s] on, as many points as are asked about at once; None after the end."""
+        """Return the remaining part from a time [s] on, with the points of one request; None after the end."""
         whole = self.motion.goal.trajectory
         if begin >= whole.duration:
             return None
@@ -77,8 +77,8 @@ class MotionMonitor:
         self._scene = node.service_client(WaitForState, SCENE)
 
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
-        """Monitor a motion until the returned token is set. A state of the caller's own does not change, and
-        needs no monitor."""
+        """Monitor a motion until the returned token is set. A state given by the client does not change and is not
+        monitored."""
         token = CancellationToken()
         if not state.own_state:
             monitored = MonitoredMotion(motion, state, revision)
@@ -94,12 +94,12 @@ class MotionMonitor:
             if token.error is None:
                 monitored.motion.stop(error)
         except Exception as error:
-            # The last fence: a fault of ours must not leave a motion unwatched; it is reported whole in the log.
+            # An internal error must not leave a motion unmonitored; it is logged with its traceback.
             self._node.get_logger().error(traceback.format_exc())
             monitored.motion.stop(unexpected(error, MONITOR))
 
     async def _ready(self, client: Client[Any, Any], token: CancellationToken) -> None:
-        """Wait for a node that was there when the motion was validated, but may still have to be discovered."""
+        """Wait for a node that replied to the validation, but may not be discovered yet."""
         while not client.service_is_ready():
             await pause(self._node, PERIOD, token)
 
@@ -123,14 +123,14 @@ class MotionMonitor:
     async def _check(
         self, monitored: MonitoredMotion, rest: Trajectory | None, reply: LookAhead.Response, token: CancellationToken
     ) -> None:
-        """Raise the first collision ahead, given the answer about the next stretch; ask about those that follow."""
+        """Raise the first collision ahead, given the reply for the next interval; check the following intervals."""
         motion, revision = monitored.motion, reply.state.revision
         while rest is not None:
             end = rest.duration
             collisions = reply.report.collisions
             if collisions and duration_from_message(collisions[0].time) > motion.reached:
                 raise _blocked(collisions[0], motion.reached, revision)
-            # What collides behind the robot hides what is ahead of it.
+            # A collision behind the robot hides those ahead of it.
             rest = monitored.rest(motion.reached if collisions else end)
             if rest is not None:
                 reply = await self._ask(monitored, rest, revision, token)
@@ -138,10 +138,10 @@ class MotionMonitor:
     async def _ask(
         self, monitored: MonitoredMotion, rest: Trajectory, revision: int, token: CancellationToken
     ) -> LookAhead.Response:
-        """What the planning node finds on a stretch, in a scene that is not older than a revision.
+        """Return the check of an interval by the planning node, in a scene of at least a revision.
 
         Raises:
-            StaleStateError: there is none within the period.
+            StaleStateError: there is no such revision within the period.
         """
         state = StateRef(
             min_revision=revision,
@@ -168,7 +168,7 @@ class MotionMonitor:
         try:
             return await reply_of(self._node, client, request, token, PERIOD + timeout, name)
         except ServiceUnavailableError:
-            text = f"{who} is gone: {name} did not answer, so that obstacles would not be detected"
+            text = f"{who} does not reply to {name}, so that obstacles would not be detected"
             values = (Value("silence", PERIOD + timeout, PERIOD + timeout, "s"),)
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 

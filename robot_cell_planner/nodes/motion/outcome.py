@@ -1,4 +1,4 @@
-"""How motions end, and how one takes the place of another."""
+"""Outcomes and replacements of motions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .streamed_motion import StreamedMotion
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A motion that has ended, when it was started [ns], and what its validation replied."""
+    """A motion that has ended, its start [ns], and the reply of its validation."""
 
     motion: Motion
     started: int
@@ -27,14 +27,14 @@ class Outcome:
         return record_message(self.motion, self.started, None if self.reply is None else self.reply.state)
 
     def check(self) -> None:
-        """Raise why it ended early, if it did."""
+        """Raise the error of the motion, if any."""
         if self.motion.error is not None:
             raise self.motion.error
 
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """A motion that is set to take the place of the one that is running; fields as of `Outcome`."""
+    """A motion that will replace the running one; fields as of `Outcome`."""
 
     running: StreamedMotion
     motion: StreamedMotion

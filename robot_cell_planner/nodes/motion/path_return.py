@@ -1,4 +1,4 @@
-"""How long is waited for what a busy computer holds up: silence of the robot, and its return to the path after that."""
+"""Time limits for delays of a busy computer: missing joint states, and the return of the robot to its path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FeedbackTimeouts:
 
 
 def feedback_timeouts(parameters: Parameters) -> FeedbackTimeouts:
-    """How long is waited for joint states, and for the robot after a pause."""
+    """Return the time limits of the node's parameters."""
     silence = parameters["joint_state_timeout"]
     return FeedbackTimeouts(
         silence, max(silence, parameters["joint_state_lost_after"]), parameters["path_return_timeout"]
@@ -28,8 +28,8 @@ def feedback_timeouts(parameters: Parameters) -> FeedbackTimeouts:
 
 
 class PathReturn:
-    """The moment that a robot is given to come back to its path after a pause of its process, or of this one; once for
-    each time that it is off the path, so that it ends."""
+    """Time allowed for the return of a robot to its path after a pause of its process or of this one; once for each
+    deviation."""
 
     def __init__(self, path_return_timeout: float) -> None:
         self._path_return_timeout = path_return_timeout
@@ -37,15 +37,15 @@ class PathReturn:
 
     @property
     def is_out(self) -> bool:
-        """Whether the robot was off its path when this was last asked about, and excused."""
+        """Return whether a deviation of the robot is currently allowed."""
         return not math.isnan(self._since)
 
     def is_back(self) -> None:
-        """The robot is on its path."""
+        """Note that the robot is on its path."""
         self._since = math.nan
 
     def excuses(self, paused_at: float, now: float) -> bool:
-        """Whether a robot that is off its path now may be so; paused_at: when the last pause ended, on the same clock
+        """Return whether a deviation from the path is allowed now; paused_at: end of the last pause, on the same clock
         as now [s]."""
         if math.isnan(self._since):
             if not now - paused_at <= self._path_return_timeout:

@@ -11,27 +11,27 @@ from ...errors import StoppedError
 from ..common.node import CellNode, reliable
 from ..common.polled_subscription import PolledSubscription
 
-DEPTH = 10  # messages kept between two looks
+DEPTH = 10  # messages kept between two reads
 
 
 class MotionPermission:
-    """Follows `emergency_stop` and `robot_mode`. The command stream checks it before each command, in its own
-    thread, so that no command follows a message that forbids motion, however busy the node is.
+    """Reads `emergency_stop` and `robot_mode`. The command stream checks it before each command, in its own thread, so
+    that no command follows a message that forbids motion, even if the node is busy.
 
-    modes: those in which motion is allowed; without any, the mode does not matter. on_change(reason) is called by
-    `report_change` whenever the permission was given (None) or taken away.
+    modes: those in which motion is allowed; without any, the mode is ignored. on_change(reason) is called by
+    `report_change` after motion was allowed (None) or forbidden.
     """
 
     def __init__(self, node: CellNode, modes: Sequence[str], on_change: Callable[[StoppedError | None], None]) -> None:
         self._modes = tuple(modes)
         self._on_change = on_change
         self._lock = threading.Lock()
-        self._stopped = self._stopped_before = False  # by live messages, and by latched ones
+        self._stopped = self._stopped_before = False  # by volatile and by latched messages
         self._mode = ""
         self._suspended = False
         self._reported: str | None = None
-        # A volatile subscription matches every publisher, and gets nothing that was published before it; a transient
-        # local one gets the latched messages of publishers that keep some.
+        # A volatile subscription matches every publisher, but gets no earlier messages; a transient local one gets the
+        # latched messages of transient local publishers.
         self._stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH))
         self._latched_stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH, latched=True))
         self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH))
@@ -40,7 +40,7 @@ class MotionPermission:
 
     @property
     def reason(self) -> StoppedError | None:
-        """Why motion is not allowed; None if it is."""
+        """Return why motion is forbidden; None if it is allowed."""
         with self._lock:
             self._read()
             return self._reason()
@@ -52,26 +52,26 @@ class MotionPermission:
             self._note()
 
     def resume(self) -> None:
-        """Allow motion again, as far as nothing else forbids it."""
+        """Allow motion again, unless something else forbids it."""
         with self._lock:
             self._suspended = False
 
     def check(self) -> None:
-        """Raise the reason if motion is not allowed."""
+        """Raise the reason if motion is forbidden."""
         reason = self.reason
         if reason is not None:
             raise reason
 
     def forbidden(self, seen: int) -> tuple[int, StoppedError | None]:
-        """How often the permission was taken away, and why no command may be sent: the reason, or the last one if that
-        was more often than has been seen, as a stop that is released at once is one, too."""
+        """Return how often motion was forbidden, and why no command may be sent: the present reason, or the last one if
+        motion was forbidden more often than `seen`, since a stop that is released at once also counts."""
         with self._lock:
             self._read()
             reason = self._reason()
             return self._revoked, reason or (self._last_reason if self._revoked != seen else None)
 
     def report_change(self) -> None:
-        """Call `on_change` if the permission has changed since."""
+        """Call `on_change` if the permission has changed."""
         reason = self.reason
         description = None if reason is None else str(reason)
         if description != self._reported:
@@ -84,18 +84,18 @@ class MotionPermission:
         if self._stopped or self._stopped_before:
             return StoppedError("the emergency stop is pressed", stage="emergency stop")
         if self._modes and self._mode not in self._modes:
-            mode = f"the robot's mode is {self._mode!r}" if self._mode else "the robot's mode is not known"
+            mode = f"the robot's mode is {self._mode!r}" if self._mode else "the robot's mode is unknown"
             return StoppedError(f"{mode}; motion needs {' or '.join(self._modes)}", stage="robot mode")
         return None
 
     def _read(self) -> None:
-        """Read what has come."""
+        """Read new messages."""
         for stop in self._latched_stops.take():
             self._stopped_before = bool(stop.data)
             self._note()
         for stop in self._stops.take():
             self._stopped = bool(stop.data)
-            # A release counts for all; a latched one that comes late does not release a stop that is newer.
+            # A release applies to all; a delayed latched one does not release a newer stop.
             self._stopped_before = self._stopped_before and self._stopped
             self._note()
         for mode in self._robot_modes.take():

@@ -1,4 +1,4 @@
-"""What the execution node asks of the planning node: to plan a motion, and to validate a trajectory."""
+"""Requests of the execution node to the planning node: planning and validation."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ VALIDATE = "planning/validate_trajectory"
 PLAN = "planning/plan_motion"
 FIRST_TIMEOUT = 3.0  # [s]
 T = TypeVar("T")
-# The third type of an action client is that of the message that its feedback callback gets.
+# The third type of an action client is the message type of its feedback callback.
 PlanClient: TypeAlias = "ActionClient[PlanMotion.Goal, PlanMotion.Result, PlanMotion.Impl.FeedbackMessage]"
 
 
 class PlanningCalls:
-    """Calls to the planning node, within the times that the node's parameters allow."""
+    """Calls to the planning node, with the time limits of the node's parameters."""
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
@@ -49,12 +49,11 @@ class PlanningCalls:
     async def validate(
         self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, token: CancellationToken
     ) -> ValidateTrajectory.Response:
-        """Hold a trajectory against the scene; returns the reply, with the state that was used and the report.
+        """Validate a trajectory in the scene; returns the reply, with the state used and the report.
 
         Raises:
-            ServiceUnavailableError: the planning node does not answer.
-            RobotCellError: what the planning node could not do, or what is wrong with the trajectory; the reply is in
-                `partial`.
+            ServiceUnavailableError: the planning node does not reply.
+            RobotCellError: the validation failed or the trajectory is invalid; the reply is in `partial`.
         """
 
         def served() -> bool:
@@ -83,8 +82,8 @@ class PlanningCalls:
         token: CancellationToken,
         lives: Callable[[], bool],
     ) -> T:
-        """The answer to what `send` sends. It can be lost while the two nodes are still finding each other, so it is
-        asked for again, twice as late each time. drop: lets go of an answer that is not waited for any more."""
+        """Send a request and return its reply. Requests can be lost during discovery, so they are sent again, after an
+        interval that doubles each time. drop: removes a pending request."""
         left = self._parameters["validation_timeout"]
         while True:
             future = send()
@@ -101,11 +100,11 @@ class PlanningCalls:
     async def plan(
         self, request: MotionRequest, on_feedback: Callable[[PlanningFeedback], None], token: CancellationToken
     ) -> PlanMotion.Result:
-        """Plan a motion; returns the result with plan and failure. on_feedback: told how far it has come.
+        """Plan a motion; returns the result with plan and failure. on_feedback: called with the progress.
 
         Raises:
-            ServiceUnavailableError: the planning node is not there, or does not take the goal.
-            RobotCellError: why there is no plan; the result is in `partial`.
+            ServiceUnavailableError: the planning node is not available, or rejected the goal.
+            RobotCellError: planning failed; the result is in `partial`.
         """
         ready = self._planner.server_is_ready
 
@@ -126,11 +125,11 @@ class PlanningCalls:
         try:
             handle = await self._repeated(send, Future.cancel, GOAL_AGAIN, f"action {PLAN}", token, lives)
             if not handle.accepted:
-                raise ServiceUnavailableError(f"action {PLAN} does not take the goal", subjects=(PLAN,))
+                raise ServiceUnavailableError(f"action {PLAN} rejected the goal", subjects=(PLAN,))
             result = handle.get_result_async()
             found = await outcome(self._node, result, token, math.inf, f"action {PLAN}", lives)
         except RobotCellError:
-            # Also one of which nobody knows whether it was accepted.
+            # Also a goal without a response.
             unknown = PlanMotion.Impl.SendGoalService.Response()
             ClientGoalHandle(self._planner, identity, unknown).cancel_goal_async()
             raise
@@ -144,9 +143,9 @@ class PlanningCalls:
 
 
 def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str, Measurement]) -> StateRef:
-    """The state to validate against: the one asked for, its joints where they were measured, and no older than that.
+    """Return the state for the validation: the requested one, with measured joints, and at least as new as those.
 
-    names: the joints as the cell calls them, in the order of `measured`.
+    names: the joints in the names of the cell, in the order of `measured`.
     """
     found = list(measured.values())
     state = StateRef(

@@ -1,4 +1,4 @@
-"""What is told of a motion: feedback while it runs, and the record of it."""
+"""Feedback and record of motions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .motion import Motion
 
 
 def feedback_message(motion: Motion) -> ExecutionFeedback:
-    """How far a motion has come."""
+    """Return the feedback of a motion."""
     tracking = motion.tracking()
     message = ExecutionFeedback(
         stage=motion.phase.value,
@@ -30,7 +30,7 @@ def feedback_message(motion: Motion) -> ExecutionFeedback:
 
 
 def follow_feedback(motion: Motion, now: int) -> FollowJointTrajectory.Feedback:
-    """The feedback of a FollowJointTrajectory action; now: time of the stamp [ns]."""
+    """Return the feedback of a FollowJointTrajectory action; now: time of the stamp [ns]."""
     tracking = motion.tracking()
     desired = motion.last if tracking is None else tracking.desired
     reached = duration_to_message(motion.reached)
@@ -54,7 +54,8 @@ def follow_feedback(motion: Motion, now: int) -> FollowJointTrajectory.Feedback:
 
 
 def record_message(motion: Motion, started: int, used: StateUsed | None) -> ExecutionRecord:
-    """What happened; started [ns]: when the first command was sent. used: the state it was validated against."""
+    """Return the record of a motion; started [ns]: time of the first command. used: the state it was validated
+    against."""
     sent, account = motion.sent, motion.account
     message = ExecutionRecord(
         started=time_to_message(started),

@@ -1,4 +1,4 @@
-"""Carrying out goals: one trajectory at a time, the gripper beside it, each from its checks to its end."""
+"""Execution of goals: one trajectory at a time, and the gripper in parallel, each from its checks to its end."""
 
 from __future__ import annotations
 
@@ -42,17 +42,16 @@ from .trajectory_goals import MotionGoal, check_begin
 
 OnProgress = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
-LEADS = (0.2, 2.0)  # [s] how far ahead a motion is replaced: at first, and at most if its validation takes longer
-LOOK_PERIOD = 0.02  # [s] between looks at joints that are waited for
-LONGEST_WAIT = 1.0  # [s] between looks at the clock while a trajectory's start lies in the future
+LEADS = (0.2, 2.0)  # [s] time ahead at which a motion is replaced: initial, and maximum if its validation takes longer
+LOOK_PERIOD = 0.02  # [s] between checks of joints
+LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
 
 
 @dataclass(frozen=True)
 class RunnerOptions:
-    """start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m].
-    timeouts: for missing joint states. joints: those that every command has, if that is
-    fixed. passive: joints whose measured position says nothing about where they are commanded to (those of a gripper
-    that holds something)."""
+    """start_tolerance: maximum distance of a joint from its last command to count as being there [rad or m]. timeouts:
+    for missing joint states. joints: those of every command, if fixed. passive: joints whose measured positions may
+    differ from their commands (a gripper that holds an object)."""
 
     start_tolerance: float
     timeouts: FeedbackTimeouts
@@ -61,7 +60,7 @@ class RunnerOptions:
 
 
 class MotionRunner:
-    """Checks, starts and follows motions. on_change is called when one begins or ends."""
+    """Checks, starts and monitors motions. on_change is called at the start and end of each."""
 
     def __init__(
         self,
@@ -88,27 +87,28 @@ class MotionRunner:
 
     @property
     def motions(self) -> list[Motion]:
-        """The motions that are under way."""
+        """The running motions."""
         return list(self._on_progress)
 
     def now(self) -> float:
-        """The clock that motions run on [s]."""
+        """Return the clock of motions [s]."""
         return self._drive.now()
 
     def streamed(self, owner: str) -> StreamedMotion | None:
-        """The motion of an owner that this node streams, if there is one."""
+        """Return the streamed motion of an owner, if any."""
         for motion in self.motions:
             if isinstance(motion, StreamedMotion) and not motion.passive and motion.goal.owner == owner:
                 return motion
         return None
 
     def report(self, error: RobotCellError) -> None:
-        """Publish in the status why a goal was refused or has ended early."""
+        """Publish in the status why a goal was rejected or has failed."""
         self.last_error = error
         self._on_change()
 
     async def ready(self, token: CancellationToken) -> tuple[str, ...]:
-        """Wait, right after the start of the node, until the robot has been heard of and listens; returns its joints.
+        """Wait after the start of the node until the robot publishes joint states and subscribes to commands; returns
+        its joints.
 
         Raises:
             ServiceUnavailableError: it did not appear in time.
@@ -126,7 +126,7 @@ class MotionRunner:
         return joints or self._feedback.names
 
     def poll(self) -> None:
-        """Let every motion look at what was measured."""
+        """Update all motions with new measurements."""
         for motion in self.motions:
             motion.poll()
 
@@ -136,7 +136,7 @@ class MotionRunner:
             on_progress(motion)
 
     def set_global_scale(self, global_scale: float) -> None:
-        """Another speed scale for all motions, those that run included."""
+        """Set the speed scale of all motions, including running ones."""
         self.global_scale = global_scale
         for motion in self.motions:
             motion.set_global_scale(global_scale)
@@ -148,23 +148,23 @@ class MotionRunner:
             motion.abort(error)
 
     def stop_joints(self, joints: Sequence[str], error: RobotCellError) -> None:
-        """Stop, on their paths, the motions of any of the joints."""
+        """Stop the motions of any of the joints on their paths."""
         for motion in self.motions:
             if set(joints) & set(motion.goal.joints):
                 motion.stop(error)
 
     def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
-        """Where joints are now; raises FeedbackLostError if that is not known."""
+        """Return the positions of joints; raises FeedbackLostError if they are unknown."""
         return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
 
     def up_to_date(self, state: StateRef) -> StateRef:
-        """A state to plan from, with joints no older than those that are measured here."""
+        """Return a state to plan from, with joints at least as new as those measured here."""
         found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
         return state if state.own_state else fresh_state(state, tuple(found), found)
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
-        """Where a motion of joints has to start: where the commands before it ended, if the robot is there; otherwise
-        where it is measured, since it was then moved, or held, by other means."""
+        """Return the start of a motion: the end of the previous commands if the robot is there, otherwise the measured
+        position, since it was moved or held by other means."""
         commanded = self._drive.commanded
         start = {}
         for joint, measurement in self._measured(joints).items():
@@ -173,16 +173,16 @@ class MotionRunner:
             if joint not in self._options.passive and away > self._options.start_tolerance:
                 found, left = distinct_texts(measurement.position, position)
                 self._node.get_logger().warning(
-                    f"{joint} is at {found}, not at {left} where the last command left it; "
-                    "its next motion starts where it is"
+                    f"{joint} is at {found}, not at its last command {left}; "
+                    "its next motion starts at the measured position"
                 )
                 position = measurement.position
             start[joint] = position
         return start
 
     async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
-        """Wait, for a moment, until joints that were measured are so again, and those that are not where they were
-        commanded to stand: the motion before may have ended early."""
+        """Wait briefly until measurements are recent again, and joints away from their commands are at rest: the
+        previous motion may have ended early."""
         until = time.monotonic() + self._options.timeouts.lost_after
         while time.monotonic() < until and not self._has_settled(joints):
             await pause(self._node, LOOK_PERIOD, token)
@@ -190,7 +190,7 @@ class MotionRunner:
     def _has_settled(self, joints: Sequence[str]) -> bool:
         measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
         if len(measured) < len(joints):
-            return True  # nothing that could be waited for
+            return True  # nothing to wait for
         if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
             return False
         commanded = self._drive.commanded
@@ -205,12 +205,12 @@ class MotionRunner:
     async def _prepare(
         self, goal: MotionGoal, token: CancellationToken, state: StateRef | None
     ) -> tuple[MotionGoal, ValidateTrajectory.Response | None]:
-        """A goal that begins where the robot is, validated, and due; and the reply of the validation.
+        """Return a goal that starts at the robot's position, validated and due, and the reply of the validation.
 
         Raises:
             StoppedError: motion is not allowed.
-            FeedbackLostError, TrajectoryStartError: it is not known where the robot is, or it is elsewhere.
-            RobotCellError: what the validation found, or why it was called off.
+            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
+            RobotCellError: the validation failed or was cancelled.
         """
         self._permission.check()
         self._drive.check()
@@ -242,21 +242,21 @@ class MotionRunner:
     async def _validated(
         self, goal: MotionGoal, state: StateRef, token: CancellationToken
     ) -> ValidateTrajectory.Response:
-        """The reply of the validation, if it finds nothing."""
+        """Return the reply of a successful validation."""
         message = trajectory_to_message(goal.trajectory)
         message.joint_names = list(goal.names)
         reference = fresh_state(state, goal.names, self._measured(goal.joints))
         return await self._planning.validate(reference, message, goal.tolerances.start, token)
 
     def _check_still_there(self, goal: MotionGoal) -> None:
-        """The robot must not have moved since the goal was made to begin where it was."""
+        """Check that the robot has not moved since the start of the goal was set."""
         for joint, first in zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True):
             if joint in self._options.passive:
                 continue
             away = abs(self._measured((joint,))[joint].position - first)
             if away > max(goal.tolerances.start, self._options.start_tolerance):
                 raise TrajectoryStartError(
-                    f"{joint} has moved away from where the trajectory begins",
+                    f"{joint} has moved away from the start of the trajectory",
                     stage="execution",
                     subjects=(joint,),
                     values=(Value(f"distance of {joint}", away, goal.tolerances.start),),
@@ -270,13 +270,13 @@ class MotionRunner:
         state: StateRef | None,
         make: MakeMotion | None = None,
     ) -> Outcome:
-        """Carry a goal out, from its checks to its end; the motion's own error says whether it ended well.
+        """Execute a goal, from its checks to its end; a failure is in the error of the motion.
 
-        on_progress(motion): called at the rate of feedback while it runs. state: what to validate against; None
-        leaves the validation out. make: what makes the motion, if not the drive's own kind.
+        on_progress(motion): called at the rate of feedback. state: for the validation; None skips it. make: factory of
+        the motion, if not that of the drive.
 
         Raises:
-            RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that move already.
+            RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that are already moving.
         """
         goal, reply = await self._prepare(goal, token, state)
         finished: Future[None] = Future()
@@ -293,9 +293,9 @@ class MotionRunner:
         token: CancellationToken,
         state: StateRef | None,
     ) -> Replacement | None:
-        """Prepare a goal to take the place of a motion that runs: joined to where that will be, validated, and set to
-        begin there; None if the motion has ended, or stands. arrived: when the goal's time began [s], on the drive's
-        clock. The running motion goes on meanwhile.
+        """Prepare a goal to replace a running motion: joined to its predicted state, validated, and scheduled; None if
+        the motion has ended or stands. arrived: start of the goal's time [s], on the drive's clock. The running motion
+        continues meanwhile.
 
         Raises:
             RobotCellError: what the validation found, or why it was called off; the running motion goes on.
@@ -326,12 +326,12 @@ class MotionRunner:
             lead = min(2.0 * lead, LEADS[1])
 
     def _present(self, running: StreamedMotion, predicted: Predicted, joints: Sequence[str]) -> list[Array]:
-        """Positions, velocities and accelerations of joints (dof,), where a motion is predicted to be; joints that it
-        does not move stand."""
+        """Return predicted positions, velocities and accelerations of joints (dof,) of a motion; joints that it does
+        not move are at rest."""
         moved = running.goal.joints
         missing = tuple(joint for joint in moved if joint not in joints)
         if missing:
-            text = f"the motion that runs moves {', '.join(missing)}, too; a goal without them cannot replace it"
+            text = f"the running motion also moves {', '.join(missing)}; a goal without them cannot replace it"
             raise MotionBusyError(text, subjects=(running.goal.owner, *missing))
         others = [joint for joint in joints if joint not in moved]
         standing = self.start_positions(others) if others else {}
@@ -351,14 +351,14 @@ class MotionRunner:
     async def follow(
         self, replacement: Replacement, token: CancellationToken, on_progress: OnProgress, state: StateRef | None
     ) -> Outcome:
-        """Follow a motion that takes another's place, to its end. What calls it off stops the one before, if that is
+        """Monitor a motion that replaces another one, to its end. A cancellation stops the previous one if that is
         still running."""
         token.on_set(replacement.running.stop)
         await self._follow(replacement.motion, replacement.finished, token, on_progress, state, replacement.reply)
         return Outcome(replacement.motion, replacement.started, replacement.reply)
 
     def _keywords(self, finished: Future[None]) -> dict[str, Any]:
-        """What every motion is made with."""
+        """Return the arguments of all kinds of motions."""
         return {
             "global_scale": self.global_scale,
             "timeouts": self._options.timeouts,
@@ -391,12 +391,12 @@ class MotionRunner:
     def _monitored(
         self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
     ) -> CancellationToken:
-        """Monitor a motion if it was validated in a scene; returns the token that ends the monitor."""
+        """Monitor a motion that was validated in a scene; returns the token that ends the monitor."""
         if state is None or reply is None or not self._node.parameters["monitor_scene"]:
             return CancellationToken()
         return self._monitor.begin(motion, state, reply.state.revision)
 
     def _wake(self) -> None:
-        """Called from any thread: have the motions looked at in the node's own."""
+        """Schedule an update of the motions; callable from any thread."""
         if self._node.executor is not None:
             self._node.executor.create_task(self.poll)

@@ -21,13 +21,13 @@ from .joint_feedback import JointFeedback, lost
 from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
 from .path_return import PathReturn
 
-STOOD = 0.1  # [s] for which a robot has been measured in one place that counts as standing
-MAX_RETURN = 5.0  # times the return time that the robot may take by this computer's clock
+STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
+MAX_RETURN = 5.0  # multiple of the return time that the robot may take by this computer's clock
 MakeMotion = Callable[..., "StreamedMotion"]
 
 
 class StreamedMotion(Motion):
-    """A goal that is streamed. on_end: called by the stream's thread once the end has been commanded."""
+    """A streamed goal. on_end: called by the stream's thread once the end has been commanded."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class StreamedMotion(Motion):
         self._stream.drop(self.channel)
 
     def abort(self, error: RobotCellError) -> None:
-        """End at once. What was commanded of its joints counts no more: the robot stops by other means."""
+        """End at once and forget its commands: the robot stops by other means."""
         super().abort(error)
         self._stream.forget(self.channel.joints)
 
     def poll(self) -> None:
-        """Look at what was measured since, and go on to the next phase where it is time."""
+        """Process new measurements, and enter the next phase if due."""
         if self._done:
             return
         failure = self.channel.failure
@@ -95,12 +95,12 @@ class StreamedMotion(Motion):
             error = (
                 failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
             )
-            replaced_error = StoppedError("a newer goal has taken its place", stage=REPLACED)
+            replaced_error = StoppedError("replaced by a newer goal", stage=REPLACED)
             self.error = self.error or (replaced_error if failure is None else error)
             self._finish()
             return
         if self.error is None:
-            self.error = self.channel.breach
+            self.error = self.channel.violation
         if self.error is None:
             self._check_feedback()
         elif self.channel.ended and self._has_come_to_rest():
@@ -108,7 +108,7 @@ class StreamedMotion(Motion):
 
     def _check_feedback(self) -> None:
         if self.channel.waits:
-            return  # what it will take the place of is watched
+            return  # the motion that it will replace is monitored
         now, timeouts = time.monotonic(), self._timeouts
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
@@ -123,20 +123,20 @@ class StreamedMotion(Motion):
             if self.error is None and self.channel.ended:
                 self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
 
-    # Standing for a moment, because of a pause.
+    # Standing after a pause.
 
     @property
     def scale(self) -> float:
-        """The speed scale that is asked for; 0 while it is paused, or held."""
+        """The requested speed scale; 0 while it is paused or held."""
         return 0.0 if self._held else super().scale
 
     @property
     def _is_held(self) -> bool:
-        """Whether it stands, or comes to rest, until the robot is back on its path."""
+        """Whether it is held until the robot is back on its path."""
         return self._held and not self.channel.ended
 
     def _hold(self) -> None:
-        """Come to rest on the path, or stay there, until the robot is measured on it again."""
+        """Hold on the path until the robot is measured on it again."""
         if self._held and not self.channel.stands:
             return
         self.account.pauses += not self._held
@@ -149,14 +149,14 @@ class StreamedMotion(Motion):
         self._stream.set_scale(self.channel, self.scale)
 
     def _come_back(self, tracking: Tracking, now: float) -> None:
-        """Go on once the robot has been measured standing on its path, where the commands are; now: time in which
-        somebody listened [s]."""
+        """Resume once the robot has been measured at rest on its path; now: clock without pauses of this process
+        [s]."""
         stands = not tracking.desired.velocities.any()
         if math.isnan(self._held_at):
             self._held_at = now
         if stands and self._stands_since is None:
             self._stands_since = tracking.stamp
-        # By the robot's own time: a simulation that is starved is late with all that it does.
+        # In the robot's time, since a slow simulation is late with everything.
         stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
         max_return, held = self._timeouts.path_return_timeout, now - self._held_at
         late = min(stood, held) > max_return or held > MAX_RETURN * max_return
@@ -177,8 +177,8 @@ class StreamedMotion(Motion):
     # On the path, and at its end.
 
     def _judge(self, tracking: Tracking, now: float) -> None:
-        """Hold what was measured on the way against the path's tolerances; what was measured after the end is held
-        against those of the goal, unless the robot is still to come back to its path."""
+        """Check measurements along the path against the path tolerances. Those after the end are checked against the
+        goal tolerances, unless the robot is still returning to its path."""
         if self.channel.ended and tracking.desired.parameter >= self.last.parameter and not self._return.is_out:
             return
         error = self._off_path(tracking)
@@ -194,7 +194,7 @@ class StreamedMotion(Motion):
             self.stop(error)
 
     def _off_path(self, tracking: Tracking) -> TrackingError | None:
-        """Why the path's tolerances do not hold."""
+        """Return the violation of the path tolerances, if any."""
         tolerances = self.goal.tolerances
         if (tracking.error > tolerances.path).any():
             return self._left(ON_PATH, tracking.error, tolerances.path, "position")
@@ -204,7 +204,7 @@ class StreamedMotion(Motion):
         return None
 
     def _has_come_to_rest(self) -> bool:
-        """Whether the robot is at rest after a stop, so that what follows finds it where it stays."""
+        """Return whether the robot is at rest after a stop."""
         now, joints = time.monotonic(), self.goal.joints
         if self._settled_for(now) > self.goal.tolerances.goal_time:
             return True
@@ -213,30 +213,30 @@ class StreamedMotion(Motion):
             return True
         if isinstance(self.error, CancelledError | StoppedError):
             return self._is_there(tracking, self._feedback.arrival(joints))
-        # It may be anywhere: it did not follow, or what was commanded must not be.
+        # Its position may differ from the commands, which it did not follow or which were invalid.
         return self._feedback.arrival(joints) >= self.channel.ended_at and self._feedback.stood_for(joints) >= STOOD
 
     def _settled_for(self, now: float) -> float:
-        """Time since the end was commanded, in which somebody listened [s]."""
+        """Return the time since the end was commanded, without pauses of this process [s]."""
         listened = self._feedback.listened(now)
         if math.isnan(self._settling_at):
             self._settling_at = listened
         return listened - self._settling_at
 
     def _is_there(self, tracking: Tracking, measured_at: float) -> bool:
-        """Whether the last command was reached, by a measurement that came after it."""
+        """Return whether a later measurement is at the last command."""
         tolerances = self.goal.tolerances
         near = bool((self._distance(tracking) <= tolerances.goal).all())
-        # A velocity that is not measured is NaN, which is not above its limit.
+        # A velocity that is not measured is NaN and does not exceed its limit.
         still = not bool((np.abs(tracking.actual_velocities) > tolerances.goal_velocity).any())
         return near and still and measured_at >= self.channel.ended_at
 
     def _distance(self, tracking: Tracking) -> Array:
-        """From the last command (dof,)."""
+        """Return the distances from the last command (dof,)."""
         return np.abs(tracking.actual - self.last.positions)
 
     def _settle(self, tracking: Tracking, measured_at: float, now: float) -> None:
-        """The end has been commanded: done once a later measurement is within the goal's tolerances."""
+        """After the end of the commands, finish once a later measurement is within the goal tolerances."""
         self.account.goal_error = float(self._distance(tracking).max())
         if self._is_there(tracking, measured_at):
             self._finish()
@@ -244,7 +244,7 @@ class StreamedMotion(Motion):
             self.stop(self._missed(tracking, now - measured_at))
 
     def _missed(self, tracking: Tracking, age: float) -> RobotCellError:
-        """Why the goal's tolerances do not hold."""
+        """Return the violation of the goal tolerances, if any."""
         tolerances, speed = self.goal.tolerances, np.abs(tracking.actual_velocities)
         if (self._distance(tracking) > tolerances.goal).any():
             return self._left(AT_GOAL, self._distance(tracking), tolerances.goal, "position")
@@ -253,22 +253,22 @@ class StreamedMotion(Motion):
         return lost(age, self._timeouts.silence)
 
     def _left(self, stage: str, values: Array, limits: Array, quantity: str) -> TrackingError:
-        """The error for the joint that is furthest beyond its tolerance."""
+        """Return the error of the joint with the largest violation."""
         beyond = np.where(values > limits, values / np.maximum(limits, 1e-12), 0.0)
         worst = int(np.argmax(beyond))
         joint = self.goal.joints[worst]
-        where = "after the end" if stage == AT_GOAL else f"{self.reached:.3f} s after the start"
-        return TrackingError(
-            f"the {quantity} of {joint} is not as commanded, {where}",
-            stage=stage,
-            subjects=(joint,),
-            values=(Value(f"{quantity} error", float(values[worst]), float(limits[worst])),),
-        )
+        error, limit = float(values[worst]), float(limits[worst])
+        if stage == AT_GOAL:
+            text = f"goal tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
+        else:
+            text = f"path tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
+            text = f"{text} at {self.reached:.3f} s"
+        return TrackingError(text, stage=stage, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """What will be commanded at a time [s] of the stream's clock, by the law of speed that is followed now."""
+    """The predicted command at a time [s] of the stream's clock, with the present time scaling."""
 
     time: float
     sample: TrajectorySample
@@ -276,10 +276,10 @@ class Predicted:
 
 
 class StreamDrive:
-    """Moves the robot by commands of this node's own.
+    """Motions by commands of this node.
 
-    start_tolerance: how far a joint may be from where it was commanded to and still count as there [rad or m]. passive:
-    joints whose measured position says nothing about that (those of a gripper that holds something).
+    start_tolerance: maximum distance of a joint from its last command to count as being there [rad or m]. passive:
+    joints whose measured positions may differ from their commands (a gripper that holds an object).
     """
 
     def __init__(
@@ -300,21 +300,21 @@ class StreamDrive:
 
     @property
     def commanded(self) -> dict[str, float]:
-        """Where the last commands have left the joints [rad or m]."""
+        """Return the last commanded positions of the joints [rad or m]."""
         return self._stream.commanded
 
     async def ready(self, token: CancellationToken) -> None:
-        """Wait until the robot listens."""
+        """Wait until the robot subscribes to commands."""
         within = self._node.parameters["server_timeout"]
-        heard = f"who listens to {self._stream.topic}"
+        heard = f"a subscriber of {self._stream.topic}"
         await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 
     def check(self) -> None:
-        """Raise what forbids to give commands."""
+        """Raise an error if commands are forbidden."""
         self._stream.check_alone()
 
     def predicted(self, running: StreamedMotion, at: float) -> Predicted | None:
-        """Where a motion will be at a moment [s] of the stream's clock; None if it will have ended, or stand."""
+        """Return the state of a motion at a time [s] of the stream's clock; None if it will have ended or stand."""
         channel = running.channel
         playback = channel.playback
         if playback is None or channel.ended or channel.stopping or playback.at_end(at) or playback.scale <= 0.0:
@@ -322,28 +322,28 @@ class StreamDrive:
         return Predicted(at, playback.sample(at), playback.time_scaling)
 
     def now(self) -> float:
-        """The clock that motions run on [s]."""
+        """Return the clock of motions [s]."""
         return self._stream.now()
 
     def replace(self, running: StreamedMotion, predicted: Predicted, motion: StreamedMotion) -> bool:
-        """Let a motion take another's place where that was predicted to be; False if it will not be there."""
+        """Replace a motion by another one at its predicted state; False if it will not be there."""
         motion.channel.begins = predicted.time
         return self._stream.replace(running.channel, motion.channel, predicted.time_scaling)
 
     def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:
-        """A motion that has not begun."""
+        """Create a motion that is not started."""
         return StreamedMotion(self._stream, self._playback, on_end, *arguments, **keywords)
 
     def start(
         self, make: MakeMotion | None, on_end: Callable[[], None], *arguments: Any, **keywords: Any
     ) -> StreamedMotion:
-        """Begin a motion. make: what makes it, in place of StreamedMotion; the arguments are those of Motion."""
+        """Start a motion. make: factory in place of StreamedMotion; the arguments are those of Motion."""
         motion = (make or StreamedMotion)(self._stream, self._playback, on_end, *arguments, **keywords)
         self._stream.start(motion.channel, self._held())
         return motion
 
     def begin(self, channel: Channel) -> None:
-        """Play a channel that is no trajectory's.
+        """Start a channel without a trajectory.
 
         Raises:
             MotionBusyError, ExecutionError: as of `CommandStream.start`.
@@ -351,7 +351,8 @@ class StreamDrive:
         self._stream.start(channel, self._held())
 
     def _held(self) -> dict[str, float]:
-        """Where joints that do not move are to be held: where they are, if that is not where they were commanded to."""
+        """Return the positions at which other joints are held: the measured ones, if they differ from their
+        commands."""
         commanded = self._stream.commanded
         held = {}
         for joint, position in self._feedback.positions().items():

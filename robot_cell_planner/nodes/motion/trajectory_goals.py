@@ -1,4 +1,4 @@
-"""Goals of motion: what the actions ask for, read from their messages and made ready to be carried out."""
+"""Goals of motions: conversion of action goals, and preparation for their execution."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ..conversions.trajectories import rows_from_points, trajectory_from_message
 from .joint_feedback import robot_names
 
 Array = NDArray[np.float64]
-LOWEST_SCALE = 1e-3  # of speed, other than 0: at lower ones a robot that moves cannot be told from one that stands
+LOWEST_SCALE = 1e-3  # minimum speed scale other than 0: slower motion cannot be distinguished from rest
 LONGEST_WAIT = 600.0  # [s] for the end of a motion
 MAX_AHEAD = 3600  # [s] that a start may lie in the future
 
 
 @dataclass(frozen=True)
 class ToleranceDefaults:
-    """Tolerances where a goal names none: [rad or m], speed [per s] and time [s]; infinite: not checked."""
+    """Default tolerances: [rad or m], speed [per s] and time [s]; infinite: not checked."""
 
     start: float
     path: float
@@ -43,10 +43,10 @@ class ToleranceDefaults:
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """How far measured joints may be from what is commanded; infinite: not checked.
+    """Tolerances of measured joints from their commands; infinite: not checked.
 
-    start: of every joint, before it begins [rad or m]. path, path_velocity: on the way (dof,). goal, goal_velocity: at
-    the end (dof,). goal_time: how long after the end it may take until they hold [s].
+    start: of every joint, before it begins [rad or m]. path, path_velocity: along the path (dof,). goal, goal_velocity:
+    at the end (dof,). goal_time: time after the end within which those must be met [s].
     """
 
     start: float
@@ -59,12 +59,11 @@ class Tolerances:
 
 @dataclass(frozen=True, eq=False)
 class MotionGoal:
-    """A motion that is asked for.
+    """A requested motion.
 
-    names: the joints as the goal calls them, in the order of the trajectory, whose own names are the robot's. efforts:
-    (n, dof), or (dof,) for the same all along, or None. begin [ns]: when, 0 for at once. led_in: whether a sample was
-    put before those that the goal gave; points: how many it gave. limits: those that it was validated against, None
-    before that.
+    names: the joints in the names of the goal, in the order of the trajectory, which uses the robot's names. efforts:
+    (n, dof), or (dof,) if constant, or None. begin [ns]: start, 0 for at once. led_in: whether a sample was added
+    before those of the goal; points: number of points of the goal. limits: those of the validation, None before.
     """
 
     owner: str
@@ -87,14 +86,14 @@ class MotionGoal:
 
     @property
     def starts_later(self) -> bool:
-        """Whether its first sample comes later than the start, and so need not be where the robot is."""
+        """Whether its first sample is later than the start, so that it may be away from the robot."""
         return float(self.trajectory.times[0]) > 0.0
 
     def starting_at(self, positions: Mapping[str, float]) -> MotionGoal:
-        """The same motion, but beginning exactly at positions (where the commands before it ended).
+        """Return the motion with its start at positions (the end of the previous commands).
 
-        A first sample that comes later than the start is reached from there. One at the start is moved there, at rest;
-        the difference fades out, smoothly, over the first half second.
+        A first sample later than the start is reached from there. One at the start is moved there, at rest; the
+        difference decays smoothly over the first half second.
 
         Raises:
             TrajectoryStartError: the distance is larger than the start tolerance.
@@ -108,7 +107,7 @@ class MotionGoal:
         if abs(away[worst]) > self.tolerances.start:
             joint = self.joints[worst]
             raise TrajectoryStartError(
-                f"the trajectory does not begin where {joint} is",
+                f"the trajectory does not start at the position of {joint}",
                 stage="execution",
                 subjects=(joint,),
                 values=(Value(f"distance of {joint}", abs(float(away[worst])), self.tolerances.start),),
@@ -116,8 +115,8 @@ class MotionGoal:
         return replace(self, trajectory=from_rest(self.trajectory, here))
 
     def slowed_for_start(self, asked: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
-        """The same motion, slowed down as a whole so far that it keeps limits, if what breaks them is the way from the
-        robot to the start, which was added to what was asked; None if it is not, or the limits are not known."""
+        """Return the motion slowed down as a whole to satisfy limits, if the added path from the robot to its start
+        violates them; None if it does not, or the limits are unknown."""
         if limits is None or self.trajectory is asked.trajectory or self.led_in:
             return None
         if float(slowing(asked.trajectory.curve, limits).max(initial=1.0)) > 1.0 + RELATIVE_TOLERANCE:
@@ -125,12 +124,12 @@ class MotionGoal:
         return replace(self, trajectory=slowed_within(self.trajectory, limits))
 
     def joining(self, present: Sequence[Array], after: float, scale: float) -> MotionGoal:
-        """The same motion for a robot that is moving; arguments and errors as of `trajectory.joining.joined`."""
+        """Return the motion for a moving robot; arguments and errors as of `trajectory.joining.joined`."""
         trajectory = joined(self.trajectory, present, after, scale)
         return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True, begin=0)
 
     def after(self, seconds: float) -> MotionGoal:
-        """The same motion some time after it should have begun, without the points that have passed.
+        """Return the motion without points in the past, for a start that has passed.
 
         Raises:
             InvalidRequestError: all of its points have passed.
@@ -139,7 +138,7 @@ class MotionGoal:
         return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)))
 
     def _last_efforts(self, count: int) -> Array | None:
-        """The efforts of as many last points, the first of them once more if there are too few."""
+        """Return the efforts of the last points, with the first repeated if there are too few."""
         if self.efforts is None or self.efforts.ndim == 1:
             return self.efforts
         left = self.efforts[max(len(self.efforts) - count, 0) :]
@@ -149,15 +148,15 @@ class MotionGoal:
 def from_execute(
     goal: ExecuteTrajectory.Goal, known: Sequence[str], defaults: ToleranceDefaults, max_points: int
 ) -> MotionGoal:
-    """The goal of execution/execute_trajectory.
+    """Convert the goal of execution/execute_trajectory.
 
     Raises:
         InvalidRequestError, LimitExceededError: it is malformed.
-        UnknownNameError: a joint that the robot has not.
-        NotSupportedError: a way around is to be planned, but nothing says where to.
+        UnknownNameError: the robot does not have a joint.
+        NotSupportedError: options.replan is set, but a trajectory has no goal to plan to.
     """
     if goal.options.replan:
-        text = "options.replan is for execution/move: a trajectory does not say what it is to reach"
+        text = "options.replan needs a goal: use the action execution/move"
         raise NotSupportedError(text, subjects=("options.replan",))
     names = tuple(goal.trajectory.joint_names)
     joints = robot_names(names, known, "trajectory")
@@ -174,10 +173,10 @@ def from_execute(
 
 
 def checked_options(options: ExecutionOptions) -> ExecutionOptions:
-    """The options themselves.
+    """Convert the options.
 
     Raises:
-        InvalidRequestError: a number out of its range.
+        InvalidRequestError: a number is out of range.
     """
     if not LOWEST_SCALE <= options.speed_scale <= 1.0:
         text = f"options.speed_scale is {options.speed_scale:g}, expected {LOWEST_SCALE:g} to 1"
@@ -192,7 +191,7 @@ def checked_options(options: ExecutionOptions) -> ExecutionOptions:
 
 
 def _checked_wait(message: Duration, field: str) -> float:
-    """Seconds that the end may be waited for."""
+    """Return the time limit after the end [s]."""
     seconds = duration_from_message(message)
     if not 0.0 <= seconds <= LONGEST_WAIT:
         text = f"{field} is {seconds:g} s, expected 0 to {LONGEST_WAIT:g}"
@@ -201,11 +200,11 @@ def _checked_wait(message: Duration, field: str) -> float:
 
 
 def check_begin(begin: int, now: int) -> None:
-    """Raise InvalidRequestError for a start that lies too far ahead; begin [ns], 0 for at once, now [ns]."""
+    """Raise InvalidRequestError for a start too far in the future; begin [ns], 0 for at once, now [ns]."""
     ahead = (begin - now) * 1e-9
     if begin and ahead > MAX_AHEAD:
         values = (Value("starts in", ahead, MAX_AHEAD, "s"),)
-        text = "the trajectory starts too late: nobody else could move the robot until then"
+        text = f"the trajectory starts {ahead:.3g} s in the future, at most {MAX_AHEAD:g} s are allowed"
         raise InvalidRequestError(text, subjects=("header.stamp",), values=values)
 
 
@@ -229,29 +228,29 @@ def from_follow(
     partial: bool,
     expected: Sequence[str] = (),
 ) -> MotionGoal:
-    """The goal of a FollowJointTrajectory action.
+    """Convert the goal of a FollowJointTrajectory action.
 
-    partial: whether it may move less than all of the `expected` joints.
+    partial: whether it may contain only some of the `expected` joints.
 
     Raises:
         InvalidRequestError, LimitExceededError: it is malformed.
-        UnknownNameError: joints that the robot has not, or too few of them.
-        NotSupportedError: joints of several degrees of freedom.
+        UnknownNameError: joints that the robot does not have, or missing joints.
+        NotSupportedError: multi-DOF joints.
     """
     if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-        text = "joints of several degrees of freedom are not moved"
+        text = "multi-DOF joints are not supported"
         raise NotSupportedError(text, subjects=("multi_dof_trajectory",))
     names = tuple(goal.trajectory.joint_names)
     joints = robot_names(names, known, "trajectory")
     missing = tuple(name for name in expected if name not in joints)
     if missing and not partial:
-        text = f"the trajectory does not move {', '.join(missing)}, and parameter allow_partial_joints_goal is false"
+        text = f"the trajectory does not contain {', '.join(missing)}, and parameter allow_partial_joints_goal is false"
         raise UnknownNameError(text, subjects=missing)
     trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", max_points), joints)
     if trajectory.velocities is not None and trajectory.velocities[-1].any():
         worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
         raise InvalidRequestError(
-            f"the trajectory does not end at rest: {joints[worst]} still moves",
+            f"the trajectory does not end at rest: {joints[worst]} has a velocity",
             subjects=(joints[worst],),
             values=(Value("velocity", float(trajectory.velocities[-1, worst]), 0.0),),
         )
@@ -279,14 +278,14 @@ def _renamed(trajectory: Trajectory, joints: tuple[str, ...]) -> Trajectory:
 
 
 def _joint_tolerances(given: Iterable[JointTolerance], names: Sequence[str], field: str) -> tuple[Array, Array]:
-    """Tolerances of position and velocity in the order of the joints (dof,): NaN where none is given.
+    """Return tolerances of position and velocity in the order of the joints (dof,): NaN where none is given.
 
     As in joint_trajectory_controller: 0 stands for the default, -1 for no limit.
     """
     position, velocity = np.full(len(names), math.nan), np.full(len(names), math.nan)
     for tolerance in given:
         if tolerance.name not in names:
-            text = f"{field} is for joint {tolerance.name!r}, which the trajectory does not move"
+            text = f"{field} is for joint {tolerance.name!r}, which the trajectory does not contain"
             raise UnknownNameError(text, subjects=(tolerance.name,))
         column = names.index(tolerance.name)
         for kind, rows in (("position", position), ("velocity", velocity), ("acceleration", None)):

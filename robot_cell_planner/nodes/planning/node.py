@@ -1,4 +1,4 @@
-"""The planning node: motions in joint space and along lines, and what belongs to them, in worker processes."""
+"""The planning node: joint-space and Cartesian planning, path tools and timing, in worker processes."""
 
 from __future__ import annotations
 
@@ -61,15 +61,13 @@ PARAMETERS = (
         0,
         19,
     ),
-    Parameter(
-        "default_planner", AUTOMATIC, "Planner of requests that name none.", choices=tuple(PLANNERS), running=True
-    ),
+    Parameter("default_planner", AUTOMATIC, "Default planner.", choices=tuple(PLANNERS), running=True),
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
-    Parameter("time_limit", 30.0, "Time limit of requests that name none [s].", 0.01, 86_400.0, running=True),
+    Parameter("time_limit", 30.0, "Default time limit of requests [s].", 0.01, 86_400.0, running=True),
     Parameter(
         "state_limit",
         1_000_000,
-        "Maximum number of states to check for requests that name no limit.",
+        "Default maximum number of states to check.",
         1,
         1_000_000_000,
         running=True,
@@ -138,7 +136,7 @@ class PlanningNode(ManagedNode):
         self._running: set[Job] = set()  # of goals
         self.on_release(self._cancel_jobs)
         self._served = 0
-        self._ready_for = ""  # digest of the latest cell for which everything was prepared
+        self._ready_for = ""  # digest of the latest fully prepared cell
         GoalServer(self, action.PlanMotion, "planning/plan_motion", self._plan_motion, report_error)
         GoalServer(self, action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, report_error)
         GoalServer(self, action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, report_error)
@@ -183,7 +181,7 @@ class PlanningNode(ManagedNode):
         on_progress: Callable[[Progress], None] = lambda progress: None,
         pool: WorkerPool | None = None,
     ) -> Any:
-        """The result of a task that a worker runs. token, on_progress: of a goal."""
+        """Run a task in a worker and return its result. token, on_progress: of a goal."""
         future: Future[tuple[Any, RobotCellError | None]] = Future()
         job = (pool or self._pool).submit(
             task,
@@ -334,7 +332,7 @@ class PlanningNode(ManagedNode):
         request: srv.ValidateTrajectory.Request | srv.LookAhead.Request,
         response: srv.ValidateTrajectory.Response | srv.LookAhead.Response,
     ) -> tuple[Trajectory, Scene]:
-        """The trajectory of a request and the scene that it means, whose state the response names."""
+        """Return the trajectory of a request and its scene, whose state is set in the response."""
         trajectory = trajectory_from_message(request.trajectory, "trajectory")
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
@@ -351,7 +349,7 @@ class PlanningNode(ManagedNode):
             "requests served": self._served,
         }
         if not self._scene_monitor.revision:
-            return WARN, "no cell has come from the scene node yet", values
+            return WARN, "no cell received yet", values
         digest = self._scene_monitor.scene.cell.digest_with_places()
         pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
         prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
@@ -376,7 +374,7 @@ def _feedback(progress: Progress) -> msg.PlanningFeedback:
 
 def main() -> None:
     """Entry point of the executable."""
-    # The server that workers are forked from is to import what this process does, not what lies in the present folder.
+    # The fork server must import the same modules as this process, not those of the working folder.
     os.environ["PYTHONSAFEPATH"] = "1"
     keep_heap_small()
     end(run(PlanningNode, "planning_node"))

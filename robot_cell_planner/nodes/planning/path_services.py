@@ -1,4 +1,4 @@
-"""Services of the planning node about paths and plans that there are: path tools, checks, measures, verification."""
+"""Services for existing paths and plans: path tools, checks, measures, verification."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ class PathServices:
         response.certificate = certificate_to_message(verdict.record)
 
     def _plan_of(self, request: srv.VerifyPlan.Request) -> Plan:
-        """The plan that is given, or that in a file.
+        """Return the plan of the request or of its file.
 
         Raises:
-            InvalidRequestError: both or neither.
-            ResourceError, FileError: the file is not below an allowed folder, or no plan.
+            InvalidRequestError: both or neither are given.
+            ResourceError, FileError: the file is not in an allowed folder, or does not contain a plan.
         """
         given = bool(request.plan.path.positions)
         if given == bool(request.uri):

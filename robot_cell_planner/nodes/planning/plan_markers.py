@@ -1,4 +1,4 @@
-"""Plans for RViz: the way that the tool takes, with the waypoints."""
+"""Markers of plans for RViz: the path of the tool, with the waypoints."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..common.node import LATCHED, CellNode
 from ..conversions.basic import point_to_message
 
 MAX_POINTS = 2000  # of a line
-STEP = 0.02  # [rad or m] between the points of a line, where that makes no more than those
+STEP = 0.02  # [rad or m] between the points of a line, up to that number
 LINE_WIDTH, WAYPOINT_SIZE = 0.004, 0.012  # [m]
 LINE_COLOUR = ColorRGBA(r=0.1, g=0.5, b=0.9, a=0.9)
 WAYPOINT_COLOUR = ColorRGBA(r=0.95, g=0.6, b=0.1, a=1.0)
 
 
 class PlanMarkers:
-    """Publishes the way of the latest plan: of the tool centre point of its group, or of the tip without a tool."""
+    """Publishes the path of the latest plan: of the tool centre point of its group, or of the tip without a tool."""
 
     def __init__(self, node: CellNode) -> None:
         self._publisher = node.create_publisher(MarkerArray, "planning/markers", LATCHED)
 
     def show(self, scene: Scene, plan: Plan) -> None:
-        """Show a plan that starts in a scene, in the place of the one before; a group without a tip shows nothing."""
+        """Show a plan instead of the previous one; nothing for a group without a tip."""
         markers = [Marker(action=Marker.DELETEALL)]
         if scene.cell.group(plan.group).tip_link:
             markers += plan_markers(scene, plan)
@@ -52,6 +52,6 @@ def plan_markers(scene: Scene, plan: Plan) -> list[Marker]:
 
 
 def tool_frame(scene: Scene, group: str) -> str:
-    """The tool centre point of a group, or its tip link where it has no tool."""
+    """Return the tool centre point of a group, or its tip link if it has no tool."""
     tool = scene.cell.tool_of_group(scene.state, group)
     return scene.cell.tools[tool].tcp_frame if tool else scene.cell.tip_link(group)

@@ -1,5 +1,5 @@
-"""The entry point of the planning node. Importing it starts the server of the workers, which takes longest, before the
-node's own libraries are imported beside it."""
+"""Entry point of the planning node. Its import starts the fork server of the workers, which takes longest, before the
+libraries of the node are imported in parallel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ...planning.workers.server import start_server
 
-with suppress(OSError):  # the pool of workers tries again, and tells what is wrong
+with suppress(OSError):  # the worker pool retries, and reports the error
     start_server()
 
 from .node import main

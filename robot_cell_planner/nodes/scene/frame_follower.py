@@ -58,7 +58,7 @@ FOLLOW_PARAMETERS = (
 
 @dataclass
 class _Follower:
-    """frame_T_object. problem: why it does not follow at present, or ""."""
+    """frame_T_object. problem: why it does not follow its frame at present, or ""."""
 
     frame: str
     pose: Pose
@@ -69,7 +69,7 @@ class _Follower:
 class FrameFollower:
     """Moves tools and bodies with frames of TF; for a node with FOLLOW_PARAMETERS.
 
-    apply(changes): makes a revision of the scene.
+    apply(changes): creates a revision of the scene.
 
     Raises:
         InvalidRequestError: An entry of the parameter follow_frames is not "object=frame".
@@ -91,25 +91,25 @@ class FrameFollower:
 
     @property
     def diagnostics(self) -> dict[str, object]:
-        """What diagnostics say of it."""
+        """Return values for diagnostics."""
         followed = [f"{name}: {follower.frame}" for name, follower in self._followers.items()]
         return {"objects that follow TF frames": ", ".join(followed[:10])} if followed else {}
 
     @property
     def problem(self) -> str:
-        """Objects that do not follow their frames at present, or ""."""
+        """Return the objects that do not follow their frames at present, or ""."""
         problems = [follower.problem for follower in self._followers.values() if follower.problem]
         more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
         return "; ".join(problems[:3]) + more
 
     async def follow(self, name: str, frame: str, pose: Pose) -> None:
-        """Let a tool or body follow a frame from now on, at a pose in it, and move it there.
+        """Make a tool or body follow a frame at a pose in it, and move it there.
 
         Raises:
-            UnknownNameError: There is no such tool or body.
+            UnknownNameError: The tool or body is unknown.
             InvalidRequestError: It is attached to something, or the frame is one of the cell.
             LimitExceededError: Too many objects follow frames.
-            TransformError: TF does not have the frame, or not connected to the world.
+            TransformError: TF does not contain the frame, or it is not connected to the world.
         """
         self._check(name, frame)
         await self._frames.wait_for(frame)
@@ -122,7 +122,7 @@ class FrameFollower:
             raise
 
     def release(self, name: str) -> None:
-        """Let a tool or body stay where it is."""
+        """Stop following; the tool or body keeps its pose."""
         _pose_of(self._history.scene, name)
         self._followers.pop(name, None)
 
@@ -130,7 +130,7 @@ class FrameFollower:
         scene = self._history.scene
         _pose_of(scene, name)
         if frame == WORLD or has_frame(scene.cell, frame):
-            text = f"{frame} is a frame of the cell, which {name} can be attached to; expected a frame that only TF has"
+            text = f"{frame} is a frame of the cell, expected a frame of TF; {name} can be attached to it instead"
             raise InvalidRequestError(text, subjects=(frame, name))
         if len(self._followers) >= MAX_FOLLOWERS and name not in self._followers:
             values = (Value("objects", len(self._followers), MAX_FOLLOWERS),)
@@ -144,7 +144,7 @@ class FrameFollower:
                 _pose_of(self._history.scene, name)
             except RobotCellError as error:
                 del self._followers[name]
-                text = f"{name} follows the TF frame {follower.frame} no longer: {error.message}"
+                text = f"{name} no longer follows the TF frame {follower.frame}: {error.message}"
                 self._node.get_logger().info(text)
         try:
             self._move(self._followers)
@@ -175,7 +175,7 @@ class FrameFollower:
         age = (self._node.get_clock().now().nanoseconds - found.stamp) * 1e-9
         timeout = self._node.parameters["follow_timeout"]
         if found.stamp and age > timeout:
-            self._report(name, follower, f"its latest transform is {age:.1f} s old, expected {timeout:g} s at most")
+            self._report(name, follower, f"its latest transform is {age:.1f} s old, expected at most {timeout:g} s")
         elif follower.problem:
             self._node.get_logger().info(f"{name} follows the TF frame {follower.frame} again")
             follower.problem = ""
@@ -194,7 +194,7 @@ def _from_start(entries: Iterable[str]) -> dict[str, _Follower]:
     for entry in filter(None, entries):
         name, _, frame = entry.partition("=")
         if not (name and frame):
-            text = f'parameter follow_frames has {entry!r}, expected "object=frame"'
+            text = f'parameter follow_frames contains {entry!r}, expected "object=frame"'
             raise InvalidRequestError(text, stage="parameters", subjects=("follow_frames",))
         followers[name] = _Follower(frame, IDENTITY)
     return followers
@@ -204,7 +204,7 @@ def _pose_of(scene: Scene, name: str) -> Pose:
     """Return world_T_object of a tool or body.
 
     Raises:
-        UnknownNameError: There is none of this name.
+        UnknownNameError: The name is unknown.
         InvalidRequestError: It is attached to something.
     """
     state = scene.state.bodies.get(name) or scene.state.tools.get(name)

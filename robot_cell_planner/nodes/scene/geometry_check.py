@@ -1,4 +1,4 @@
-"""Collision geometry is built when it enters the scene, so that a bad mesh is refused there, in a thread of its own."""
+"""Builds collision geometry before it enters the scene, in a separate thread, so that invalid meshes are rejected."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..common.node import CellNode
 
 
 class GeometryCheck:
-    """Builds the meshes of models; other requests are served meanwhile. A decomposition can take minutes."""
+    """Builds the meshes of models, while other requests are served. A decomposition can take minutes."""
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
         self._one_at_a_time = threading.Lock()
 
     async def check(self, *cells: RobotCell) -> None:
-        """Build what has meshes.
+        """Build the geometry of models with meshes.
 
         Raises:
-            GeometryError: the first mesh that cannot be built; names the thing it belongs to.
+            GeometryError: a mesh cannot be built; names its object.
         """
         for cell in cells:
             if _has_meshes(cell):
@@ -34,7 +34,7 @@ class GeometryCheck:
         arrived: Future[None] = Future()
         work: ThreadFuture[None] = ThreadFuture()
         work.add_done_callback(lambda _: self._node.resolve(arrived, None))
-        # The process must be able to end in the middle of it, hence no thread of a pool.
+        # A daemon thread instead of a pool, so that the process can end meanwhile.
         threading.Thread(target=self._build, args=(cell, work), name="geometry", daemon=True).start()
         await arrived
         work.result()

@@ -22,11 +22,11 @@ GREY = (0.7, 0.7, 0.72, 1.0)
 
 
 class SceneMarkers:
-    """One marker a shape, each in the frame of its body or tool link, after one that clears those before.
+    """Return one marker per shape, in the frame of its body or tool link, after one that clears earlier ones.
 
-    A single robot is shown by what reads robot_description; several are here too, since that topic holds one alone.
-    They have no stamp, so that they are seen wherever their frame is at present. Where a frame goes is no business of
-    theirs: they change with models and with what is hidden.
+    A single robot is displayed from robot_description; several robots are included here, since that topic has one only.
+    Markers have no stamp, so that they are displayed at the latest pose of their frame. They change only with models
+    and hidden objects.
     """
 
     def __init__(self, frame_prefix: str = "") -> None:
@@ -38,7 +38,7 @@ class SceneMarkers:
         self._shown: list[list[Marker]] | None = None
 
     def changed(self, scene: Scene) -> MarkerArray | None:
-        """The markers of a scene; None if they are those of the call before."""
+        """Return the markers of a scene; None if they have not changed since the last call."""
         cell, state = scene.cell, scene.state
         hidden = {name for name, body in state.bodies.items() if body.hidden}
         hidden |= {name for name, tool in state.tools.items() if tool.hidden}
@@ -114,7 +114,7 @@ def _rod(pose: Pose, radius: float, length: float) -> Marker:
 
 
 def _cone(pose: Pose, cone: Cone) -> Marker:
-    """An arrow that is all head: RViz has no cone."""
+    """Return a cone as an arrow without shaft, since RViz has no cone."""
     half = cone.length / 2
     tip, base = (pose @ Pose((0.0, 0.0, z)) for z in (half, -half))
     marker = _marker(Marker.ARROW, IDENTITY, (1e-6, 2 * cone.radius, cone.length))

@@ -1,4 +1,4 @@
-"""The scene node: which owns the cell and its state."""
+"""The scene node, which owns the cell and its state."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ PARAMETERS = (
 
 
 class SceneNode(ManagedNode):
-    """Owns cell and state; every accepted change gets the next revision, and is in the journal before the reply."""
+    """Owns cell and state; every accepted change creates a revision, which is in the journal before the reply."""
 
     declared = PARAMETERS
 
@@ -118,7 +118,7 @@ class SceneNode(ManagedNode):
         restored = self._journal.restored if self._journal is not None else None
         if restored is not None:
             self._history.restore(restored.scene, restored.revision, restored.cell_revision)
-            self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} is back")
+            self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} restored")
         elif cell_file:
             cell, state = load_cell(cell_file, self._roots)
             prepare_geometry(cell)
@@ -136,7 +136,7 @@ class SceneNode(ManagedNode):
     # Publishing.
 
     def _publish(self, change: AcceptedChange) -> SceneUpdate:
-        """Go to the revision of an accepted change, and publish it."""
+        """Set the revision of an accepted change, and publish it."""
         update = self._update(change)
         self._view.take(self._history.scene, self._history.revision)
         self._publisher.publish_update(update)
@@ -145,7 +145,7 @@ class SceneNode(ManagedNode):
         return update
 
     def _apply(self, changes: list[Change]) -> None:
-        """Make changes of the node's own."""
+        """Apply changes of the node itself."""
         if self.active:
             self._publish(self._history.apply(changes))
 
@@ -160,7 +160,7 @@ class SceneNode(ManagedNode):
         return update
 
     def _note_unknown_names(self) -> None:
-        """Collision settings of what is not in the cell: they wait for it, or are misspelt."""
+        """Return collision settings with names that the cell does not contain (added later, or misspelt)."""
         cell = self._history.scene.cell
         unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
         if unknown and unknown != self._unknown:
@@ -187,12 +187,12 @@ class SceneNode(ManagedNode):
         changed = changed_files(self._history.scene.cell, self._roots)
         if changed:
             values["files that have changed"] = ", ".join(changed[:10])
-            return WARN, f"{len(changed)} files have changed since they were read; load_cell reads them anew", values
+            return WARN, f"{len(changed)} files have changed; reload them with scene/load_cell", values
         if self._follower.problem:
             return WARN, self._follower.problem, values
         if self._unknown:
             return WARN, _unknown_text(self._unknown), values
-        return OK, "no joint was measured yet" if not oldest else "follows joint_states", values
+        return OK, "no joint states received yet" if not oldest else "follows joint_states", values
 
     # Services.
 
@@ -200,14 +200,14 @@ class SceneNode(ManagedNode):
         response.revision = self._history.revision
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
-            raise InvalidRequestError(f"mode {request.mode} is none of 0 and 1", subjects=("mode",))
+            raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 or 1", subjects=("mode",))
         if request.uri:
             found = import_file(request.uri, self._roots, prefix=request.prefix, confined=True)
         else:
             cell = self._models.cell(request.cell, "cell")
             found = Imported(cell, cell.default_state())
             if not (cell.robots or cell.tools or cell.bodies or cell.frames):
-                text = "neither uri nor cell is given: a cell of nothing is not loaded; apply_changes removes things"
+                text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
                 raise InvalidRequestError(text, subjects=("uri", "cell"))
         response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
         response.warnings = [
@@ -269,7 +269,7 @@ class SceneNode(ManagedNode):
             state = scene.state if request.content == kinds.CELL_AND_STATE else None
             response.text = _saved(save_cell, request, scene.cell, state, self._roots)
         else:
-            raise InvalidRequestError(f"content {request.content} is none of 0 to 2", subjects=("content",))
+            raise InvalidRequestError(f"unknown content {request.content}, expected 0 to 2", subjects=("content",))
         response.revision = self._history.revision
 
     async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:
@@ -308,11 +308,11 @@ def _unknown_warnings(cell: RobotCell) -> list[str]:
 
 def _unknown_text(names: tuple[str, ...]) -> str:
     listed = ", ".join(names[:10])
-    return f"the collision settings name {listed}, which the cell does not have; they wait for it, or are misspelt"
+    return f"collision settings contain names that are not in the cell (added later, or misspelt): {listed}"
 
 
 def _saved(save: Callable[..., str], request: srv.SaveCell.Request, *arguments: object) -> str:
-    """Save to the request's file, below the roots; the text where it names none."""
+    """Save to the request's file in an allowed folder; return the text if it has none."""
     text = save(request.uri, *arguments, overwrite=request.overwrite, confined=True)
     return "" if request.uri else text
 

@@ -1,4 +1,4 @@
-"""What the scene node publishes: each change right after its reply, and views at a bounded rate and cost."""
+"""Topics of the scene node: each change directly after its reply, and views at a bounded rate and cost."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..conversions.states import StateWriter
 from .markers import SceneMarkers
 from .tf_publisher import FramesPublisher
 
-VIEW_SHARE = 0.1  # of the node's time; in a large cell, views come later so that changes need not wait
+VIEW_SHARE = 0.1  # fraction of the node's time; in a large cell, views are delayed in favour of changes
 
 
 class ScenePublisher:
     """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's.
 
-    Late joiners start from the last snapshot and the updates since; a scene monitor that finds a gap requests the whole
-    scene.
+    Late subscribers start from the last snapshot and the updates since; a scene monitor that detects a gap requests the
+    full scene.
     """
 
     def __init__(self, node: CellNode, history: SceneHistory, view: MonitoredScene) -> None:
@@ -57,7 +57,7 @@ class ScenePublisher:
         steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene)
 
     def publish_update(self, update: SceneUpdate) -> None:
-        """Publish what a change did, once its reply is out."""
+        """Publish a change after its reply has been sent."""
         self._pending.append(update)
         if len(self._pending) == 1:
             self._node.soon(self._publish_pending)
@@ -71,7 +71,7 @@ class ScenePublisher:
                 self._publish_descriptions()
 
     def publish_all(self) -> None:
-        """Publish everything: another cell than before, or to subscribers that may have missed messages."""
+        """Publish everything: after a new cell, or for subscribers that may have missed messages."""
         self._markers = SceneMarkers(self._node.parameters["frame_prefix"])
         self._scene_is_new = True
         self._publish_snapshot()
@@ -79,7 +79,7 @@ class ScenePublisher:
         self._publish_views()
 
     def snapshot(self) -> SceneSnapshot:
-        """Cell and state, whole."""
+        """Return the complete cell and state."""
         cell = self._history.scene.cell
         return SceneSnapshot(
             header=Header(stamp=self._node.get_clock().now().to_msg()),
@@ -90,7 +90,7 @@ class ScenePublisher:
         )
 
     def state_snapshot(self) -> StateSnapshot:
-        """The state with its revision, and the measured joints."""
+        """Return the state with its revision, and the measured joints."""
         state, measured = self._history.scene.state, self._view.measured
         return StateSnapshot(
             revision=self._history.revision,
@@ -115,7 +115,7 @@ class ScenePublisher:
         self._joints_are_new = self._tf_is_old = True
 
     def _follow_joints(self) -> None:
-        """Publish /tf if it has changed; nothing else does, so that tf_rate is never exceeded."""
+        """Publish /tf if it has changed; the only publisher of it, so that tf_rate is not exceeded."""
         self._view.read_joints()
         if self._tf_is_old:
             self._publish_moving()
@@ -131,11 +131,11 @@ class ScenePublisher:
             with self._pace:
                 self._publish_views()
         elif self._history.revision and not self._view.measured.newest():
-            self._tf_is_old = True  # without a robot the state's own joints hold, for late subscribers too
+            self._tf_is_old = True  # without measurements the joints of the state apply, also for late subscribers
 
     def _publish_views(self) -> None:
-        """What people look at, and late joiners start from."""
-        # Who joins late is to know which joints are measured, and waits for them.
+        """Publish views and snapshots."""
+        # Late subscribers must know which joints are measured, to wait for them.
         measures_more = len(self._view.measured.values) > self._snapshot_measured
         if measures_more or self._history.revision - self._snapshot_revision >= MAX_UPDATES // 2:
             self._publish_snapshot()

@@ -1,7 +1,7 @@
 """TF of the whole cell, as robot_state_publisher does it for a robot.
 
-What only changes with the scene's revision (fixed joints, tools, bodies, named frames) is static; what follows from
-joint values is not. Every static transform is in each message of /tf_static, whose subscribers keep one message.
+Transforms that change only with the scene's revision (fixed joints, tools, bodies, named frames) are static; those of
+joints are not. Every static transform is in each message of /tf_static, whose subscribers keep one message.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ..conversions.cached_messages import CachedMessages
 
 
 class FramesPublisher:
-    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: put before every frame but world.
+    """Publishes /tf_static when the scene changes, /tf when joints move. prefix: of every frame except world.
 
-    A static transform keeps the stamp of the moment since which it holds.
+    A static transform has the stamp of its last change.
     """
 
     def __init__(self, node: CellNode, prefix: str = "") -> None:
@@ -42,7 +42,7 @@ class FramesPublisher:
         self._moving_publisher = node.create_publisher(TFMessage, "/tf", reliable(100))
 
     def publish_static(self, scene: Scene) -> None:
-        """Everything that holds until the next revision."""
+        """Return the transforms that are constant until the next revision."""
         cell, state = scene.cell, scene.state
         entries = [
             self._transform(WORLD, robot.mechanism.root, state.base_poses[name]) for name, robot in cell.robots.items()
@@ -57,7 +57,7 @@ class FramesPublisher:
         self._static_publisher.publish(TFMessage(transforms=entries))
 
     def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
-        """What depends on joint values, at a stamp [ns], even before the cell's static transforms are published."""
+        """Return the transforms that depend on joint values, at a stamp [ns]."""
         cell = scene.cell
         if self._moving_in is not cell:
             parents = cell.mechanism_frames
@@ -69,7 +69,7 @@ class FramesPublisher:
             self._moving_publisher.publish(TFMessage(transforms=moving))
 
     def _fixed(self, _: str, owner: Robot | Tool) -> list[TransformStamped]:
-        """What joints that are fixed hold, and the tool centre point."""
+        """Return the transforms of fixed joints, and the tool centre point."""
         tool = owner if isinstance(owner, Tool) else None
         joints = [joint for joint in owner.mechanism.tree_order if joint.kind is JointKind.FIXED]
         if tool is None:

@@ -1,4 +1,4 @@
-"""What the stream plays while servo is on: joints that follow commanded velocities, one step with each command."""
+"""Channel of the stream for servo: joints that follow commanded velocities, one step per command."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Array = NDArray[np.float64]
 
 
 class ServoChannel(Channel):
-    """Joints that follow velocities from rest at some positions; begins at once, ends at rest after a stop.
+    """Joints that follow velocities from rest; starts at once, ends at rest after a stop.
 
-    The stream's thread takes the velocities from here; who sets them says until when they hold, so that nothing moves
-    on if whoever sets them is held up.
+    The stream's thread reads the velocities, which expire at a given time, so that motion stops if their source is
+    delayed.
     """
 
     def __init__(self, joints: tuple[str, ...], owner: str, limits: MotionLimits, start: Array) -> None:
@@ -32,11 +32,11 @@ class ServoChannel(Channel):
         self._wanted = velocities, until
 
     def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
-        """Go on to what is to be commanded now; after a longer gap the robot stands, and goes on from rest."""
+        """Compute the next command; after a longer gap the robot stands, and continues from rest."""
         passed = now - self.played_at
         if passed > max_command_gap:
             self.follower.go_on_from_rest()
-            self.barrier.rest()
+            self.limit_check.rest()
         elif passed > 0.0:
             velocities, until = self._wanted
             stands = self.stopping or now > until
@@ -47,15 +47,15 @@ class ServoChannel(Channel):
         last = self.last
         self.follower.state = ServoState(last.positions, last.velocities, last.accelerations)
         try:
-            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.barrier.seconds(now)))
+            sample = _sample(self.follower.step(np.zeros(len(self.joints)), self.limit_check.seconds(now)))
         except Exception:
-            # Whatever the follower raises, the breach that came before is what is told; the joints are held.
+            # The first violation is reported, not errors of the follower; the joints are held.
             return None
-        return sample if self.barrier.breach(sample, now) is None else None
+        return sample if self.limit_check.violation(sample, now) is None else None
 
     def has_come_to_its_end(self, now: float) -> bool:
-        """Whether rest after a stop is what was last played."""
-        return self.halted if self.breach is not None else self.stopping and self.follower.state.at_rest
+        """Return whether the last command was rest after a stop."""
+        return self.halted if self.violation is not None else self.stopping and self.follower.state.at_rest
 
 
 def _sample(state: ServoState) -> TrajectorySample:
@@ -63,4 +63,4 @@ def _sample(state: ServoState) -> TrajectorySample:
 
 
 def _nothing() -> None:
-    """Whoever runs the session looks for its end by itself."""
+    """The session checks for its end itself."""

@@ -28,11 +28,11 @@ from ..conversions.basic import error_from_message, path_to_message
 
 Array = NDArray[np.float64]
 CLEARANCE = "collision/compute_clearance"
-SAMPLES = 6  # configurations along the way ahead
+SAMPLES = 6  # configurations along the path ahead
 PAIRS = 8  # closest pairs of each
-PERIOD = 0.03  # [s] between an answer and the next question
-BEYOND = 0.1  # [m] that pairs are looked for beyond the slow-down distance
-ALIKE = 0.98  # cosine between a checked command and one that its check holds for, too
+PERIOD = 0.03  # [s] between a reply and the next request
+BEYOND = 0.1  # [m] search distance of pairs beyond the slow-down distance
+ALIKE = 0.98  # minimum cosine between a checked command and others for which the check is valid
 
 
 class CollisionMonitor:
@@ -63,9 +63,9 @@ class CollisionMonitor:
         self.present: ServoState = self._ahead.state
 
     def scale(self, requested: Array) -> float:
-        """Fraction of a commanded velocity (dof,) that is allowed now.
+        """Return the allowed fraction of a commanded velocity (dof,).
 
-        For a command that goes elsewhere than the one that was checked last, everything near the robot counts as ahead.
+        For a command in another direction than the last checked one, all objects near the robot count as ahead.
         """
         if time.monotonic() > self._until:
             return 0.0
@@ -92,7 +92,7 @@ class CollisionMonitor:
             try:
                 reply = await reply_of(self._node, self._client, request, token, timeout, CLEARANCE)
             except ServiceUnavailableError:
-                text = f"the collision node is gone: {CLEARANCE} did not answer, and nothing would stop the robot"
+                text = f"the collision node does not reply to {CLEARANCE}, and nothing would stop the robot"
                 values = (Value("silence", timeout, timeout, "s"),)
                 raise ServiceUnavailableError(text, stage="servo", subjects=(CLEARANCE,), values=values) from None
             error = error_from_message(reply.error)
@@ -120,7 +120,7 @@ class CollisionMonitor:
 
 
 def _are_alike(first: Array, second: Array) -> bool:
-    """Whether two velocities point the same way, and the first is not faster by much."""
+    """Return whether two velocities have similar directions, and the first is not much faster."""
     sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
     if sizes[0] == 0.0:
         return True

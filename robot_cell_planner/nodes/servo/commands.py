@@ -1,4 +1,4 @@
-"""Commands that servo is given: read from their topics, checked, and refused with a reason where they are wrong."""
+"""Commands of servo: read from topics, checked, and rejected with a reason if invalid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..conversions.basic import pose_from_message, time_from_message
 
 Array = NDArray[np.float64]
 Command = TwistStamped | JointJog | PoseStamped
-DEPTH = 20  # commands kept between two looks
+DEPTH = 20  # commands kept between two reads
 MAX_COMMAND = 1e6  # [m, m/s or rad/s] in a command
 SOURCES: dict[int, tuple[type[Command], str]] = {
     ServoOptions.TWIST: (TwistStamped, "servo/twist"),
@@ -36,7 +36,7 @@ SOURCES: dict[int, tuple[type[Command], str]] = {
 
 
 class ServoTopics:
-    """The topics of commands. Messages wait there until they are looked at."""
+    """The topics of commands. Messages are kept until they are read."""
 
     def __init__(self, node: CellNode) -> None:
         self._node = node
@@ -45,17 +45,17 @@ class ServoTopics:
         }
 
     def check(self, source: int) -> None:
-        """Raise InvalidRequestError if there is no such source."""
+        """Raise InvalidRequestError for an unknown source."""
         if source not in SOURCES:
-            text = f"source {source} is none of 0 to 2"
+            text = f"unknown source {source}, expected a constant of ServoOptions (0 to 2)"
             raise InvalidRequestError(text, stage="servo", subjects=("source",))
 
     def take(self, source: int) -> Iterator[Command]:
-        """What has come since the last look."""
+        """Return the messages since the last read."""
         return self._subscriptions[source].take()
 
     def forget(self) -> None:
-        """Drop what has come while nobody looked."""
+        """Discard earlier messages."""
         for subscription in self._subscriptions.values():
             for _ in subscription.take():
                 pass
@@ -65,15 +65,15 @@ class ServoTopics:
         stamp = time_from_message(message.header.stamp)
         age = (self._node.get_clock().now().nanoseconds - stamp) * 1e-9
         if stamp and age > timeout:
-            text = "a command came too late"
+            text = f"servo command is {age:.3f} s old (limit {timeout:g} s)"
             raise StaleStateError(text, stage="servo", values=(Value("age", age, timeout, "s"),))
 
 
 class FrameReader:
-    """Reads commands that name a frame, for variables that move while all else stays as in a state.
+    """Converts commands in a frame, for variables that move while all others are as in a state.
 
-    frames: of TF, for those that the cell does not have. These are where they were at the stamp of the command; at a
-    stamp up to `timeout` [s] after the latest transform, where they were then, since nothing waits for a newer one.
+    frames: of TF, for those that are not part of the cell. Transforms are those at the stamp of the command; for a
+    stamp up to `timeout` [s] after the latest transform, that one, since commands do not wait.
     """
 
     def __init__(
@@ -102,11 +102,11 @@ class FrameReader:
         return matrix
 
     def twist(self, message: TwistStamped, positions: Array) -> Array:
-        """The twist (6,) in the axes of the world.
+        """Return the twist (6,) in the axes of the world.
 
         Raises:
             InvalidRequestError: a number is not finite, or beyond MAX_COMMAND.
-            TransformError: neither the cell nor TF has the frame, or TF not at the stamp.
+            TransformError: neither the cell nor TF contains the frame, or TF has no data at the stamp.
         """
         twist = twist_from_message(message.twist, "servo/twist")
         _check_size(twist, "servo/twist")
@@ -114,11 +114,11 @@ class FrameReader:
         return np.concatenate((rotation @ twist[:3], rotation @ twist[3:]))
 
     def target(self, message: PoseStamped, positions: Array) -> Array:
-        """The pose (4, 4) in the world.
+        """Return the pose (4, 4) in the world.
 
         Raises:
-            InvalidRequestError: it is no pose, or further away than MAX_COMMAND.
-            TransformError: neither the cell nor TF has the frame, or TF not at the stamp.
+            InvalidRequestError: it is not a pose, or further away than MAX_COMMAND.
+            TransformError: neither the cell nor TF contains the frame, or TF has no data at the stamp.
         """
         pose = pose_from_message(message.pose, "servo/target").matrix
         _check_size(pose[:3, 3], "servo/target")
@@ -130,22 +130,22 @@ def _check_size(numbers: Array, field: str) -> None:
     """Raise InvalidRequestError for numbers beyond MAX_COMMAND."""
     largest = float(np.abs(numbers).max())
     if not largest <= MAX_COMMAND:
-        text = f"{field} has a number of size {largest:g}, expected {MAX_COMMAND:g} at most"
+        text = f"{field} contains a number of size {largest:g}, expected at most {MAX_COMMAND:g}"
         raise InvalidRequestError(text, stage="servo", subjects=(field,), values=(Value(field, largest, MAX_COMMAND),))
 
 
 def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tuple[str, ...]) -> Array:
-    """Velocities (dof,) of variables, zero for those left out; joints: what the robot calls them.
+    """Return velocities (dof,) of variables, zero for omitted ones; joints: the robot's names of them.
 
     Raises:
-        InvalidRequestError: displacements are given, names and numbers do not fit, a name comes twice, a number is not
-            finite, or beyond MAX_COMMAND.
-        UnknownNameError: a name that is none of either.
+        InvalidRequestError: there are displacements, the numbers of names and velocities differ, a name is repeated, or
+            a velocity is not finite or beyond MAX_COMMAND.
+        UnknownNameError: an unknown name.
     """
     field = "servo/joint_velocities"
     if message.displacements:
         text = (
-            f"{field} has displacements, expected velocities alone: a motion to a position is the action execution/move"
+            f"{field} has displacements, expected only velocities; to move to a position use the action execution/move"
         )
         raise InvalidRequestError(text, stage="servo", subjects=(field,))
     if not message.joint_names or len(message.velocities) != len(message.joint_names):
@@ -156,10 +156,10 @@ def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tupl
     seen: set[int] = set()
     for name, value in zip(message.joint_names, message.velocities, strict=True):
         if name not in columns:
-            text = f"{field} names joint {name!r}; servo moves {', '.join(variables)}"
+            text = f"{field} contains unknown joint {name!r}; servo moves {', '.join(variables)}"
             raise UnknownNameError(text, stage="servo", subjects=(name,))
         if columns[name] in seen:
-            raise InvalidRequestError(f"{field} names joint {name} twice", stage="servo", subjects=(name,))
+            raise InvalidRequestError(f"{field} lists joint {name} twice", stage="servo", subjects=(name,))
         if not abs(value) <= MAX_COMMAND:
             text = f"{field}: joint {name} is {value:g}, expected a number within {MAX_COMMAND:g}"
             raise InvalidRequestError(text, stage="servo", subjects=(name,))

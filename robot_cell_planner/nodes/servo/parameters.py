@@ -1,4 +1,4 @@
-"""Parameters of servo, and the options of one that follow from them."""
+"""Parameters of servo, and settings of a session."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ SERVO_PARAMETERS = (
 
 @dataclass(frozen=True)
 class ServoSettings:
-    """What one session of servo keeps to: speeds and singularities, share of the joints' velocity limits,
-    slow_down_distance [m], timeout of commands [s]."""
+    """Settings of a session: speeds and singularities, fraction of the joints' velocity limits, slow_down_distance [m],
+    timeout of commands [s]."""
 
     frames: FrameServoOptions
     velocity_scale: float
@@ -77,10 +77,10 @@ class ServoSettings:
 
 
 def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettings:
-    """The settings that a ServoOptions message means.
+    """Convert a ServoOptions message to settings.
 
     Raises:
-        InvalidRequestError: a number outside its range.
+        InvalidRequestError: a number is out of range.
     """
     frames = FrameServoOptions(
         linear_speed=_or_default(options, "linear_speed", "servo_linear_speed", parameters),
@@ -105,7 +105,7 @@ def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettin
 
 
 def _or_default(options: ServoOptions, field: str, name: str, parameters: Parameters) -> float:
-    """The value of a field, or of the parameter `name` where the field is 0; it has the range of that parameter."""
+    """Return the value of a field, or of the parameter `name` if the field is 0; the range is that of the parameter."""
     return _within(field, float(getattr(options, field)), name) or float(parameters[name])
 
 

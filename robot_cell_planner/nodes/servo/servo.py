@@ -1,4 +1,4 @@
-"""Servo: the service that begins and ends it, and what keeps it going in between."""
+"""Servo: the service that starts and stops it, and its sessions."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
 
 STATUS_PERIOD = 0.05  # [s]
-JOINTS_RATE = 5.0  # [Hz]; servo takes the joints from the node's own reading
+JOINTS_RATE = 5.0  # [Hz]; servo uses the joint states read by the node
 
 
 class ServoServer:
-    """Offers `execution/set_servo`. One session at a time, which has the motion as a trajectory would."""
+    """Offers `execution/set_servo`. One session at a time, with exclusive access to the motion, as a trajectory."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ServoServer:
 
     @property
     def active(self) -> bool:
-        """Whether a session is on."""
+        """Whether a session is active."""
         return self._running is not None
 
     @property
@@ -79,7 +79,7 @@ class ServoServer:
         return self._runner.global_scale
 
     def poll(self) -> None:
-        """Look at what was measured; to be called right after that was read."""
+        """Process new measurements; called directly after they were read."""
         running = self._running
         if running is not None and running.token.error is None:
             fault = running.session.fault()
@@ -87,12 +87,12 @@ class ServoServer:
                 running.token.set(fault)
 
     def on_fault(self, error: RobotCellError) -> None:
-        """The measured joints, or some of them, cannot be trusted."""
+        """End the session because of faults of the measurements."""
         if self._running is not None and set(error.subjects) & set(self._running.session.channel.joints):
             self.stop(error)
 
     def stop(self, error: RobotCellError) -> None:
-        """End servo, if it is active, by a stop of the robot."""
+        """End servo, if it is active, with a stop of the robot."""
         if self._running is not None:
             self._running.token.set(error)
 
@@ -101,13 +101,15 @@ class ServoServer:
         owner = options.owner or "anonymous"
         running = self._running
         if running is not None and (not request.enabled or running.owner == owner):
-            await running.end(CancelledError(f"{owner} has ended servo"))
+            await running.end(CancelledError(f"client {owner!r} stopped servo"))
         if not request.enabled:
             return
         settings = servo_settings(options, self.node.parameters)
         self._topics.check(options.source)
         if options.mode not in MODES:
-            raise InvalidRequestError(f"mode {options.mode} is none of 0 to 3", stage="servo", subjects=("mode",))
+            raise InvalidRequestError(
+                f"unknown mode {options.mode}, expected 0 to 3", stage="servo", subjects=("mode",)
+            )
         token = CancellationToken()
         with ExitStack() as stack:
             stack.enter_context(self._motion_access.acquired_by(owner, token))
@@ -128,7 +130,7 @@ class ServoServer:
         return ExternalFrames(self.node)
 
     def _scene(self) -> SceneMonitor:
-        """The scene, followed from the first session on, as TF is."""
+        """Return the scene, monitored from the first session on, as is TF."""
         if self._scene_monitor is None:
             models = ModelReader(resource_roots(self.node.parameters))
             self._scene_monitor = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE, frames=self._frames)
@@ -181,19 +183,19 @@ class ServoServer:
         except RobotCellError as error:
             token.set(error)
         except Exception as error:
-            # The last fence: a fault of ours must not leave servo unwatched; it is reported whole in the log.
+            # An internal error must not leave servo unmonitored; it is logged with its traceback.
             self.node.get_logger().error(traceback.format_exc())
             token.set(unexpected(error, "servo"))
 
     def _refuse(self, error: RobotCellError) -> None:
-        """Tell why a command is refused: in the status of the node, and, once for each reason, in its log."""
+        """Report why a command is rejected: in the status of the node, and, once for each reason, in its log."""
         last = self._runner.last_error
         if last is None or str(last) != str(error):
             self._runner.last_error = error
-            self.node.get_logger().warning(f"a command of servo is refused: {error}")
+            self.node.get_logger().warning(f"servo command rejected: {error}")
 
     def ended(self, error: RobotCellError | None) -> None:
-        """The session is over."""
+        """Handle the end of a session."""
         self._running = None
         if error is not None and not isinstance(error, CancelledError):
             self._runner.last_error = error
@@ -201,7 +203,7 @@ class ServoServer:
 
 
 class _Running:
-    """A session that is on: updated by a timer, ended by its interrupt. owned: what it gives back at its end."""
+    """Run a session: updated by a timer, ended by its cancellation. owned: resources to release at its end."""
 
     def __init__(
         self, server: ServoServer, owner: str, session: ServoSession, token: CancellationToken, resources: ExitStack
@@ -218,13 +220,13 @@ class _Running:
         token.on_set(self._on_cancelled)
 
     async def end(self, error: RobotCellError) -> None:
-        """Bring the robot to rest, and wait for that."""
+        """Bring the robot to rest and wait for it."""
         at_rest = self._waiting.future()
         self.token.set(error)
         await at_rest
 
     def _on_cancelled(self, error: RobotCellError) -> None:
-        """Stop within the limits; where motion is forbidden, the robot stops by other means."""
+        """Stop within the limits; if motion is forbidden, the robot stops by other means."""
         server, channel = self._server, self.session.channel
         if server.permission.reason is None:
             server.stream.stop(channel)
@@ -238,7 +240,7 @@ class _Running:
         except RobotCellError as error:
             self.token.set(error)
         except Exception as error:
-            # The last fence: a fault of ours must stop the robot, not the node; it is reported whole in the log.
+            # An internal error must stop the robot, not the node; it is logged with its traceback.
             self._server.node.get_logger().error(traceback.format_exc())
             self.token.set(unexpected(error, "servo"))
 
@@ -255,7 +257,7 @@ class _Running:
             self._server.statuses.publish(session.status)
 
     def _has_arrived(self, now: float) -> bool:
-        """Whether the robot is where it was stopped; it is not waited for longer than the ends of trajectories are."""
+        """Return whether the robot has reached its stop position, or the time limit of trajectory ends has expired."""
         late = now - self.session.channel.ended_at > self._server.node.parameters["goal_time"]
         return late or self.session.is_there()
 

@@ -1,4 +1,4 @@
-"""One session of servo: from commands to the velocities that the stream follows, until it is stopped."""
+"""A session of servo: conversion of commands to joint velocities for the stream."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ from .commands import Command, FrameReader, ServoTopics, joint_velocities
 from .parameters import ServoSettings
 
 Array = NDArray[np.float64]
-AT_LIMIT = 1e-3  # share of a joint's highest velocity that is left towards a limit it counts as being at
+# Fraction of the velocity limit: a joint whose velocity bound towards a position limit is lower counts as at the limit.
+AT_LIMIT = 1e-3
 SLOWED = 0.999  # fractions of speed below this are reported as slowed
 STOPPED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class ServoTask:
-    """What a session is about. joints: what the robot calls the variables of the limits. source: of ServoOptions."""
+    """The task of a session. joints: the robot's names of the variables of the limits. source: of ServoOptions."""
 
     cell: RobotCell
     state: RobotCellState
@@ -51,8 +52,8 @@ class ServoTask:
 
 
 class ServoSession:
-    """Commands in, velocities out; `update` is to be called at a steady rate. on_refused(error): called for commands
-    that are refused."""
+    """Converts commands to velocities; `update` must be called at a constant rate. on_refused(error): called for
+    rejected commands."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class ServoSession:
         self._monitor = collision_monitor
         self._on_refused = on_refused
         self._frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
-        # What is compiled or loaded at first use is so before anything moves.
+        # Compile and load before anything moves.
         self._frames.command(channel.last.positions, np.zeros(6))
         self._reader = reader
         self._tracker = TargetTracker(task.settings.frames)
@@ -89,12 +90,12 @@ class ServoSession:
         self.status = ServoStatus(state=ServoStatus.NO_COMMAND)
 
     def fault(self) -> RobotCellError | None:
-        """What must end the session now, if there is anything."""
+        """Return an error that must end the session, if any."""
         failure = self.channel.failure
         if failure is not None:
             return failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
-        if self.channel.breach is not None:
-            return self.channel.breach
+        if self.channel.violation is not None:
+            return self.channel.violation
         joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
         age = self._feedback.age(joints, now)
         self._is_silent = age > self._timeouts.silence
@@ -111,8 +112,9 @@ class ServoSession:
             return None
         if self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
             return None
-        values = (Value("position error", float(errors[worst]), parameters["path_tolerance"]),)
-        text = f"the position of {joints[worst]} is not as commanded"
+        error, limit = float(errors[worst]), parameters["path_tolerance"]
+        text = f"path tolerance violated: position error of {joints[worst]} is {error:.4g} (limit {limit:.4g})"
+        values = (Value("position error", error, limit),)
         return TrackingError(text, stage=ON_PATH, subjects=(joints[worst],), values=values)
 
     def _measured(self) -> Array:
@@ -120,12 +122,12 @@ class ServoSession:
         return np.array([positions[joint] for joint in self._task.joints])
 
     def is_there(self) -> bool:
-        """Whether the robot is where the last command left it."""
+        """Return whether the robot is at the last command."""
         away = np.abs(self._measured() - self.channel.last.positions).max()
         return bool(away <= self._node.parameters["goal_tolerance"])
 
     def update(self, global_scale: float) -> None:
-        """Read what was commanded, and set what the stream follows. global_scale: speed scale of the node, 0 to 1."""
+        """Read commands, and set the velocities of the stream. global_scale: speed scale of the node, 0 to 1."""
         now = time.monotonic()
         positions = self.channel.last.positions
         self._read(positions, now)
@@ -133,14 +135,14 @@ class ServoSession:
         status.header.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
         left = self._commanded_at + self._task.settings.timeout - now
         if self._is_silent:
-            # Nobody knows where the robot is: it comes to rest until it is measured again.
+            # The position is unknown: the robot comes to rest until it is measured again.
             self.channel.follow(np.zeros_like(positions), math.inf)
         elif left > 0.0:
             requested = self._requested(positions, now, status)
             scale = global_scale * self._collision_scale(requested, status)
             status.scale *= scale
             rate = self._node.parameters["servo_rate"]
-            # A few periods: this process may be held up for that long before it counts as gone.
+            # A few periods, which this process may be delayed.
             self.channel.follow(scale * requested, self._stream.now() + min(left, 10.0 / rate))
         elif self._monitor is not None:
             self._monitor.requested, self._monitor.present = np.zeros_like(positions), self.channel.follower.state
@@ -159,7 +161,7 @@ class ServoSession:
         return scale
 
     def _read(self, positions: Array, now: float) -> None:
-        """Take over what has come; the last good command counts."""
+        """Read new commands; the last valid one counts."""
         for message in self._topics.take(self._task.source):
             try:
                 self._topics.check_age(message, self._task.settings.timeout)
@@ -178,7 +180,7 @@ class ServoSession:
             self._tracker.take(self._reader.target(message, positions), now)
 
     def _requested(self, positions: Array, now: float, status: ServoStatus) -> Array:
-        """The velocities (dof,) that the command means; fills in what the status says of them."""
+        """Return the velocities (dof,) of the command; fills the status."""
         task, bounds = self._task, self._approach.bounds(positions)
         if task.source == ServoOptions.JOINT_VELOCITY:
             velocities, scale = self._velocities, 1.0

@@ -1,7 +1,7 @@
 """The simulated robot node: a cell in PyBullet behind ros2_control's topic-based convention.
 
-`joint_commands` in, `joint_states` out. The physics run in a process of their own; a thread of this one publishes
-what comes from there.
+Subscribes to `joint_commands`, publishes `joint_states`. The physics run in a separate process; a thread of the node
+publishes its results.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ PARAMETERS = (
     Parameter(
         "grasp_assist",
         DEFAULTS.grasp_assist,
-        "Whether a grasped object is held by a constraint that is as strong as friction; false: by contacts alone.",
+        "Whether a grasped object is held by a constraint that is as strong as friction; false: by contacts only.",
     ),
     Parameter(
         "extrapolate_for",
@@ -96,35 +96,35 @@ PARAMETERS = (
     *LIFECYCLE_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
-MAX_SKEW = 1.0  # [s] between the stamp of a command and its arrival; beyond that the stamp is of another clock
-COMMANDS_DEPTH = 200  # between two looks
-SHORTEST_LOOK = 0.004  # [s] between two looks for commands; to be woken for each would cost more
+MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock
+COMMANDS_DEPTH = 200  # between two reads
+SHORTEST_LOOK = 0.004  # [s] between reads of commands, which cost less than wake-ups
 THROTTLE = 5.0  # [s] between warnings of one kind
 
 
 class Moments(Protocol):
-    """Stamps of messages and moments of the simulation, one from the other."""
+    """Conversion between stamps of messages and times of the simulation."""
 
     def stamp(self, moment: float) -> Time:
-        """The stamp for a moment [s]."""
+        """Return the stamp for a time [s]."""
 
     def moment(self, stamp: Time) -> float | None:
-        """The moment of a stamp [s]; None if it has none, or one of another clock."""
+        """Return the time of a stamp [s]; None for no stamp, or one of another clock."""
 
 
 class SteadyMoments:
-    """Moments of the steady clock beside the clock of a node."""
+    """Times on the steady clock, with stamps of the clock of a node."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def _offset(self) -> int:
-        """The node's clock less the steady one [ns], read at one time."""
+        """Return the node's clock minus the steady clock [ns]."""
         while True:
             before = time.monotonic_ns()
             now = self._clock.now().nanoseconds
             after = time.monotonic_ns()
-            # Longer, and another process ran in between.
+            # Longer if another process ran in between.
             if after - before < 100_000:
                 return int(now) - (before + after) // 2
 
@@ -138,7 +138,7 @@ class SteadyMoments:
 
 
 class SimulatedMoments:
-    """Moments of simulated time, which are the stamps."""
+    """Times of the simulation, equal to the stamps."""
 
     def __init__(self) -> None:
         self._latest = 0.0
@@ -154,7 +154,7 @@ class SimulatedMoments:
 
 
 class SimulatedRobotNode(ManagedNode):
-    """Hands joint commands to the simulation, and publishes what it says."""
+    """Sends joint commands to the simulation, and publishes its results."""
 
     declared = PARAMETERS
 
@@ -172,7 +172,7 @@ class SimulatedRobotNode(ManagedNode):
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
         self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
-            # Time goes on while the node is inactive.
+            # Time continues while the node is inactive.
             self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10), always=True)
         self._failure: RobotCellError | None = None
         self._failed = self.create_guard_condition(self._fail)
@@ -216,7 +216,7 @@ class SimulatedRobotNode(ManagedNode):
             command, problems = read_command(names, *values, known, self._waiting)
         except InvalidRequestError as error:
             self._refused += 1
-            self.get_logger().warning(f"joint_commands: refused: {error.message}", throttle_duration_sec=THROTTLE)
+            self.get_logger().warning(f"joint_commands: rejected: {error.message}", throttle_duration_sec=THROTTLE)
             return
         if problems:
             self._refused += 1
@@ -227,7 +227,7 @@ class SimulatedRobotNode(ManagedNode):
             self._waiting.difference_update(command.positions, command.velocities, command.efforts)
             self._simulation.command(command, self._moments.moment(message.header.stamp))
 
-    # What follows runs in the thread that listens to the simulation.
+    # The following runs in the thread that reads the simulation.
 
     def _on_sample(self, sample: JointSample) -> None:
         message = JointState(name=list(self._simulation.joint_names))
@@ -263,13 +263,13 @@ class SimulatedRobotNode(ManagedNode):
             publisher.publish(message)
         except RuntimeError:  # an RCLError, which has no public name
             if self.context.ok():
-                raise  # otherwise the node is ending, and nobody listens any more
+                raise  # otherwise the node is shutting down
 
     def _on_end(self, error: RobotCellError) -> None:
         self._failure = error
         self._failed.trigger()
 
-    # What follows runs in the executor again.
+    # The following runs in the executor.
 
     def _fail(self) -> None:
         if self._failure is not None:
@@ -279,7 +279,7 @@ class SimulatedRobotNode(ManagedNode):
         values = {
             "time lost [s]": f"{self._lost:.3f}",
             "commands": self._commands,
-            "commands refused, in whole or part": self._refused,
+            "commands rejected, in whole or part": self._refused,
             "commands dropped": self._simulation.dropped,
         }
         if self._lost > 0.0:

@@ -11,7 +11,7 @@ from running import DEMO
 
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.msg import SceneChange
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 
 PARAMETERS = DEMO.parents[1] / "parameters.yaml"
 
@@ -74,7 +74,7 @@ def plan(client):
     """A plan, asked for until the node is there."""
     for _ in range(20):
         try:
-            return client.plan_motion(goal_of(joint_goals=[{"shoulder_pan_joint": 0.3}]))
+            return client.plan_motion(make_goal([{"shoulder_pan_joint": 0.3}]))
         except RobotCellError as error:
             last = error
     raise last

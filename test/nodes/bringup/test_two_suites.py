@@ -12,7 +12,7 @@ from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner.msg import PlanningOptions, SceneChange
 from robot_cell_planner.nodes.bringup.command_line import NODES
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common.node import reliable
 
 pytestmark = pytest.mark.alone
@@ -71,7 +71,7 @@ class Reached:
 def move(client, goal):
     client.scene()
     options = PlanningOptions(time_limit=Duration(sec=240))  # however busy the computer is
-    plan = client.plan_motion(goal_of(joint_goals=[{JOINT: goal}]), options=options)
+    plan = client.plan_motion(make_goal([{JOINT: goal}]), options=options)
     client.execute(plan.trajectory)
 
 

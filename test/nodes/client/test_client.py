@@ -20,7 +20,7 @@ from robot_cell_planner.errors import (
     ServiceUnavailableError,
 )
 from robot_cell_planner.nodes.client import waits as client_waits
-from robot_cell_planner.nodes.client.client import CellClient, goal_of
+from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common import server_monitor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
 from robot_cell_planner.nodes.common.presence import NameTakenError, Observed, Presence
@@ -103,7 +103,7 @@ def no_presence(monkeypatch):
 
 
 def plan(client, **keywords):
-    return client.plan_motion(goal_of(named_states=["home"]), **keywords)
+    return client.plan_motion(make_goal(["home"]), **keywords)
 
 
 def test_a_goal_whose_server_is_killed_ends_with_an_error_that_names_it(server, client, no_graph):
@@ -151,7 +151,7 @@ def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client,
     try:
         error = call.wait()
         assert isinstance(error, ServerLostError)
-        assert "knows nothing of the goal" in error.message
+        assert "the goal is lost" in error.message
     finally:
         other.end()
 
@@ -173,10 +173,10 @@ def test_a_goal_that_is_sent_again_is_carried_out_once(server, client):
     assert actions.wait_for_server(60.0)
     faults = client.node.faults.count
     for goal_id in (UUID(uuid=[1] * 16), UUID(uuid=[2] * 16)):
-        first = client._wait(client.send_goal(actions, action.PlanMotion.Goal(), goal_id=goal_id), 60.0, "goal")
+        first = client._wait(client._send_goal_async(actions, action.PlanMotion.Goal(), goal_id=goal_id), 60.0, "goal")
         assert first.accepted
-        again = client.send_goal(actions, action.PlanMotion.Goal(), goal_id=goal_id)
-        other = client._wait(client.send_goal(actions, action.PlanMotion.Goal()), 60.0, "goal")
+        again = client._send_goal_async(actions, action.PlanMotion.Goal(), goal_id=goal_id)
+        other = client._wait(client._send_goal_async(actions, action.PlanMotion.Goal()), 60.0, "goal")
         assert other.accepted
         assert not again.done(), "its answer, which came before, is passed over"
         for _ in (first, other):
@@ -187,7 +187,7 @@ def test_a_goal_that_is_sent_again_is_carried_out_once(server, client):
 
 
 def test_a_request_that_reads_is_lost_with_its_server(server, client, no_graph):
-    call = Call(client.call, *STATE, timeout=FOR_EVER)
+    call = Call(client.call_service, *STATE, timeout=FOR_EVER)
     server.wait_for("request")
     server.end()
     error = call.wait()
@@ -196,7 +196,7 @@ def test_a_request_that_reads_is_lost_with_its_server(server, client, no_graph):
 
 
 def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, client, no_graph):
-    call = Call(client.call, *CHANGE, timeout=FOR_EVER)
+    call = Call(client.call_service, *CHANGE, timeout=FOR_EVER)
     server.wait_for("request")
     server.end()
     error = call.wait()
@@ -206,35 +206,35 @@ def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, 
 
 def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
-    assert client.call(*CHECK, timeout=FOR_EVER).in_collision == [True]
+    assert client.call_service(*CHECK, timeout=FOR_EVER).in_collision == [True]
 
 
 def test_a_change_is_sent_once(server, client, monkeypatch):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.01)
-    with pytest.raises(OutcomeUnknownError, match=r"no reply came within 1\.5 s"):
-        client.call(*CHANGE, timeout=1.5)
+    with pytest.raises(OutcomeUnknownError, match=r"no reply within 1\.5 s"):
+        client.call_service(*CHANGE, timeout=1.5)
     server.end(signal.SIGINT)
 
 
 def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
-    with pytest.raises(ServiceUnavailableError, match="has not ended in time"):
+    with pytest.raises(ServiceUnavailableError, match="has not ended within the timeout"):
         plan(client, timeout=5.0)
     server.wait_for("cancel")
 
 
 def test_a_client_goes_on_with_the_server_that_takes_the_place(server, client, no_graph, monkeypatch):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
-    client.call(*CHECK, timeout=60.0)
+    client.call_service(*CHECK, timeout=60.0)
     for _ in range(2):
         server.end()
         server = Server()
-        assert client.call(*CHECK, timeout=60.0).in_collision == [True]
+        assert client.call_service(*CHECK, timeout=60.0).in_collision == [True]
     server.end()
 
 
 @pytest.mark.parametrize("timeout", [2.0**31, float("inf"), float("nan"), 0.0, -1.0])
 def test_timeouts_are_bounded(client, timeout):
-    for call in (lambda: client.call(*CHECK, timeout=timeout), lambda: plan(client, timeout=timeout)):
+    for call in (lambda: client.call_service(*CHECK, timeout=timeout), lambda: plan(client, timeout=timeout)):
         with pytest.raises(InvalidRequestError, match="86400"):
             call()
 
@@ -274,7 +274,7 @@ def test_a_name_of_any_length_can_be_shown(domain):
 def test_cancelled_goals_are_told_as_such(server, client):
     actions = client._made(lambda: ActionClient(client.node, action.PlanMotion, "planning/plan_motion"))
     assert actions.wait_for_server(60.0)
-    handle = client._wait(client.send_goal(actions, action.PlanMotion.Goal()), 60.0, "goal")
+    handle = client._wait(client._send_goal_async(actions, action.PlanMotion.Goal()), 60.0, "goal")
     client._wait(handle.cancel_goal_async(), 60.0, "cancel")
     result = client._wait(handle.get_result_async(), 60.0, "result").result
     assert result.error.code == CancelledError.code

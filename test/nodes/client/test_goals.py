@@ -3,7 +3,8 @@
 import pytest
 
 from robot_cell_planner.msg import GoalSpec
-from robot_cell_planner.nodes.client.messages import goal_of, pose_target, to_goal
+from robot_cell_planner.nodes.client.messages import make_goal, make_pose_target
+from robot_cell_planner.nodes.conversions.basic import configuration_to_message
 
 JOINTS = {"elbow_joint": 1.2, "wrist_1_joint": -0.3}
 
@@ -11,19 +12,22 @@ JOINTS = {"elbow_joint": 1.2, "wrist_1_joint": -0.3}
 @pytest.mark.parametrize(
     ("short", "message"),
     [
-        ("home", goal_of(named_states=["home"])),
-        (JOINTS, goal_of(joint_goals=[JOINTS])),
-        (pose_target("above_pick"), goal_of(targets=[pose_target("above_pick")])),
-        (["home", "ready"], goal_of(named_states=["home", "ready"])),
-        ((pose_target("pick"), JOINTS), goal_of(targets=[pose_target("pick")], joint_goals=[JOINTS])),
-        (GoalSpec(named_states=["home"]), goal_of(named_states=["home"])),
+        ("home", GoalSpec(named_states=["home"])),
+        (JOINTS, GoalSpec(joint_goals=[configuration_to_message(JOINTS)])),
+        (make_pose_target("above_pick"), GoalSpec(targets=[make_pose_target("above_pick")])),
+        (["home", "ready"], GoalSpec(named_states=["home", "ready"])),
+        (
+            (make_pose_target("pick"), JOINTS),
+            GoalSpec(targets=[make_pose_target("pick")], joint_goals=[configuration_to_message(JOINTS)]),
+        ),
+        (GoalSpec(named_states=["home"]), GoalSpec(named_states=["home"])),
     ],
 )
 def test_short_forms_are_the_message(short, message):
-    assert to_goal(short) == message
+    assert make_goal(short) == message
 
 
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], [None]])
 def test_other_types_are_refused(wrong):
     with pytest.raises(TypeError, match="expected the name of a state, joint values by name or a Target"):
-        to_goal(wrong)
+        make_goal(wrong)

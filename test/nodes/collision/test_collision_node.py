@@ -59,7 +59,7 @@ def ask(client):
     def call(kind, **fields):
         service = getattr(srv, kind)
         name = "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).lstrip("_")
-        return client.call(service, f"collision/{name}", service.Request(**fields))
+        return client.call_service(service, f"collision/{name}", service.Request(**fields))
 
     return call
 

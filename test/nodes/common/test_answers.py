@@ -20,7 +20,7 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import CollisionOptions, GoalSpec, IkOptions, JointPath, PlanningOptions, StateRef, Target
-from robot_cell_planner.nodes.client.client import end_of, from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import final_joint_values, make_goal, make_pose_target, state_with_joints
 from robot_cell_planner.nodes.client.run_record import plan_digest
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message
 
@@ -51,7 +51,7 @@ def test_goals_are_sent_in_the_thread_that_takes_their_answers(client):
             senders.append(threading.current_thread())
             return goal
 
-    assert client.send_goal(Actions(), "goal") == "goal"
+    assert client._send_goal_async(Actions(), "goal") == "goal"
     assert senders == [client._thread]
 
 
@@ -59,7 +59,7 @@ def test_forward_kinematics_of_a_batch(client):
     rows = random_configurations(20)
     request = srv.ForwardKinematics.Request(mode=Target.TOOL, frames=["bin"], reference_frame="table")
     request.configurations = path_to_message(JOINTS, rows)
-    reply = client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
+    reply = client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
     assert reply.frames == ["gripper/tcp", "bin"]
     assert reply.state.revision == 1
     for index, row in enumerate(rows):
@@ -71,8 +71,10 @@ def test_forward_kinematics_of_a_batch(client):
 
 
 def test_every_inverse_solution_reaches_its_target(client):
-    request = srv.InverseKinematics.Request(targets=[pose_target("above_pick")], options=IkOptions(return_all=True))
-    reply = client.call(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
+    request = srv.InverseKinematics.Request(
+        targets=[make_pose_target("above_pick")], options=IkOptions(return_all=True)
+    )
+    reply = client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
     assert len(reply.results[0].solutions) >= 2
     goal = world_pose(CELL, STATE, "above_pick")
     for solution in reply.results[0].solutions:
@@ -83,11 +85,11 @@ def test_every_inverse_solution_reaches_its_target(client):
 
 
 def ik(**fields):
-    return srv.InverseKinematics.Request(**{"targets": [pose_target("pick")], **fields})
+    return srv.InverseKinematics.Request(**{"targets": [make_pose_target("pick")], **fields})
 
 
 def far():
-    target = pose_target()
+    target = make_pose_target()
     target.pose.position.x = 9.0
     return target
 
@@ -95,8 +97,11 @@ def far():
 BAD = {
     "no target": (lambda: ik(targets=[]), InvalidRequestError),
     "unknown mode": (lambda: ik(targets=[Target(mode=9)]), InvalidRequestError),
-    "no workpiece held": (lambda: ik(targets=[pose_target("pick", mode=Target.WORKPIECE)]), TargetModeMismatchError),
-    "unknown frame": (lambda: ik(targets=[pose_target("pikc")]), UnknownNameError),
+    "no workpiece held": (
+        lambda: ik(targets=[make_pose_target("pick", mode=Target.WORKPIECE)]),
+        TargetModeMismatchError,
+    ),
+    "unknown frame": (lambda: ik(targets=[make_pose_target("pikc")]), UnknownNameError),
     "unknown group": (lambda: ik(group="manipulatr"), UnknownNameError),
     "unknown joint": (lambda: ik(joints=["elbow"]), UnknownNameError),
     "out of reach": (lambda: ik(targets=[far()]), OutOfReachError),
@@ -120,7 +125,7 @@ BAD = {
 def test_bad_kinematic_requests_get_their_named_error(client, case):
     make, kind = BAD[case]
     with pytest.raises(kind):
-        client.call(srv.InverseKinematics, "kinematics/inverse_kinematics", make())
+        client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", make())
 
 
 def test_collision_verdicts_are_those_of_the_checker(client):
@@ -131,7 +136,7 @@ def test_collision_verdicts_are_those_of_the_checker(client):
     assert not all(truth)
     request = srv.CheckStates.Request(configurations=path_to_message(JOINTS, rows))
     request.options = CollisionOptions(full_report=True, contacts=True)
-    reply = client.call(srv.CheckStates, "collision/check_states", request)
+    reply = client.call_service(srv.CheckStates, "collision/check_states", request)
     assert list(reply.in_collision) == truth
     for row, report in zip(rows, reply.reports, strict=True):
         pairs = [(pair.first, pair.second) for pair in checker.report(row).pairs]
@@ -139,15 +144,17 @@ def test_collision_verdicts_are_those_of_the_checker(client):
 
 
 def test_clearance_is_that_of_the_checker(client):
-    reply = client.call(srv.ComputeClearance, "collision/compute_clearance", srv.ComputeClearance.Request(pairs=3))
+    reply = client.call_service(
+        srv.ComputeClearance, "collision/compute_clearance", srv.ComputeClearance.Request(pairs=3)
+    )
     truth = CollisionChecker(CELL, STATE, JOINTS).clearances(count=3)
     assert [entry.distance for entry in reply.clearances] == pytest.approx([entry.distance for entry in truth])
 
 
 def plan(client, **options):
     return client.plan_motion(
-        goal_of(targets=[pose_target("above_pick")]),
-        start=from_configuration(dict(STATE.configuration)),
+        make_goal([make_pose_target("above_pick")]),
+        start=state_with_joints(dict(STATE.configuration)),
         options=PlanningOptions(seed=5, **options),
     )
 
@@ -156,7 +163,7 @@ def test_plans_start_where_asked_end_at_the_goal_and_repeat(client):
     first, second = plan(client), plan(client)
     assert plan_digest(first) == plan_digest(second)
     assert list(first.path.positions[:6]) == [STATE.configuration[joint] for joint in first.path.joint_names]
-    end = STATE.with_configuration(end_of(first))
+    end = STATE.with_configuration(final_joint_values(first))
     distance, angle = world_pose(CELL, end, "gripper/tcp").distance_to(world_pose(CELL, STATE, "above_pick"))
     assert distance < 1e-5
     assert angle < 1e-5
@@ -165,8 +172,8 @@ def test_plans_start_where_asked_end_at_the_goal_and_repeat(client):
 
 
 def test_a_straight_motion_is_straight(client):
-    state = {**STATE.configuration, **end_of(plan(client))}
-    result = client.plan_cartesian(pose_target("pick"), start=from_configuration(state))
+    state = {**STATE.configuration, **final_joint_values(plan(client))}
+    result = client.plan_cartesian(make_pose_target("pick"), start=state_with_joints(state))
     assert result.report.fraction == 1.0
     start, goal = (np.array(world_pose(CELL, STATE, name).position) for name in ("above_pick", "pick"))
     direction = (goal - start) / np.linalg.norm(goal - start)
@@ -180,7 +187,7 @@ def test_a_straight_motion_is_straight(client):
 def test_a_start_in_collision_names_its_pairs(client):
     with pytest.raises(MPStartStateInCollisionError) as caught:
         client.plan_motion(
-            goal_of(named_states=["home"]), start=from_configuration({"shoulder_lift_joint": 0.3, "elbow_joint": 0.2})
+            make_goal(["home"]), start=state_with_joints({"shoulder_lift_joint": 0.3, "elbow_joint": 0.2})
         )
     assert caught.value.subjects
     assert caught.value.partial.failure.start_pairs
@@ -188,7 +195,7 @@ def test_a_start_in_collision_names_its_pairs(client):
 
 BAD_PLANS = {
     "no goal": (lambda: {"goal": GoalSpec()}, InvalidRequestError),
-    "unknown named state": (lambda: {"goal": goal_of(named_states=["hoem"])}, UnknownNameError),
+    "unknown named state": (lambda: {"goal": make_goal(["hoem"])}, UnknownNameError),
     "unknown planner": (lambda: {"options": PlanningOptions(planner="RRTConect")}, UnknownNameError),
     "an objective nobody has": (lambda: {"options": PlanningOptions(objective=9)}, InvalidRequestError),
     "a resolution out of range": (lambda: {"options": PlanningOptions(resolution=-1.0)}, InvalidRequestError),
@@ -200,12 +207,12 @@ BAD_PLANS = {
 def test_bad_planning_requests_get_their_named_error(client, case):
     make, kind = BAD_PLANS[case]
     with pytest.raises(kind):
-        client.plan_motion(**{"goal": goal_of(named_states=["home"]), **make()})
+        client.plan_motion(**{"goal": make_goal(["home"]), **make()})
 
 
 def test_planning_to_where_the_robot_is_is_answered(client):
     """Its path has no motion, and the cost of that is a number too."""
     values = dict(STATE.configuration)
-    result = client.plan_motion(goal_of(joint_goals=[values]), start=from_configuration(values))
+    result = client.plan_motion(make_goal([values]), start=state_with_joints(values))
     assert set(np.ptp(np.reshape(result.path.positions, (-1, len(JOINTS))), axis=0)) == {0.0}
     assert plan(client).path.positions

@@ -10,7 +10,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import StaleStateError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import StateRef
-from robot_cell_planner.nodes.client.client import from_configuration
+from robot_cell_planner.nodes.client.client import state_with_joints
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.basic import duration_to_message
 
@@ -33,13 +33,13 @@ def publisher(client, start_node):
 
 def check(client, state):
     state.timeout = duration_to_message(2.0)
-    return client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=state))
+    return client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=state))
 
 
 def test_the_first_joints_are_waited_for(client, publisher):
     with pytest.raises(StaleStateError, match=r"joint_states has a publisher.* within 2 s"):
         check(client, StateRef())
-    assert check(client, from_configuration(JOINTS)).state.joint_stamp.sec == 0, "no measured joint is needed"
+    assert check(client, state_with_joints(JOINTS)).state.joint_stamp.sec == 0, "no measured joint is needed"
     waits = threading.Event()
 
     def publish():
@@ -58,10 +58,12 @@ def test_the_first_joints_are_waited_for(client, publisher):
 def test_a_node_waits_for_joints_that_the_scene_node_has_measured(client, publisher, start_node):
     """Whether or not it has found their publisher yet: here there is none any more."""
     message = JointState(name=list(JOINTS), position=[float(value) for value in JOINTS.values()])
-    while not client.ask(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene.state.measured.joint_names:
+    while not client.call_service(
+        srv.GetCell, "scene/get_cell", srv.GetCell.Request(), retries=5
+    ).scene.state.measured.joint_names:
         publisher.publish(message)
     client.node.destroy_publisher(publisher)
     start_node("kinematics_node")
     request = srv.ForwardKinematics.Request(state=StateRef(timeout=duration_to_message(2.0)))
-    with pytest.raises(StaleStateError, match=r"the scene node knows from joint_states where .*elbow.* after 2 s"):
-        client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", request)
+    with pytest.raises(StaleStateError, match=r"the scene node has received joint_states with .*elbow.* within 2 s"):
+        client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", request)

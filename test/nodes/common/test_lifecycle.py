@@ -13,7 +13,7 @@ from running import DEMO
 from robot_cell_planner import srv
 from robot_cell_planner.errors import NotActiveError
 from robot_cell_planner.msg import SceneChange, SceneSnapshot
-from robot_cell_planner.nodes.client.client import goal_of
+from robot_cell_planner.nodes.client.client import make_goal
 from robot_cell_planner.nodes.common.node import LATCHED, reliable
 
 T = Transition
@@ -45,7 +45,7 @@ def nodes(start_node, client):
 
 
 def ask(client, kind, name, request=None):
-    return client.call(kind, name, request or kind.Request(), timeout=PATIENCE)
+    return client.call_service(kind, name, request or kind.Request(), timeout=PATIENCE)
 
 
 def state_of(client, name):
@@ -151,7 +151,7 @@ def test_requests_that_wait_end_with_the_reason_when_their_node_is_deactivated(n
 
     def wait():
         try:
-            client.call(*kinds, timeout=3600.0)
+            client.call_service(*kinds, timeout=3600.0)
         except NotActiveError as error:
             failed.append(error)
 
@@ -168,9 +168,9 @@ def test_requests_that_wait_end_with_the_reason_when_their_node_is_deactivated(n
 def test_a_goal_is_aborted_with_the_reason_when_its_node_is_deactivated(nodes, client):
     assert change(client, "planning_node", T.TRANSITION_DEACTIVATE)
     with pytest.raises(NotActiveError, match="/planning_node is inactive"):
-        client.plan_motion(goal_of(named_states=["home"]))
+        client.plan_motion(make_goal(["home"]))
     assert change(client, "planning_node", T.TRANSITION_ACTIVATE)
-    client.plan_motion(goal_of(named_states=["home"]))
+    client.plan_motion(make_goal(["home"]))
 
 
 def test_without_autostart_a_node_waits_for_its_transitions(start_node, client):

@@ -9,8 +9,8 @@ from running import DEMO
 
 from robot_cell_planner.errors import UnknownNameError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.nodes.common.clock_monitor import CLOCK_STEP
 from robot_cell_planner.nodes.common.joint_state_monitor import JointStateMonitor
-from robot_cell_planner.nodes.common.joint_states import CLOCK_STEP
 
 CELL, STATE = load_cell(DEMO)
 JOINTS = list(CELL.variables)

@@ -37,7 +37,7 @@ def test_help_is_printed_and_nothing_started(name):
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ("ulimit -n 64", ("64 files", "ulimit -n")),
+        ("ulimit -n 64", ("open files is 64", "ulimit -n")),
         ("ulimit -v 1000000", ("976 MB", "ulimit -v")),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_limit_of_threads_that_is_too_small_is_named_in_one_line(allowed):
     found = subprocess.run([sys.executable, "-c", few], capture_output=True, text=True, timeout=120)
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1, found.stderr
-    assert "planning_node: start: only " in found.stderr
+    assert "planning_node: start: the limit of threads allows " in found.stderr
     assert "`ulimit -u`" in found.stderr
 
 
@@ -68,7 +68,7 @@ def test_an_unwritable_home_is_named_and_replaced(domain):
     """The node starts; that its journal is in no folder ends it again."""
     parameters = ["--ros-args", "-p", f"cell_file:={DEMO}", "-p", "journal_file:=/proc/none/journal"]
     found = run("scene_node", *parameters, HOME="/proc", ROS_LOG_DIR="", ROS_HOME="", XDG_CACHE_HOME="")
-    assert "cannot write to /proc/.ros/log, /proc/.cache: logs and caches go to" in found.stderr
+    assert "cannot write to /proc/.ros/log, /proc/.cache: logs and caches are written to" in found.stderr
     assert "Traceback" not in found.stderr, found.stderr
     assert found.returncode == 1
 

@@ -36,7 +36,7 @@ from robot_cell_planner.msg import (
     StateRef,
     Target,
 )
-from robot_cell_planner.nodes.client.client import goal_of, pose_target
+from robot_cell_planner.nodes.client.client import make_goal, make_pose_target
 from robot_cell_planner.nodes.common.external_frames import ExternalFrames
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.basic import (
@@ -123,14 +123,14 @@ def nodes(start_node, client, tf):
 
 
 def seen(frame, world_T_target, world_T_frame, stamp=0):
-    target = pose_target(frame, world_T_frame.inverse() @ world_T_target)
+    target = make_pose_target(frame, world_T_frame.inverse() @ world_T_target)
     target.stamp = time_to_message(stamp)
     return target
 
 
 def solve(client, target):
     request = srv.InverseKinematics.Request(targets=[target])
-    reply = client.call(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
+    reply = client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
     solution = reply.results[0].solutions[0]
     values = dict(zip(reply.joint_names, solution.positions, strict=True))
     return world_pose(CELL, STATE.with_configuration(values), "gripper/tcp")
@@ -149,7 +149,7 @@ def solved_within(client, target):
     return found[0]
 
 
-def end_of(plan):
+def final_joint_values(plan):
     values = dict(zip(plan.path.joint_names, plan.path.positions[-len(plan.path.joint_names) :], strict=True))
     return world_pose(CELL, STATE.with_configuration(values), "gripper/tcp")
 
@@ -161,9 +161,9 @@ def assert_near(pose, expected, tolerance=1e-5):
 
 
 def test_a_motion_is_planned_to_a_target_that_a_camera_sees(client):
-    goal = goal_of(targets=[seen("camera", AT_TARGET, CAMERA)])
-    result = client.act(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=MotionRequest(goal=goal)))
-    assert_near(end_of(result.plan), AT_TARGET)
+    goal = make_goal([seen("camera", AT_TARGET, CAMERA)])
+    result = client.send_goal(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=MotionRequest(goal=goal)))
+    assert_near(final_joint_values(result.plan), AT_TARGET)
 
 
 def test_lines_are_planned_in_a_camera_frame_in_the_unit_of_the_caller(client):
@@ -175,8 +175,8 @@ def test_lines_are_planned_in_a_camera_frame_in_the_unit_of_the_caller(client):
         pose = Pose(tuple(1000.0 * value for value in pose.position), pose.quaternion)
         target = Target(mode=Target.TOOL, reference_frame="camera", pose=pose_to_message(pose), native_scale=0.001)
         waypoints.append(CartesianWaypoint(target=target))
-    result = client.act(action.PlanCartesian, CARTESIAN, action.PlanCartesian.Goal(waypoints=waypoints))
-    assert_near(end_of(result.plan), goals[-1], 1e-4)
+    result = client.send_goal(action.PlanCartesian, CARTESIAN, action.PlanCartesian.Goal(waypoints=waypoints))
+    assert_near(final_joint_values(result.plan), goals[-1], 1e-4)
 
 
 def test_a_direction_is_turned_with_its_frame(client):
@@ -225,16 +225,16 @@ def test_errors_are_those_of_tf2(client, tf):
 
 
 def test_a_request_waits_for_a_transform_that_is_still_to_come(client, tf):
-    goal = goal_of(targets=[seen("late", AT_TARGET, moved(0.3))])
+    goal = make_goal([seen("late", AT_TARGET, moved(0.3))])
     sent = threading.Timer(0.5, tf.static, (WORLD, "late", moved(0.3)))
     sent.start()
-    result = client.act(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=MotionRequest(goal=goal)))
-    assert_near(end_of(result.plan), AT_TARGET)
+    result = client.send_goal(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=MotionRequest(goal=goal)))
+    assert_near(final_joint_values(result.plan), AT_TARGET)
 
 
 def test_a_target_is_checked_in_a_camera_frame(client):
     inside = seen("camera", world_pose(CELL, STATE, "table"), CAMERA)
-    reply = client.call(srv.CheckTargets, "collision/check_targets", srv.CheckTargets.Request(targets=[inside]))
+    reply = client.call_service(srv.CheckTargets, "collision/check_targets", srv.CheckTargets.Request(targets=[inside]))
     assert reply.reports[0].in_collision
 
 
@@ -244,21 +244,23 @@ def test_a_path_keeps_to_a_plane_in_a_camera_frame(client):
     axis = in_camera.matrix[:3, 2].tolist()
     plane = PathConstraint(type=PathConstraint.POSITION_ON_PLANE, mode=Target.TOOL, reference_frame="camera")
     plane.pose, plane.axis = pose_to_message(in_camera), Vector3(x=axis[0], y=axis[1], z=axis[2])
-    goal = goal_of(targets=[seen("camera", home @ Pose((0.0, 0.06, 0.0)), CAMERA)])
+    goal = make_goal([seen("camera", home @ Pose((0.0, 0.06, 0.0)), CAMERA)])
     request = MotionRequest(goal=goal, constraints=[plane])
-    result = client.act(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=request))
-    assert_near(end_of(result.plan), home @ Pose((0.0, 0.06, 0.0)))
+    result = client.send_goal(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=request))
+    assert_near(final_joint_values(result.plan), home @ Pose((0.0, 0.06, 0.0)))
 
 
 def test_frames_are_written_in_a_camera_frame(client):
     wait_until(lambda: is_known(client, "camera"))
     paths = {"frames": ["tool0", "table"], "reference_frame": "camera"}
-    reply = client.call(srv.ForwardKinematics, FORWARD, srv.ForwardKinematics.Request(mode=Target.FRAME, **paths))
+    reply = client.call_service(
+        srv.ForwardKinematics, FORWARD, srv.ForwardKinematics.Request(mode=Target.FRAME, **paths)
+    )
     for frame, message in zip(reply.frames, reply.poses, strict=True):
         assert_near(pose_from_message(message, "pose"), CAMERA.inverse() @ world_pose(CELL, STATE, frame), 1e-9)
     request = srv.LookupTransforms.Request(frames=["table", "camera", "camera"])
     request.reference_frames = ["camera", "table", ""]
-    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    reply = client.call_service(srv.LookupTransforms, LOOKUP, request)
     seen_table = CAMERA.inverse() @ world_pose(CELL, STATE, "table")
     for message, expected in zip(reply.poses, (seen_table, seen_table.inverse(), CAMERA), strict=True):
         assert_near(pose_from_message(message, "pose"), expected, 1e-9)
@@ -266,7 +268,7 @@ def test_frames_are_written_in_a_camera_frame(client):
 
 def is_known(client, frame):
     try:
-        client.call(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
+        client.call_service(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
     except TransformError:
         return False
     return True
@@ -279,18 +281,18 @@ def test_frames_are_written_in_a_frame_where_it_was_at_the_stamp(client, tf):
     wait_until(lambda: is_known(client, "gantry"))
     request = srv.LookupTransforms.Request(frames=["gantry"], stamp=time_to_message(stamp + SECOND // 4))
     wait_until(lambda: is_known(client, "gantry"))
-    reply = client.call(srv.LookupTransforms, LOOKUP, request)
+    reply = client.call_service(srv.LookupTransforms, LOOKUP, request)
     assert reply.poses[0].position.x == pytest.approx(0.25)
     forward = srv.ForwardKinematics.Request(mode=Target.FRAME, frames=["table"], reference_frame="gantry")
     forward.stamp = request.stamp
-    (pose,) = client.call(srv.ForwardKinematics, FORWARD, forward).poses
+    (pose,) = client.call_service(srv.ForwardKinematics, FORWARD, forward).poses
     assert_near(pose_from_message(pose, "pose"), moved(-0.25) @ world_pose(CELL, STATE, "table"), 1e-9)
     forward.stamp = time_to_message(stamp - SECOND)
     with pytest.raises(TransformExtrapolationError, match=r"reference_frame: .*gantry"):
-        client.call(srv.ForwardKinematics, FORWARD, forward)
+        client.call_service(srv.ForwardKinematics, FORWARD, forward)
     forward.reference_frame = "other_camera"
     with pytest.raises(TransformConnectivityError, match=r"reference_frame: .*other_camera"):
-        client.call(srv.ForwardKinematics, FORWARD, forward)
+        client.call_service(srv.ForwardKinematics, FORWARD, forward)
 
 
 def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
@@ -301,14 +303,14 @@ def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
     for frame, rows in (("camera", (linear, angular)), (WORLD, (turn @ linear, turn @ angular))):
         request = srv.SolveVelocity.Request(reference_frame=frame)
         request.twist.linear, request.twist.angular = (Vector3(x=x, y=y, z=z) for x, y, z in (r.tolist() for r in rows))
-        solutions.append(client.call(srv.SolveVelocity, "kinematics/solve_velocity", request))
+        solutions.append(client.call_service(srv.SolveVelocity, "kinematics/solve_velocity", request))
     seen_by_camera, in_world = solutions
     np.testing.assert_allclose(seen_by_camera.velocities.positions, in_world.velocities.positions, atol=1e-9)
     given = seen_by_camera.twist
     np.testing.assert_allclose([given.linear.x, given.linear.y, given.linear.z], linear, atol=1e-3)
     request.reference_frame = "other_camera"
     with pytest.raises(TransformConnectivityError, match=r"reference_frame: .*other_camera"):
-        client.call(srv.SolveVelocity, "kinematics/solve_velocity", request)
+        client.call_service(srv.SolveVelocity, "kinematics/solve_velocity", request)
 
 
 def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
@@ -316,8 +318,8 @@ def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
     cell = RobotCell(frames=[NamedFrame(name="fixture")])
     request = srv.LoadCell.Request(cell=cell, mode=srv.LoadCell.Request.MERGE, relative_to="camera")
     request.pose = pose_to_message(CAMERA.inverse() @ wanted)
-    client.call(srv.LoadCell, "scene/load_cell", request)
-    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    client.call_service(srv.LoadCell, "scene/load_cell", request)
+    reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     (frame,) = [frame for frame in reply.scene.cell.frames if frame.name == "fixture"]
     assert_near(pose_from_message(frame.pose, "pose"), wanted, 1e-9)
     apply(client, SceneChange(operation=SceneChange.REMOVE, name="fixture"))
@@ -370,18 +372,18 @@ def test_servo_follows_a_frame_of_tf_at_the_stamp_of_a_command_or_shortly_before
 
 
 def apply(client, *changes):
-    return client.call(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=list(changes)))
+    return client.call_service(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=list(changes)))
 
 
 def pose_of(client, name):
-    found = client.call(srv.GetState, "scene/get_state", srv.GetState.Request()).state.state
+    found = client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request()).state.state
     entry = next(body for body in found.bodies if body.name == name)
     position, turn = entry.pose.position, entry.pose.orientation
     return Pose((position.x, position.y, position.z), (turn.x, turn.y, turn.z, turn.w))
 
 
 def revision_of(client):
-    return client.call(srv.GetState, "scene/get_state", srv.GetState.Request()).state.revision
+    return client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request()).state.revision
 
 
 def move(frame, pose, **fields):
@@ -404,7 +406,7 @@ def test_a_state_of_a_request_is_changed_in_a_camera_frame(client):
     """The workpiece is tried at a place where the arm is."""
     arm = world_pose(CELL, STATE, "forearm_link")
     reference = StateRef(changes=[move("camera", CAMERA.inverse() @ arm)])
-    reply = client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=reference))
+    reply = client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=reference))
     assert reply.reports[0].in_collision
 
 
@@ -428,7 +430,7 @@ def test_a_stamp_without_a_frame_of_tf_has_no_meaning_for_other_operations(clien
 
 def follow(client, frame, name="workpiece", pose=IDENTITY):
     request = srv.FollowFrame.Request(name=name, frame=frame, pose=pose_to_message(pose))
-    return client.call(srv.FollowFrame, "scene/follow_frame", request)
+    return client.call_service(srv.FollowFrame, "scene/follow_frame", request)
 
 
 def is_near(pose, expected):

@@ -26,7 +26,7 @@ def test_a_second_signal_does_not_keep_the_first_from_ending_the_node(domain, na
     node = RunningNode("execution_node", domain, before=SECOND.format(name=name), namespace=namespace)
     try:
         with CellClient("test_client", namespace=f"/{namespace}", discovery_timeout=60.0) as client:
-            client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+            client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
         node.process.send_signal(signal.Signals[name])
         assert node.wait(60) == 0
     finally:

@@ -124,9 +124,9 @@ def eventually(error, action, attempts=100):
 def put(client, robot, **positions):
     """Move the robot by hand; round trips let late commands arrive before, and the node hear of it."""
     while True:
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
         robot.put(**positions)
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
         if all(robot.positions[name] == value for name, value in positions.items()):
             break
     robot.taken()
@@ -248,7 +248,7 @@ def test_pause_resume_and_speed(client, robot):
     sent = execute(client, swing(ARM, start, end, duration=2.0), owner="slow", speed_scale=0.5)
     robot.wait_for(lambda command: command["shoulder"] < start[0] - 0.05)
     control, kinds = srv.ControlMotion.Request, srv.ControlMotion
-    assert client.call(kinds, "execution/control_motion", control(command=control.PAUSE)).owner == "slow"
+    assert client.call_service(kinds, "execution/control_motion", control(command=control.PAUSE)).owner == "slow"
     still = threading.Event()
     last = []
 
@@ -260,18 +260,18 @@ def test_pause_resume_and_speed(client, robot):
 
     robot.wait_for(stands)
     assert not sent.done.is_set()
-    client.call(kinds, "execution/control_motion", control(command=control.RESUME))
-    reply = client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.5))
+    client.call_service(kinds, "execution/control_motion", control(command=control.RESUME))
+    reply = client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.5))
     assert reply.previous_scale == 1.0
     robot.wait_for(lambda command: command["shoulder"] < end[0] + 0.3)
-    reply = client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    reply = client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     assert reply.previous_scale == 0.5
     assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
     assert on_line(robot.taken(), start, end)[-1] == pytest.approx(1.0)
     stages = [feedback.progress.stage for feedback in sent.feedback]
     assert {"moving", "paused"} <= set(stages)
     with pytest.raises(InvalidRequestError):
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.5))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.5))
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 9e-4, -5e-324, math.nan, math.inf])
@@ -279,7 +279,9 @@ def test_speeds_that_are_none_are_refused_while_it_moves_and_while_it_stands(cli
     def refuse():
         for _ in range(2):
             with pytest.raises(InvalidRequestError, match="speed scale"):
-                client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
+                client.call_service(
+                    srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale)
+                )
 
     refuse()
     start, end = here(robot), [0.3, -0.3]
@@ -288,7 +290,7 @@ def test_speeds_that_are_none_are_refused_while_it_moves_and_while_it_stands(cli
     refuse()
     control = srv.ControlMotion.Request
     for command in (control.PAUSE, control.RESUME, control.STOP):
-        client.call(srv.ControlMotion, "execution/control_motion", control(command=command))
+        client.call_service(srv.ControlMotion, "execution/control_motion", control(command=command))
     assert sent.wait().result.error.stage == "control motion"
 
 
@@ -322,7 +324,7 @@ def test_stop_ends_the_motion_on_its_path(client, robot):
     sent = execute(client, swing(ARM, start, end, duration=3.0))
     robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.2)
     request = srv.ControlMotion.Request(command=srv.ControlMotion.Request.STOP)
-    client.call(srv.ControlMotion, "execution/control_motion", request)
+    client.call_service(srv.ControlMotion, "execution/control_motion", request)
     assert sent.wait().status == GoalStatus.STATUS_ABORTED
     assert sent.result.error.name == "StoppedError"
     assert on_line(robot.taken(), start, end)[-1] < 0.99

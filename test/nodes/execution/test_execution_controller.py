@@ -93,7 +93,7 @@ def sent(client, robot, change, duration=2.0, joints=ARM, **options):
 
 
 def control(client, command):
-    client.call(srv.ControlMotion, "execution/control_motion", KINDS(command=command))
+    client.call_service(srv.ControlMotion, "execution/control_motion", KINDS(command=command))
 
 
 def error_of(goal):
@@ -132,7 +132,7 @@ def test_the_trajectory_is_handed_over_slowed_down(client, robot, arm):
 
 def test_what_the_controller_found_is_told(client, robot, arm):
     robot.stuck = {"elbow"}
-    with pytest.raises(TrackingError, match="arm_controller gave up: Aborted due to path tolerance") as caught:
+    with pytest.raises(TrackingError, match="arm_controller aborted the goal: Aborted due to path tolerance") as caught:
         client.execute(
             swing(ARM, here(robot), here(robot) + 0.8), ExecutionOptions(path_tolerance=0.3, speed_scale=1.0)
         )
@@ -162,7 +162,7 @@ def test_the_speed_scale_counts_while_it_moves(client, robot, arm):
     goal, start, end = sent(client, robot, np.array([-0.8, 0.5]))
     assert arm.moving.wait(30.0)
     for scale in (0.4, 1.0):
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale))
         robot.run_for(20)
     assert error_of(goal) is None
     assert len(arm.goals) == 3
@@ -192,11 +192,11 @@ def test_a_cancelled_goal_comes_to_rest_on_the_path(client, robot, arm):
 
 
 def test_a_motion_begins_when_the_speed_scale_is_raised(client, robot, arm, states):
-    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.0))
+    client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.0))
     goal, start, end = sent(client, robot, np.array([0.4, 0.2]), duration=0.5)
     states.wait_for(lambda status: status.state == ExecutionStatus.PAUSED)
     assert not arm.goals
-    client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+    client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     assert error_of(goal) is None
     check_on_path(arm.commands, start, end)
 
@@ -207,7 +207,7 @@ def test_a_controller_that_is_deactivated_ends_the_motion_and_takes_the_next_whe
     client._executor.create_task(arm.deactivate)
     error = error_of(goal)
     assert isinstance(error, ExecutionError)
-    assert error.message == f"arm_controller gave up: {DEACTIVATED}"
+    assert error.message == f"arm_controller aborted the goal: {DEACTIVATED}"
     robot.run_for(150)  # until its last state is old
     with pytest.raises(ExecutionError, match=r"arm_controller refused the trajectory: .*not active"):
         client.execute(swing(ARM, here(robot), here(robot) - 0.1))
@@ -274,7 +274,7 @@ def test_a_controller_with_a_speed_of_its_own_is_not_paused_but_stopped(client, 
     arm.factor = 0.5
     goal, _, _ = sent(client, robot, np.array([0.5, 0.5]))
     assert arm.moving.wait(30.0)
-    with pytest.raises(NotSupportedError, match="arm_controller executes the trajectory at a speed of its own"):
+    with pytest.raises(NotSupportedError, match="arm_controller scales the speed of the trajectory"):
         control(client, KINDS.PAUSE)
     control(client, KINDS.STOP)
     assert isinstance(error_of(goal), StoppedError)

@@ -43,7 +43,7 @@ def execution_node(client, start_node, robot):
 
 def change(client, transition):
     request = ChangeState.Request(transition=Transition(id=transition))
-    return client.call(ChangeState, "execution_node/change_state", request).success
+    return client.call_service(ChangeState, "execution_node/change_state", request).success
 
 
 def all_commands(robot):
@@ -82,7 +82,7 @@ def test_a_motion_stops_on_its_path_and_nothing_is_commanded_until_the_node_is_a
     last = commands[-1][1]
     assert np.abs(last.velocity).max() < 1e-3  # it came to rest
     with pytest.raises(NotActiveError):
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     refused = execute(client, swing(ARM, here(robot), end.tolist(), duration=1.0))
     refused.wait()
     assert refused.result.error.name == "NotActiveError"

@@ -26,8 +26,8 @@ def nodes(start_node, client):
     found.append(start_node("planning_node", diagnostics_period=0.2))
     found.append(start_node("collision_node", contacts_period=0.02, diagnostics_period=0.2))
     client.scene()
-    client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
-    client.call(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
+    client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
+    client.call_service(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
     return found
 
 
@@ -61,10 +61,10 @@ def test_garbage_is_counted_and_reported(nodes, client):
     good = JointState(name=JOINTS, position=[STATE.configuration[name] for name in JOINTS])
     good.header.stamp = client.node.get_clock().now().to_msg()
     publisher.publish(good)
-    reply = client.call(srv.ForwardKinematics, "kinematics/forward_kinematics", srv.ForwardKinematics.Request())
+    reply = client.call_service(srv.ForwardKinematics, "kinematics/forward_kinematics", srv.ForwardKinematics.Request())
     assert all(math.isfinite(value) for pose in reply.poses for value in (pose.position.x, pose.orientation.w))
-    client.call(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
-    client.call(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
+    client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
+    client.call_service(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
     for node in nodes:
         assert node.process.poll() is None, node.output
         assert "Traceback" not in node.output, node.output

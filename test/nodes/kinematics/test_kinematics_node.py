@@ -32,7 +32,7 @@ from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.kinematics.velocity import velocities_for_twist
 from robot_cell_planner.model.pose import Pose as CellPose
 from robot_cell_planner.msg import CollisionOptions, Configuration, IkFailure, IkOptions, JointPath, Target
-from robot_cell_planner.nodes.client.client import pose_target
+from robot_cell_planner.nodes.client.client import make_pose_target
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message, pose_to_message
 
 CELL, STATE = load_cell(DEMO)
@@ -57,7 +57,7 @@ def ask(client):
         kinds = {"Ik": "InverseKinematics", "Fk": "ForwardKinematics"}
         service = getattr(srv, kinds.get(kind, kind))
         name = words.get(kind) or "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).lstrip("_")
-        return client.call(service, f"kinematics/{name}", service.Request(**fields))
+        return client.call_service(service, f"kinematics/{name}", service.Request(**fields))
 
     return call
 
@@ -275,7 +275,7 @@ def test_collisions_are_avoided_and_their_pairs_named(ask):
 
 
 def test_the_margin_of_a_request_counts(ask):
-    pose = pose_target("above_pick")
+    pose = make_pose_target("above_pick")
     options = IkOptions(return_all=True, avoid_collisions=True)
     near = ask("Ik", targets=[pose], options=options).results[0]
     wide = CollisionChecker(CELL, STATE, JOINTS, options=CoreOptions(extra_margin=0.05))

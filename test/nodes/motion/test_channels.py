@@ -56,7 +56,7 @@ def test_after_a_gap_it_stands_until_it_is_told_to_go_on_and_does_that_within_li
         now += PERIOD
         played.play(now, round(now * SECOND), LONGEST_GAP)
         samples.append(played.last)
-    assert played.breach is None
+    assert played.violation is None
     assert played.last.positions == pytest.approx(PATH[-1])
     velocities = np.array([sample.velocities for sample in samples])
     assert (np.abs(velocities) <= LIMITS.velocity * (1 + 1e-3)).all()

@@ -47,7 +47,7 @@ from robot_cell_planner.msg import (
     Target,
     TimingOptions,
 )
-from robot_cell_planner.nodes.client.client import from_configuration, goal_of, pose_target
+from robot_cell_planner.nodes.client.client import make_goal, make_pose_target, state_with_joints
 from robot_cell_planner.nodes.conversions.basic import path_to_message
 from robot_cell_planner.planning.path.processing import PathRequest, PathTool, process_path
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
@@ -74,14 +74,14 @@ def values(row):
 
 
 def motion(**fields):
-    request = MotionRequest(start=from_configuration(values(LEFT)), goal=goal_of(joint_goals=[values(RIGHT)]))
+    request = MotionRequest(start=state_with_joints(values(LEFT)), goal=make_goal([values(RIGHT)]))
     for name, value in fields.items():
         setattr(request, name, value)
     return action.PlanMotion.Goal(request=request)
 
 
 def plan(client, **fields):
-    return client.act(action.PlanMotion, "planning/plan_motion", motion(**fields)).plan
+    return client.send_goal(action.PlanMotion, "planning/plan_motion", motion(**fields)).plan
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def rows_of(path):
 
 
 def test_all_planners_are_listed_with_types_and_ranges(client):
-    reply = client.call(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
+    reply = client.call_service(srv.ListPlanners, "planning/list_planners", srv.ListPlanners.Request())
     assert [planner.name for planner in reply.planners] == list(PLANNERS)
     assert reply.default_planner == "Automatic"
     for planner in reply.planners:
@@ -111,7 +111,7 @@ def test_all_planners_are_listed_with_types_and_ranges(client):
 @pytest.mark.parametrize("tool", ["simplify_path", "shortcut_path", "tighten_path", "reverse_path"])
 def test_path_tools_answer_as_the_library(client, path, tool):
     request = srv.ProcessPath.Request(paths=[path], options=PlanningOptions(seed=4))
-    reply = client.call(srv.ProcessPath, f"planning/{tool}", request)
+    reply = client.call_service(srv.ProcessPath, f"planning/{tool}", request)
     core = PathRequest(
         PathTool(tool.split("_")[0]), JOINTS, (rows_of(path),), options=CoreOptions(seed=4, search_step=0.03)
     )
@@ -123,25 +123,25 @@ def test_path_tools_answer_as_the_library(client, path, tool):
 
 def test_paths_are_filled_in_and_joined(client, path):
     request = srv.ProcessPath.Request(paths=[path], spacing=0.05)
-    dense = rows_of(client.call(srv.ProcessPath, "planning/densify_path", request).path)
+    dense = rows_of(client.call_service(srv.ProcessPath, "planning/densify_path", request).path)
     assert np.abs(np.diff(dense, axis=0)).max() <= 0.05 + 1e-12
     rows = rows_of(path)
     swapped = path_to_message(JOINTS[::-1], rows[2:, ::-1])
     request = srv.ProcessPath.Request(paths=[path_to_message(JOINTS, rows[:3]), swapped])
-    joined = client.call(srv.ProcessPath, "planning/concatenate_paths", request).path
+    joined = client.call_service(srv.ProcessPath, "planning/concatenate_paths", request).path
     assert np.array_equal(rows_of(joined), rows)
 
 
 def test_a_path_is_measured_and_its_collisions_are_placed(client, path):
-    reply = client.call(srv.CheckPath, "planning/check_path", srv.CheckPath.Request(path=path))
+    reply = client.call_service(srv.CheckPath, "planning/check_path", srv.CheckPath.Request(path=path))
     assert not reply.violations
     assert reply.record.clearance.distance > 0.0
     through = path_to_message(JOINTS, np.array([LEFT, RIGHT]))
     request = srv.CheckPath.Request(path=through, find_all=True)
-    reply = client.call(srv.CheckPath, "planning/check_path", request)
+    reply = client.call_service(srv.CheckPath, "planning/check_path", request)
     assert reply.violations
     assert 0.0 < reply.collisions[0].place < 1.0
-    measured = client.call(srv.MeasurePath, "planning/measure_path", srv.MeasurePath.Request(path=through))
+    measured = client.call_service(srv.MeasurePath, "planning/measure_path", srv.MeasurePath.Request(path=through))
     assert measured.record.path_length == pytest.approx(1.5)
     assert measured.record.clearance.distance < 0.0
 
@@ -149,31 +149,31 @@ def test_a_path_is_measured_and_its_collisions_are_placed(client, path):
 def test_a_plan_is_verified_and_a_changed_one_refused(client, tmp_path):
     timed = TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS)
     found = plan(client, timing=timed, options=PlanningOptions(seed=2))
-    request = srv.VerifyPlan.Request(plan=found, state=from_configuration(values(LEFT)))
-    reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
+    request = srv.VerifyPlan.Request(plan=found, state=state_with_joints(values(LEFT)))
+    reply = client.call_service(srv.VerifyPlan, "planning/verify_plan", request)
     assert reply.valid, [violation.message for violation in reply.violations]
     found.path.positions[0] += 0.01
     found.record.path_length *= 0.5
-    reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
+    reply = client.call_service(srv.VerifyPlan, "planning/verify_plan", request)
     assert not reply.valid
     assert {violation.name for violation in reply.violations} >= {"PathInvalidError", "TrajectoryStartError"}
 
 
 def test_steps_are_planned_as_one(client):
-    above, down = pose_target("above_pick"), pose_target("pick")
+    above, down = make_pose_target("above_pick"), make_pose_target("pick")
     grip = SceneChange(
         operation=SceneChange.ATTACH_IN_PLACE, name="workpiece", attach_to="gripper", touch_bodies=["table"]
     )
     goal = action.PlanMultistep.Goal(
         steps=[
-            MotionStep(name="reach", goal=goal_of(targets=[above])),
-            MotionStep(name="down", goal=goal_of(targets=[down])),
-            MotionStep(name="up", goal=goal_of(targets=[above]), changes=[grip]),
-            MotionStep(name="carry", goal=goal_of(joint_goals=[{"shoulder_pan_joint": 0.9}])),
+            MotionStep(name="reach", goal=make_goal([above])),
+            MotionStep(name="down", goal=make_goal([down])),
+            MotionStep(name="up", goal=make_goal([above]), changes=[grip]),
+            MotionStep(name="carry", goal=make_goal([{"shoulder_pan_joint": 0.9}])),
         ]
     )
     steps = []
-    result = client.act(
+    result = client.send_goal(
         action.PlanMultistep, "planning/plan_multistep", goal, lambda feedback: steps.append(feedback.progress.step)
     )
     assert result.failed_step == -1
@@ -181,15 +181,15 @@ def test_steps_are_planned_as_one(client):
     for before, after in zip(result.plans[:-1], result.plans[1:], strict=True):
         assert rows_of(before.path)[-1].tolist() == rows_of(after.path)[0].tolist()
     assert set(steps) == {0, 1, 2, 3}
-    goal.steps[3].goal = goal_of(targets=[away()])
+    goal.steps[3].goal = make_goal([away()])
     with pytest.raises(MPNoIKSolutionError, match="step carry") as caught:
-        client.act(action.PlanMultistep, "planning/plan_multistep", goal)
+        client.send_goal(action.PlanMultistep, "planning/plan_multistep", goal)
     assert caught.value.subjects[0] == "carry"
     assert caught.value.partial.failed_step == 3
 
 
 def test_a_region_is_reached_within_its_extents(client):
-    region = GoalRegion(center=pose_target("above_pick"), position_extent=Vector3(x=0.05, y=0.05))
+    region = GoalRegion(center=make_pose_target("above_pick"), position_extent=Vector3(x=0.05, y=0.05))
     region.rotation_extent.z = math.inf
     found = plan(client, goal=GoalSpec(regions=[region]), start=StateRef())
     end = STATE.with_configuration(values(rows_of(found.path)[-1].tolist()))
@@ -209,11 +209,11 @@ def test_the_tool_stays_upright_along_the_path(client):
 
 
 def test_a_failed_goal_says_what_collides_and_what_inverse_kinematics_found(client):
-    below = pose_target("above_pick")
+    below = make_pose_target("above_pick")
     below.pose.position.z = 0.3
-    goal = goal_of(joint_goals=[values([0.0, 0.4, 0.0, 0.0, 0.0, 0.0])], targets=[away()])
+    goal = make_goal([values([0.0, 0.4, 0.0, 0.0, 0.0, 0.0]), away()])
     with pytest.raises(GoalInCollisionError) as caught:
-        client.act(action.PlanMotion, "planning/plan_motion", motion(goal=goal))
+        client.send_goal(action.PlanMotion, "planning/plan_motion", motion(goal=goal))
     first, second = caught.value.partial.failure.goals
     assert first.goal == 0
     assert first.pairs
@@ -226,7 +226,7 @@ def test_a_failed_goal_says_what_collides_and_what_inverse_kinematics_found(clie
 
 
 def away():
-    target = pose_target()
+    target = make_pose_target()
     target.pose.position.x = 9.0
     return target
 
@@ -249,7 +249,7 @@ def parameter(name, value, planner="RRTConnect"):
 
 
 def region(center=None, **fields):
-    return {"goal": GoalSpec(regions=[GoalRegion(center=center or pose_target("pick"), **fields)])}
+    return {"goal": GoalSpec(regions=[GoalRegion(center=center or make_pose_target("pick"), **fields)])}
 
 
 NAN, INF = math.nan, math.inf
@@ -257,24 +257,24 @@ Z = Vector3(z=1.0)
 COLLIDING = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0]
 BAD_MOTIONS = {
     "no goal": (lambda: {"goal": GoalSpec()}, InvalidRequestError),
-    "1001 goals": (lambda: {"goal": goal_of(joint_goals=[{}] * 1001)}, LimitExceededError),
+    "1001 goals": (lambda: {"goal": make_goal([{}] * 1001)}, LimitExceededError),
     "unknown group": (lambda: {"group": "legs"}, UnknownNameError),
     "unknown joint": (lambda: {"joints": ["elbow"]}, UnknownNameError),
     "a joint twice": (lambda: {"joints": ["elbow_joint", "elbow_joint"]}, InvalidRequestError),
-    "goal for an unknown joint": (lambda: {"goal": goal_of(joint_goals=[{"elbo": 1.0}])}, UnknownNameError),
-    "goal that is not finite": (lambda: {"goal": goal_of(joint_goals=[{"elbow_joint": NAN}])}, InvalidRequestError),
-    "goal beyond limits": (lambda: {"goal": goal_of(joint_goals=[{"elbow_joint": 9.0}])}, JointLimitError),
-    "goal in collision": (lambda: {"goal": goal_of(joint_goals=[values(COLLIDING)])}, GoalInCollisionError),
-    "unknown named state": (lambda: {"goal": goal_of(named_states=["hoem"])}, UnknownNameError),
-    "target out of reach": (lambda: {"goal": goal_of(targets=[away()])}, MPNoIKSolutionError),
+    "goal for an unknown joint": (lambda: {"goal": make_goal([{"elbo": 1.0}])}, UnknownNameError),
+    "goal that is not finite": (lambda: {"goal": make_goal([{"elbow_joint": NAN}])}, InvalidRequestError),
+    "goal beyond limits": (lambda: {"goal": make_goal([{"elbow_joint": 9.0}])}, JointLimitError),
+    "goal in collision": (lambda: {"goal": make_goal([values(COLLIDING)])}, GoalInCollisionError),
+    "unknown named state": (lambda: {"goal": make_goal(["hoem"])}, UnknownNameError),
+    "target out of reach": (lambda: {"goal": make_goal([away()])}, MPNoIKSolutionError),
     "target of a workpiece that is not held": (
-        lambda: {"goal": goal_of(targets=[pose_target("pick", mode=Target.WORKPIECE)])},
+        lambda: {"goal": make_goal([make_pose_target("pick", mode=Target.WORKPIECE)])},
         TargetModeMismatchError,
     ),
-    "target of an unknown mode": (lambda: {"goal": goal_of(targets=[Target(mode=9)])}, InvalidRequestError),
-    "target from an unknown frame": (lambda: {"goal": goal_of(targets=[pose_target("pikc")])}, UnknownNameError),
+    "target of an unknown mode": (lambda: {"goal": make_goal([Target(mode=9)])}, InvalidRequestError),
+    "target from an unknown frame": (lambda: {"goal": make_goal([make_pose_target("pikc")])}, UnknownNameError),
     "target with a zero quaternion": (
-        lambda: {"goal": goal_of(targets=[zero_quaternion()])},
+        lambda: {"goal": make_goal([zero_quaternion()])},
         InvalidRequestError,
     ),
     "region with a negative extent": (lambda: region(position_extent=Vector3(x=-1.0)), InvalidRequestError),
@@ -300,12 +300,12 @@ BAD_MOTIONS = {
     "no states to check": (lambda: options(state_limit=1), NotConnectedError),
     "no time": (lambda: options(time_limit=Duration(nanosec=1)), TimedOutError),
     "negative time": (lambda: options(time_limit=Duration(sec=-1)), InvalidRequestError),
-    "start in collision": (lambda: {"start": from_configuration(values(COLLIDING))}, MPStartStateInCollisionError),
+    "start in collision": (lambda: {"start": state_with_joints(values(COLLIDING))}, MPStartStateInCollisionError),
     "start beyond limits": (
-        lambda: {"start": from_configuration({"elbow_joint": 9.0})},
+        lambda: {"start": state_with_joints({"elbow_joint": 9.0})},
         (StartBeyondLimitsError, InvalidRequestError, JointLimitError),
     ),
-    "start with an unknown joint": (lambda: {"start": from_configuration({"elbo": 0.0})}, UnknownNameError),
+    "start with an unknown joint": (lambda: {"start": state_with_joints({"elbo": 0.0})}, UnknownNameError),
     "start of the future": (
         lambda: {"start": StateRef(min_revision=10**9, timeout=Duration(nanosec=50_000_000))},
         StaleStateError,
@@ -351,7 +351,7 @@ BAD_MOTIONS = {
 
 
 def zero_quaternion():
-    target = pose_target("pick")
+    target = make_pose_target("pick")
     target.pose.orientation.w = 0.0
     target.pose.orientation.x = target.pose.orientation.y = target.pose.orientation.z = 0.0
     return target
@@ -361,7 +361,7 @@ def zero_quaternion():
 def test_bad_motions_get_their_named_error(client, case):
     make, kind = BAD_MOTIONS[case]
     with pytest.raises(kind) as caught:
-        client.act(action.PlanMotion, "planning/plan_motion", motion(**make()))
+        client.send_goal(action.PlanMotion, "planning/plan_motion", motion(**make()))
     assert caught.value.message
     assert caught.value.stage
 
@@ -432,12 +432,12 @@ BAD_CALLS = {
 def test_bad_calls_get_their_named_error(client, case):
     make, kind = BAD_CALLS[case]
     with pytest.raises(kind) as caught:
-        client.call(*make())
+        client.call_service(*make())
     assert caught.value.message
     assert caught.value.stage
 
 
-STAY = goal_of(joint_goals=[{}])
+STAY = make_goal([{}])
 BAD_STEPS = {
     "no steps": (lambda: [], InvalidRequestError),
     "101 steps": (lambda: [MotionStep(goal=STAY)] * 101, LimitExceededError),
@@ -447,7 +447,7 @@ BAD_STEPS = {
         UnknownNameError,
     ),
     "a later goal out of reach": (
-        lambda: [MotionStep(goal=STAY), MotionStep(goal=goal_of(targets=[away()]))],
+        lambda: [MotionStep(goal=STAY), MotionStep(goal=make_goal([away()]))],
         MPNoIKSolutionError,
     ),
 }
@@ -457,7 +457,7 @@ BAD_STEPS = {
 def test_bad_steps_get_their_named_error(client, case):
     make, kind = BAD_STEPS[case]
     with pytest.raises(kind) as caught:
-        client.act(action.PlanMultistep, "planning/plan_multistep", action.PlanMultistep.Goal(steps=make()))
+        client.send_goal(action.PlanMultistep, "planning/plan_multistep", action.PlanMultistep.Goal(steps=make()))
     assert caught.value.message
 
 
@@ -469,8 +469,8 @@ def test_a_plan_file_is_read_below_allowed_folders(client, tmp_path):
     start = STATE.with_configuration(values(LEFT))
     file = tmp_path / "plan.json"
     file.write_bytes(plan_to_json(plan_motion(CELL, start, CoreRequest(Goals(joint_goals=(values(RIGHT),))))))
-    request = srv.VerifyPlan.Request(uri=f"file://{file}", state=from_configuration(values(LEFT)))
-    reply = client.call(srv.VerifyPlan, "planning/verify_plan", request)
+    request = srv.VerifyPlan.Request(uri=f"file://{file}", state=state_with_joints(values(LEFT)))
+    reply = client.call_service(srv.VerifyPlan, "planning/verify_plan", request)
     assert reply.valid, [violation.message for violation in reply.violations]
 
 
@@ -479,7 +479,7 @@ def test_a_cancelled_plan_is_answered(client):
     goal = motion(options=PlanningOptions(planner="RRTstar", improvement_states=-1, state_limit=10**9))
     actions = action_client(client, action.PlanMotion, "planning/plan_motion")
     assert actions.wait_for_server(60.0)
-    handle = client._wait(client.send_goal(actions, goal), 60.0, "goal")
+    handle = client._wait(client._send_goal_async(actions, goal), 60.0, "goal")
     client._wait(handle.cancel_goal_async(), 60.0, "cancel")
     result = client._wait(handle.get_result_async(), 60.0, "result").result
     assert result.error.name == CancelledError.__name__

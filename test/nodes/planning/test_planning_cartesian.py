@@ -22,7 +22,7 @@ from robot_cell_planner.kinematics.forward import forward_batch
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import CartesianOptions, CartesianWaypoint, Target, TimingOptions
-from robot_cell_planner.nodes.client.client import from_configuration
+from robot_cell_planner.nodes.client.client import state_with_joints
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions as Options
@@ -58,7 +58,7 @@ def waypoint(pose, x=0.0, y=0.0, z=0.0, **fields):
 
 
 def goal_of(state, waypoints, timing=TimingOptions.NONE, **options):
-    goal = action.PlanCartesian.Goal(start=from_configuration(dict(state.configuration)), waypoints=waypoints)
+    goal = action.PlanCartesian.Goal(start=state_with_joints(dict(state.configuration)), waypoints=waypoints)
     goal.timing.method = timing
     for name, value in options.items():
         setattr(goal.options, name, value)
@@ -72,7 +72,7 @@ def rows_of(path):
 @pytest.mark.parametrize("strategy", [CartesianOptions.GRAPH, CartesianOptions.GREEDY])
 def test_it_is_the_plan_of_the_library(client, above, strategy):
     state, pose = above
-    result = client.act(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, z=0.1)], strategy=strategy))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, z=0.1)], strategy=strategy))
     end = waypoint(pose, z=0.1).target.pose.position
     target = FrameWaypoints((type(pose)((end.x, end.y, end.z), pose.quaternion),), mode=TargetMode.TOOL)
     names = {CartesianOptions.GRAPH: Strategy.GRAPH, CartesianOptions.GREEDY: Strategy.GREEDY}
@@ -96,7 +96,7 @@ def test_arcs_blends_and_speeds(client, above):
         waypoint(pose, y=0.1, z=0.08, blend_radius=0.02, speed=0.05),
         waypoint(pose, y=0.0, z=0.08, speed=0.05),
     ]
-    result = client.act(action.PlanCartesian, ACTION, goal_of(state, waypoints, TimingOptions.FOLLOW_SAMPLES))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal_of(state, waypoints, TimingOptions.FOLLOW_SAMPLES))
     trajectory = result.plan.trajectory
     rows = np.array([list(point.positions) for point in trajectory.points])
     times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in trajectory.points])
@@ -114,7 +114,7 @@ def test_points_with_axes(client, above):
     state, pose = above
     tilted = waypoint(pose, z=0.1)
     tilted.target.type, tilted.target.axis = Target.POINT_AXIS, Vector3(x=0.2, y=0.1, z=-1.0)
-    result = client.act(action.PlanCartesian, ACTION, goal_of(state, [tilted], verbose=True))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal_of(state, [tilted], verbose=True))
     last = dict(zip(result.plan.path.joint_names, rows_of(result.plan.path)[-1].tolist(), strict=True))
     axis = world_pose(CELL, state.with_configuration(last), "gripper/tcp").matrix[:3, 2]
     assert np.allclose(axis, np.array((0.2, 0.1, -1.0)) / np.linalg.norm((0.2, 0.1, -1.0)), atol=1e-5)
@@ -125,7 +125,7 @@ def test_a_failure_brings_what_was_reached(client, above):
     state, pose = above
     goal = goal_of(state, [waypoint(pose, z=-0.1), waypoint(pose, z=-0.3)], skip_preplanning_collision_check=True)
     with pytest.raises(MPInterpolationInCollisionError) as caught:
-        client.act(action.PlanCartesian, ACTION, goal)
+        client.send_goal(action.PlanCartesian, ACTION, goal)
     partial = caught.value.partial
     assert 0.5 < partial.report.fraction < 0.19 / 0.3
     assert partial.report.failed_waypoint == 1
@@ -133,7 +133,7 @@ def test_a_failure_brings_what_was_reached(client, above):
     assert partial.report.failed_frame.position.z < pose.position[2] - 0.17
     assert len(rows_of(partial.plan.path)) == len(partial.report.waypoint_of_point)
     with pytest.raises(MPNoIKSolutionError) as caught:
-        client.act(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, x=3.0)]))
+        client.send_goal(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, x=3.0)]))
     assert caught.value.partial.report.ik.reason == 1  # out of reach
     assert caught.value.partial.report.ik.excess > 1.0
 
@@ -153,13 +153,13 @@ BAD = {
 def test_bad_waypoints_get_their_named_error(client, above, case):
     state, pose = above
     with pytest.raises(InvalidRequestError):
-        client.act(action.PlanCartesian, ACTION, goal_of(state, BAD[case](pose)))
+        client.send_goal(action.PlanCartesian, ACTION, goal_of(state, BAD[case](pose)))
 
 
 def test_an_unknown_strategy_is_refused(client, above):
     state, pose = above
     with pytest.raises(InvalidRequestError, match="strategy"):
-        client.act(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose)], strategy=9))
+        client.send_goal(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose)], strategy=9))
 
 
 def there_and_back(pose, count):
@@ -171,7 +171,7 @@ def test_it_tells_how_far_it_is(client, above):
     state, pose = above
     told = []
     goal = goal_of(state, there_and_back(pose, 400), max_step_distance=0.002)
-    result = client.act(action.PlanCartesian, ACTION, goal, lambda feedback: told.append(feedback.progress))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal, lambda feedback: told.append(feedback.progress))
     assert result.report.fraction == 1.0
     fractions = [progress.fraction for progress in told if not np.isnan(progress.fraction)]
     assert len(fractions) >= 3
@@ -200,10 +200,10 @@ def test_it_can_be_cancelled(client, above):
     def started(future):
         threading.Thread(target=accepted, args=(future,)).start()
 
-    client.send_goal(actions, goal, lambda _: running.set()).add_done_callback(started)
+    client._send_goal_async(actions, goal, lambda _: running.set()).add_done_callback(started)
     assert done.wait(120.0)
     assert answer[0].status == GoalStatus.STATUS_CANCELED
     assert answer[0].result.error.code == CancelledError.code
     # The node goes on.
-    result = client.act(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, z=0.05)]))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal_of(state, [waypoint(pose, z=0.05)]))
     assert result.report.fraction == 1.0

@@ -10,7 +10,7 @@ from robot_cell_planner import action, srv
 from robot_cell_planner.errors import StartBeyondLimitsError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import ErrorReport, MotionRequest
-from robot_cell_planner.nodes.client.client import from_configuration, goal_of
+from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
 
 pytestmark = pytest.mark.alone
 
@@ -50,9 +50,9 @@ def nodes(start_node, client, robot):
 
 
 def plan(client, pan):
-    request = MotionRequest(start=from_configuration(at(pan)), goal=goal_of(joint_goals=[at(-2.0)]))
+    request = MotionRequest(start=state_with_joints(at(pan)), goal=make_goal([at(-2.0)]))
     goal = action.PlanMotion.Goal(request=request)
-    return client.act(action.PlanMotion, "planning/plan_motion", goal).plan
+    return client.send_goal(action.PlanMotion, "planning/plan_motion", goal).plan
 
 
 def test_the_plan_says_that_it_begins_at_the_limit(client):
@@ -66,16 +66,16 @@ def test_the_plan_says_that_it_begins_at_the_limit(client):
 
 
 def test_a_trajectory_from_there_is_valid_with_a_warning_and_its_limits_include_the_start(client):
-    request = srv.ValidateTrajectory.Request(state=from_configuration(at(BEYOND)), find_all=True)
+    request = srv.ValidateTrajectory.Request(state=state_with_joints(at(BEYOND)), find_all=True)
     request.trajectory = swing(ARM, list(at(BEYOND).values()), HOME, duration=8.0, samples=801)
-    reply = client.call(srv.ValidateTrajectory, "planning/validate_trajectory", request)
+    reply = client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", request)
     assert not reply.report.violations
     assert any(PAN in warning for warning in reply.report.warnings)
     assert reply.limits[0].lower == BEYOND
     assert reply.limits[1].lower == CELL.variables[ARM[1]].limits.lower
-    request.state = from_configuration(at(LIMIT - 2e-3))
+    request.state = state_with_joints(at(LIMIT - 2e-3))
     request.trajectory = swing(ARM, list(at(LIMIT - 2e-3).values()), HOME, duration=8.0, samples=801)
-    reply = client.call(srv.ValidateTrajectory, "planning/validate_trajectory", request)
+    reply = client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", request)
     assert {violation.joint for violation in reply.report.violations} == {PAN}
     assert reply.limits[0].lower == LIMIT
 
@@ -87,7 +87,7 @@ def test_a_motion_from_there_is_carried_out(client, robot, send):
         robot.run_for(20)
         robot.taken()
         if send is move:
-            sent = move(client, MotionRequest(goal=goal_of(joint_goals=[at(-2.0)]))).wait()
+            sent = move(client, MotionRequest(goal=make_goal([at(-2.0)]))).wait()
         else:
             sent = execute(client, swing(ARM, list(at(LIMIT).values()), list(at(-2.0).values()), duration=8.0)).wait()
         if sent.result.error.code != ErrorReport.TRAJECTORY_START:

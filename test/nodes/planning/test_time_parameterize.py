@@ -8,7 +8,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointLimits, TimingOptions
-from robot_cell_planner.nodes.client.client import from_configuration, goal_of
+from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, path_to_message
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
 
@@ -28,7 +28,7 @@ def nodes(start_node, client):
 
 def timed(client, **options):
     request = srv.TimeParameterize.Request(path=path_to_message(JOINTS, PATH), options=TimingOptions(**options))
-    reply = client.call(srv.TimeParameterize, TIME, request)
+    reply = client.call_service(srv.TimeParameterize, TIME, request)
     return trajectory_from_message(reply.trajectory, "trajectory"), reply
 
 
@@ -51,10 +51,10 @@ def test_samples_that_turn_back_rest_there_with_a_warning_or_as_asked(client):
     share = np.sin(np.linspace(0.0, 2.0 * np.pi, 301))[:, None]
     path = path_to_message(JOINTS, HOME + 0.1 * share * np.eye(6)[0])
     request = srv.TimeParameterize.Request(path=path, options=TimingOptions(method=TimingOptions.FOLLOW_SAMPLES))
-    reply = client.call(srv.TimeParameterize, TIME, request)
+    reply = client.call_service(srv.TimeParameterize, TIME, request)
     assert any("first at sample 75" in text for text in reply.report.warnings)
     request.stops = [75, 225]
-    again = client.call(srv.TimeParameterize, TIME, request)
+    again = client.call_service(srv.TimeParameterize, TIME, request)
     assert not any("turns sharply" in text for text in again.report.warnings)
     assert trajectory_from_message(again.trajectory, "trajectory").duration < 5.0
 
@@ -63,11 +63,11 @@ def test_samples_that_turn_back_rest_there_with_a_warning_or_as_asked(client):
 def test_one_point_stays_where_it_is(client, method):
     request = srv.TimeParameterize.Request(path=path_to_message(JOINTS, HOME[None]))
     request.options.method = method
-    reply = client.call(srv.TimeParameterize, TIME, request)
+    reply = client.call_service(srv.TimeParameterize, TIME, request)
     assert reply.report.valid
     assert [list(point.positions) for point in reply.trajectory.points] == [HOME.tolist()]
     request.options.method, request.options.start_velocity = 2, configuration_to_message({JOINTS[0]: 0.1})
-    reply = client.call(srv.TimeParameterize, TIME, request)
+    reply = client.call_service(srv.TimeParameterize, TIME, request)
     assert reply.report.valid
     assert reply.trajectory.points[0].velocities[0] == pytest.approx(0.1)
 
@@ -110,8 +110,8 @@ def test_bad_requests_get_their_named_error(client, options, error):
 
 def test_a_plan_is_smooth_if_asked_for(client):
     plan = client.plan_motion(
-        goal_of(joint_goals=[dict(zip(JOINTS, PATH[-1].tolist(), strict=True))]),
-        start=from_configuration(dict(zip(JOINTS, HOME.tolist(), strict=True))),
+        make_goal([dict(zip(JOINTS, PATH[-1].tolist(), strict=True))]),
+        start=state_with_joints(dict(zip(JOINTS, HOME.tolist(), strict=True))),
         timing=TimingOptions(method=TimingOptions.SMOOTH),
     )
     trajectory = trajectory_from_message(plan.trajectory, "trajectory")

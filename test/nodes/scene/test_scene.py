@@ -75,12 +75,12 @@ def test_changes_are_atomic_and_revisions_gapless(scene_node, client):
 def test_undo_and_updates_since_a_revision(scene_node, client):
     scene, revision = client.scene()
     client.apply(ball("short_lived"))
-    reply = client.call(srv.GetState, "scene/get_state", srv.GetState.Request(since_revision=revision))
+    reply = client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request(since_revision=revision))
     assert reply.is_update
     assert [body.name for body in reply.update.models.bodies] == ["short_lived"]
-    client.call(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
+    client.call_service(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
     assert client.scene()[0] == scene
-    whole = client.call(srv.GetState, "scene/get_state", srv.GetState.Request(since_revision=10**9))
+    whole = client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request(since_revision=10**9))
     assert not whole.is_update
 
 
@@ -151,7 +151,7 @@ def test_an_empty_list_and_a_wrong_revision_are_refused(scene_node, client):
         client.apply()
     request = srv.ApplyChanges.Request(changes=[ball("late")], expected_revision=10**6)
     with pytest.raises(RevisionConflictError):
-        client.call(srv.ApplyChanges, "scene/apply_changes", request)
+        client.call_service(srv.ApplyChanges, "scene/apply_changes", request)
 
 
 def gather(client, kind, topic, qos, enough):
@@ -186,7 +186,7 @@ def test_tf_agrees_with_the_kinematics_of_the_state(scene_node, client):
     try:
         wait = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg(), joint_names=list(names))
         wait.timeout.sec = 20
-        client.call(srv.WaitForState, "scene/wait_for_state", wait)
+        client.call_service(srv.WaitForState, "scene/wait_for_state", wait)
         moving = gather(client, TFMessage, "/tf", reliable(100), lambda m: len(m) > 2)[-1]
     finally:
         stop.set()
@@ -216,12 +216,12 @@ def test_waiting_for_what_does_not_come_ends_with_its_reason(scene_node, client)
     request = srv.WaitForState.Request(min_revision=10**6)
     request.timeout.nanosec = 200_000_000
     with pytest.raises(StaleStateError) as caught:
-        client.call(srv.WaitForState, "scene/wait_for_state", request)
+        client.call_service(srv.WaitForState, "scene/wait_for_state", request)
     assert caught.value.values[0].limit == 10**6
     request = srv.WaitForState.Request(min_joint_stamp=Time(sec=2**31 - 1), joint_names=["elbow_joint"])
     request.timeout.nanosec = 200_000_000
     with pytest.raises(StaleStateError, match="elbow_joint"):
-        client.call(srv.WaitForState, "scene/wait_for_state", request)
+        client.call_service(srv.WaitForState, "scene/wait_for_state", request)
 
 
 def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
@@ -293,20 +293,20 @@ def test_files_outside_of_the_roots_are_refused(scene_node, client, tmp_path):
     secret.write_text(DEMO.read_text())
     for uri in (str(secret), f"file://{secret}", "../../../etc/passwd", "package://nonsense/cell.yaml"):
         with pytest.raises(RobotCellError):
-            client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=uri))
+            client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=uri))
         with pytest.raises(RobotCellError):
-            client.call(srv.LoadState, "scene/load_state", srv.LoadState.Request(uri=uri))
+            client.call_service(srv.LoadState, "scene/load_state", srv.LoadState.Request(uri=uri))
         with pytest.raises(RobotCellError):
-            client.call(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request(uri=uri, overwrite=True))
+            client.call_service(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request(uri=uri, overwrite=True))
     assert secret.read_text() == DEMO.read_text()
 
 
 def test_a_cell_is_saved_as_text_and_merged_with_a_prefix(scene_node, client):
-    text = client.call(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request()).text
+    text = client.call_service(srv.SaveCell, "scene/save_cell", srv.SaveCell.Request()).text
     assert text.startswith("format: robot_cell/1")
     before, _ = client.scene()
     request = srv.LoadCell.Request(uri="config/ur10/cell.yaml", mode=srv.LoadCell.Request.MERGE, prefix="b_")
     request.dry_run = True
-    reply = client.call(srv.LoadCell, "scene/load_cell", request)
+    reply = client.call_service(srv.LoadCell, "scene/load_cell", request)
     assert "b_workpiece" in reply.names
     assert client.scene()[0] == before

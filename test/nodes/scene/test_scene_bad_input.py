@@ -42,7 +42,7 @@ def untouched(scene_node, client):
 def expect(client, kind, call):
     """The error that a call ends in."""
     with pytest.raises(RobotCellError) as caught:
-        client.call(*call)
+        client.call_service(*call)
     error = caught.value
     assert type(error) is kind, f"{type(error).__name__}: {error}"
     assert error.message
@@ -65,7 +65,7 @@ def test_files(untouched, client, files):
     wrong = []
     for uri, kind in files.items():
         try:
-            client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=uri, dry_run=True))
+            client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=uri, dry_run=True))
         except RobotCellError as error:
             if type(error) is not kind:
                 wrong.append(f"{uri[:60]}: {type(error).__name__}, expected {kind.__name__}: {error}")
@@ -136,7 +136,7 @@ def test_generated_changes(untouched, client):
         changes = [random_change(rng) for _ in range(rng.randint(1, 3))]
         request = srv.ApplyChanges.Request(changes=changes, dry_run=True)
         try:
-            client.call(srv.ApplyChanges, "scene/apply_changes", request)
+            client.call_service(srv.ApplyChanges, "scene/apply_changes", request)
         except RobotCellError as error:
             refused.append(error)
     assert not [error for error in refused if isinstance(error, InternalError)]

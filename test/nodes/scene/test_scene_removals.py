@@ -36,12 +36,12 @@ def loaded(client, scene):
 
 
 def reload(client):
-    client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=str(DEMO)))
+    client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=str(DEMO)))
 
 
 def remove(client, *names):
     changes = [SceneChange(operation=SceneChange.REMOVE, name=name) for name in names]
-    return client.call(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=changes))
+    return client.call_service(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=changes))
 
 
 class Frames:
@@ -84,28 +84,28 @@ def test_a_tool_that_leaves_takes_its_frames_with_it(loaded, frames, client):
     children = frames.after(10)
     assert children
     assert not any(child.startswith("gripper") for child in children)
-    client.call(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
+    client.call_service(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
     assert "gripper/left_finger" in frames.after(10)
 
 
 def test_everything_may_leave(loaded, frames, client):
     frames.after(3)
-    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+    reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     cell = reply.scene.cell
     carried = {body.name for body in reply.scene.state.state.bodies if body.attached_to}
     bodies = sorted((body.name for body in cell.bodies), key=lambda name: name not in carried)
     remove(client, *(frame.name for frame in reversed(cell.frames)), *bodies, "gripper")
     remove(client, *(robot.name for robot in cell.robots))
-    client.call(srv.GetState, "scene/get_state", srv.GetState.Request())
+    client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request())
     reload(client)
     assert "gripper/left_finger" in frames.after(10)
 
 
 def test_a_cell_of_nothing_is_not_loaded(loaded, client):
     for mode in (srv.LoadCell.Request.REPLACE, srv.LoadCell.Request.MERGE):
-        with pytest.raises(InvalidRequestError, match="neither uri nor cell"):
-            client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(mode=mode))
-    reply = client.call(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
+        with pytest.raises(InvalidRequestError, match="either `uri` or a non-empty `cell` is required"):
+            client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(mode=mode))
+    reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     assert [robot.name for robot in reply.scene.cell.robots] == list(CELL.robots)
 
 

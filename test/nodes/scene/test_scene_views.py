@@ -142,5 +142,5 @@ def test_a_bad_mesh_is_refused_when_it_enters(scene_node, client):
 
 
 def test_loading_tells_of_unknown_names(scene_node, client):
-    reply = client.call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri="cell.yaml", dry_run=True))
+    reply = client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri="cell.yaml", dry_run=True))
     assert "tabel" in "".join(reply.warnings)

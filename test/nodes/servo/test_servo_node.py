@@ -135,7 +135,7 @@ def at_home(nodes, robot, client, statuses, executions):
     # Round trips let late commands arrive, and the node hear where the robot is.
     for _ in range(5):
         robot.put(**HOME)
-        client.call(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     eventually_heard(client)
     robot.taken()
     statuses.messages.clear()

@@ -86,10 +86,10 @@ def test_a_curve_that_is_too_fast_between_its_points_is_not_sent():
     sent = Sent(played, steady(1.0))
     sent.check([0.0, 0.0])
     assert np.abs(sent.positions).max() < 1e-3
-    assert isinstance(played.breach, TrajectoryLimitError)
-    assert played.breach.stage == "command barrier"
-    assert played.breach.subjects == ("pan",)
-    assert played.breach.values[0].value > 5 * played.breach.values[0].limit == pytest.approx(5 * 2.0943951)
+    assert isinstance(played.violation, TrajectoryLimitError)
+    assert played.violation.stage == "command limits"
+    assert played.violation.subjects == ("pan",)
+    assert played.violation.values[0].value > 5 * played.violation.values[0].limit == pytest.approx(5 * 2.0943951)
     assert played.halted
 
 
@@ -112,8 +112,8 @@ def test_it_stops_on_the_path_within_the_limits():
     played = channel(ramp(3.9))
     sent = Sent(played, steady(3.0))
     sent.check([-1.0, -0.3])
-    assert played.breach.values[0].name == "velocity"
-    assert played.breach.values[0].limit == pytest.approx(2.0943951)
+    assert played.violation.values[0].name == "velocity"
+    assert played.violation.values[0].limit == pytest.approx(2.0943951)
     moved = np.add(sent.positions, [1.0, 0.3])
     np.testing.assert_allclose(moved[:, 1], 0.3 * moved[:, 0], atol=1e-9)
     assert (np.diff(moved[:, 0]) >= 0.0).all()
@@ -178,7 +178,7 @@ def test_playback_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoi
     played.playback = Bad(played.playback, spoil, 10.4)
     sent = Sent(played, steady(4.0))
     sent.check([-1.0, -0.3])
-    assert isinstance(played.breach, InternalError if spoil is failing else TrajectoryLimitError)
+    assert isinstance(played.violation, InternalError if spoil is failing else TrajectoryLimitError)
     places = [sample.parameter for sample in sent.samples]
     np.testing.assert_allclose(sent.positions, GOOD.at(np.array(places)), atol=1e-9)
     assert sent.velocities[95].any()
@@ -200,8 +200,8 @@ def test_a_position_limit_is_not_passed():
     played = channel(Trajectory(JOINTS, times, *(row[:, None] * way for row in (blend, rate, bend))))
     sent = Sent(played, steady(3.0))
     sent.check([0.0, 0.0], held=True)
-    assert played.breach.values[0].name == "position"
-    assert played.breach.values[0].limit == 1.0
+    assert played.violation.values[0].name == "position"
+    assert played.violation.values[0].limit == 1.0
     assert 0.98 < sent.positions[-1, 1] <= 1.0 + 1e-6
 
 
@@ -212,7 +212,7 @@ def test_a_joint_that_starts_beyond_a_limit_may_move_back_and_not_on():
         timed = time_path(path, wide, TimingOptions(method=Method.STOP_AT_WAYPOINTS, period=0.004)).trajectory
         played = channel(timed)
         Sent(played, steady(3.0))
-        assert (played.breach is None) is allowed
+        assert (played.violation is None) is allowed
 
 
 RATES = ("velocity", "acceleration", "jerk")
@@ -234,7 +234,7 @@ def test_torn_streams_and_changes_of_speed_are_no_breach(intervals, changes):
             played.playback.set_scale(pending.pop(0)[1], now)
 
     Sent(played, intervals, change)
-    assert played.breach is None
+    assert played.violation is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -262,7 +262,7 @@ def test_without_limits_commands_are_finite(value):
     played.playback = Bad(played.playback, changed(positions=lambda p: np.add(p, [0.0, value])), 10.4)
     sent = Sent(played, steady(1.0))
     assert np.isfinite(sent.positions).all()
-    assert played.breach.subjects == ("lift",)
+    assert played.violation.subjects == ("lift",)
 
 
 class BadFollower:
@@ -306,6 +306,6 @@ def test_servo_that_goes_wrong_stops_within_the_limits(spoil):
     played.follow(np.array([1.0, -0.5]), 100.0)
     sent = Sent(played, steady(2.0))
     sent.check([0.0, 0.0])
-    assert isinstance(played.breach, TrajectoryLimitError)
+    assert isinstance(played.violation, TrajectoryLimitError)
     assert np.abs(sent.velocities).max() > 0.9
     assert not sent.velocities[-1].any()

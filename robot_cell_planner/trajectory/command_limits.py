@@ -14,7 +14,7 @@ from ..errors import RobotCellError, TrajectoryLimitError, Value
 from .limits import Array, MotionLimits
 from .sampler import TrajectorySample
 
-STAGE = "command barrier"
+STAGE = "command limits"
 # Relative allowance above a limit, for sampling during changes of the speed scale and for rounding.
 VELOCITY_ALLOWANCE = 1e-3
 ACCELERATION_ALLOWANCE = 0.05
@@ -26,7 +26,7 @@ QUANTITIES = ("position", "velocity", "change of velocity", "step")
 Point = Callable[[float], tuple[Array, Array, Array]]
 
 
-class CommandGuard:
+class CommandLimitCheck:
     """Check commands of joints (dof,) against their limits and against the previous command.
 
     Args:
@@ -62,7 +62,7 @@ class CommandGuard:
         """Return the time since the previous command [s]; 0 without one or after a rest."""
         return max(now - self._time, 0.0) if self._time == self._time else 0.0
 
-    def breach(self, sample: TrajectorySample, now: float) -> RobotCellError | None:
+    def violation(self, sample: TrajectorySample, now: float) -> RobotCellError | None:
         """Return why a command for a time [s] must not be sent; None if it may be sent."""
         positions, velocities = sample.positions, sample.velocities
         if self._limits is None:
@@ -82,7 +82,7 @@ class CommandGuard:
         np.negative(self._upper[2:], out=self._lower[2:])
         if ((rows <= self._upper) & (rows >= self._lower)).all():  # false for NaN
             return None
-        return self._broken(seconds)
+        return self._violation_error(seconds)
 
     def _not_finite(self, sample: TrajectorySample) -> RobotCellError:
         wrong = ~(np.isfinite(sample.positions) & np.isfinite(sample.velocities))
@@ -90,13 +90,13 @@ class CommandGuard:
         text = f"the next command of {', '.join(names)} is not a finite number; it was not sent"
         return TrajectoryLimitError(text, stage=STAGE, subjects=names)
 
-    def _broken(self, seconds: float) -> RobotCellError:
+    def _violation_error(self, seconds: float) -> RobotCellError:
         """Return the error of the first violated kind of limit, at its worst joint."""
         assert self._limits is not None
         rows, lower, upper = self._rows, self._lower, self._upper
-        broken = ~((rows <= upper) & (rows >= lower))
-        kind = int(np.argmax(broken.any(axis=1)))
-        beyond = np.where(broken[kind], np.maximum(rows[kind] - upper[kind], lower[kind] - rows[kind]), -np.inf)
+        violated = ~((rows <= upper) & (rows >= lower))
+        kind = int(np.argmax(violated.any(axis=1)))
+        beyond = np.where(violated[kind], np.maximum(rows[kind] - upper[kind], lower[kind] - rows[kind]), -np.inf)
         joint = int(np.argmax(np.where(np.isnan(beyond), np.inf, beyond)))
         name, value = self._joints[joint], float(rows[kind, joint])
         if not np.isfinite(value):
@@ -110,7 +110,7 @@ class CommandGuard:
         elif kind == 2 and seconds > 0.0:
             value, limit = value / seconds, float(self._limits.acceleration[joint])
         quantity = "acceleration" if kind == 2 and seconds > 0.0 else QUANTITIES[kind]
-        text = f"the next command would break the {quantity} limit of {name}; it was not sent"
+        text = f"the next command would violate the {quantity} limit of {name}; it was not sent"
         return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit),))
 
     def stop_step(self, point: Point, parameter: float, now: float) -> TrajectorySample | None:
@@ -138,7 +138,7 @@ class CommandGuard:
             slower = min(max(float(np.where(moving, bounds, 0.0).max(initial=0.0)), 0.0), rate)
         slope = (slower - rate) / seconds if seconds > 0.0 else 0.0
         sample = TrajectorySample(reached, positions, first * slower, second * slower**2 + first * slope)
-        return sample if self.breach(sample, now) is None else None
+        return sample if self.violation(sample, now) is None else None
 
 
 def stopped_at(sample: TrajectorySample) -> TrajectorySample:
