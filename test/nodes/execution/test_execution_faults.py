@@ -220,7 +220,7 @@ def test_joint_states_that_repeat_the_same_message(client, robot):
     assert stand(client).result.error.name == "FeedbackLostError"
     request = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg())
     request.timeout.nanosec = 100_000_000
-    with pytest.raises(StaleStateError, match="older than requested|were not measured"):
+    with pytest.raises(StaleStateError, match=r"older than requested|were not measured"):
         client.call_service(srv.WaitForState, "scene/wait_for_state", request)
     robot.frozen = False
     start_at(client, robot)
