@@ -202,7 +202,7 @@ def test_a_second_node_of_a_name_says_so_and_ends(raising_nodes, domain, client)
     second = RunningNode("scene_node", domain, cell_file=DEMO)
     assert second.wait(60) == 1
     assert second.output.count("\n") == 1, second.output
-    assert f"/scene_node runs already in domain {domain}" in second.output
+    assert f"/scene_node is already running in domain {domain}" in second.output
     assert raising_nodes["scene_node"].process.poll() is None
     client.scene()
 
