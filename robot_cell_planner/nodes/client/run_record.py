@@ -42,7 +42,7 @@ ON_PAGE = {
     "plan [ms]": "plan ms",
     "states": "states",
     "path [rad]": "path rad",
-    "certified_fraction": "proven %",
+    "certified_fraction": "certified %",
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]

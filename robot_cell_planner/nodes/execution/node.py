@@ -34,7 +34,8 @@ from ..motion.motion_monitor import MotionMonitor
 from ..motion.path_return import feedback_timeouts
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
-from ..motion.runner import Drive, ExclusiveAccess, MotionRunner, RunnerOptions
+from ..motion.runner import Drive, ExclusiveAccess, MotionRunner
+from ..motion.runner_options import RunnerOptions
 from ..motion.streamed_motion import StreamDrive
 from ..motion.trajectory_goals import LOWEST_SCALE
 from ..servo.servo import ServoServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,9 @@ from .motion import Array, Motion
 from .motion_monitor import MONITOR, MotionMonitor
 from .outcome import Outcome as Outcome
 from .outcome import Replacement
-from .path_return import FeedbackTimeouts
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
+from .runner_options import RunnerOptions
 from .streamed_motion import STOOD, MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal, check_begin
 
@@ -45,18 +45,6 @@ Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] time ahead at which a motion is replaced: initial, and maximum if its validation takes longer
 LOOK_PERIOD = 0.02  # [s] between checks of joints
 LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
-
-
-@dataclass(frozen=True)
-class RunnerOptions:
-    """start_tolerance: maximum distance of a joint from its last command to count as being there [rad or m]. timeouts:
-    for missing joint states. joints: those of every command, if fixed. passive: joints whose measured positions may
-    differ from their commands (a gripper that holds an object)."""
-
-    start_tolerance: float
-    timeouts: FeedbackTimeouts
-    joints: tuple[str, ...] = ()
-    passive: tuple[str, ...] = ()
 
 
 class MotionRunner:

@@ -184,7 +184,7 @@ def test_a_failure_while_ending_is_a_failure():
 def test_a_process_may_be_started_again_until_it_fails_too_often():
     status, _, err = Run([["flaky", "raise SystemExit(4)", True], ["other", POLITE]], failures=3, steady=1e6).finish()
     assert status == 4
-    assert err.count("flaky ended with exit status 4; starting it again") == 2
+    assert err.count("flaky ended with exit status 4; restarting it") == 2
     assert "flaky ended with exit status 4; ending other" in err
 
 
@@ -200,11 +200,11 @@ def test_a_healthy_process_is_started_again_each_time():
 def test_a_program_that_ends_too_often_is_given_up_in_one_line():
     status, _, err = Run([["flaky", "raise SystemExit(4)", True]], failures=4, steady=1e6, first_delay=0.01).finish()
     assert status == 4
-    assert err.count("is given up") == 1
-    assert "flaky is given up: it ended 4 times in a row" in err
+    assert err.count("is not restarted") == 1
+    assert "flaky is not restarted: it ended 4 times in a row" in err
     assert [line for line in err.splitlines() if "again in" in line] == [
-        "supervisor | flaky ended with exit status 4; starting it again in 0.01 s",
-        "supervisor | flaky ended with exit status 4; starting it again in 0.02 s",
+        "supervisor | flaky ended with exit status 4; restarting it in 0.01 s",
+        "supervisor | flaky ended with exit status 4; restarting it in 0.02 s",
     ]
 
 
@@ -213,7 +213,7 @@ def test_a_program_that_says_that_it_cannot_start_is_not_started_again():
     status, _, err = Run([["picky", code, True], ["other", POLITE]], refusals=[1]).finish()
     assert status == 1
     assert err.count("wrong cell file") == 1
-    assert "starting it again" not in err
+    assert "restarting it" not in err
 
 
 def test_a_program_that_could_start_once_is_started_again_whatever_it_says(tmp_path):

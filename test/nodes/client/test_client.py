@@ -151,7 +151,7 @@ def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client,
     try:
         error = call.wait()
         assert isinstance(error, ServerLostError)
-        assert "the goal is lost" in error.message
+        assert "the goal is lost (the node was restarted)" in error.message
     finally:
         other.end()
 

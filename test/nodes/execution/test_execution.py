@@ -688,7 +688,7 @@ class TestFollowJointTrajectory:
         goal = swing(ARM, here(robot), [0.0, 0.0])
         sent = follow(client, goal, multi_dof_trajectory=MultiDOFJointTrajectory(joint_names=["base"])).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
-        assert "several degrees of freedom" in sent.result.error_string
+        assert "multi-DOF joints" in sent.result.error_string
 
     @pytest.mark.parametrize("kinds", [1, 2, 3], ids=["linear", "cubic", "quintic"])
     def test_the_degree_follows_from_the_fields(self, client, robot, kinds):
