@@ -57,7 +57,7 @@ def waypoint(pose, x=0.0, y=0.0, z=0.0, **fields):
     return message
 
 
-def line_goal(state, waypoints, timing=TimingOptions.NONE, **options):
+def line_of(state, waypoints, timing=TimingOptions.NONE, **options):
     goal = action.PlanCartesian.Goal(start=state_with_joints(dict(state.configuration)), waypoints=waypoints)
     goal.timing.method = timing
     for name, value in options.items():
@@ -72,7 +72,7 @@ def rows_of(path):
 @pytest.mark.parametrize("strategy", [CartesianOptions.GRAPH, CartesianOptions.GREEDY])
 def test_it_is_the_plan_of_the_library(client, above, strategy):
     state, pose = above
-    result = client.send_goal(action.PlanCartesian, ACTION, line_goal(state, [waypoint(pose, z=0.1)], strategy=strategy))
+    result = client.send_goal(action.PlanCartesian, ACTION, line_of(state, [waypoint(pose, z=0.1)], strategy=strategy))
     end = waypoint(pose, z=0.1).target.pose.position
     target = FrameWaypoints((type(pose)((end.x, end.y, end.z), pose.quaternion),), mode=TargetMode.TOOL)
     names = {CartesianOptions.GRAPH: Strategy.GRAPH, CartesianOptions.GREEDY: Strategy.GREEDY}
@@ -96,7 +96,7 @@ def test_arcs_blends_and_speeds(client, above):
         waypoint(pose, y=0.1, z=0.08, blend_radius=0.02, speed=0.05),
         waypoint(pose, y=0.0, z=0.08, speed=0.05),
     ]
-    result = client.send_goal(action.PlanCartesian, ACTION, line_goal(state, waypoints, TimingOptions.FOLLOW_SAMPLES))
+    result = client.send_goal(action.PlanCartesian, ACTION, line_of(state, waypoints, TimingOptions.FOLLOW_SAMPLES))
     trajectory = result.plan.trajectory
     rows = np.array([list(point.positions) for point in trajectory.points])
     times = np.array([point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in trajectory.points])
@@ -114,7 +114,7 @@ def test_points_with_axes(client, above):
     state, pose = above
     tilted = waypoint(pose, z=0.1)
     tilted.target.type, tilted.target.axis = Target.POINT_AXIS, Vector3(x=0.2, y=0.1, z=-1.0)
-    result = client.send_goal(action.PlanCartesian, ACTION, line_goal(state, [tilted], verbose=True))
+    result = client.send_goal(action.PlanCartesian, ACTION, line_of(state, [tilted], verbose=True))
     last = dict(zip(result.plan.path.joint_names, rows_of(result.plan.path)[-1].tolist(), strict=True))
     axis = world_pose(CELL, state.with_configuration(last), "gripper/tcp").matrix[:3, 2]
     assert np.allclose(axis, np.array((0.2, 0.1, -1.0)) / np.linalg.norm((0.2, 0.1, -1.0)), atol=1e-5)
@@ -123,7 +123,7 @@ def test_points_with_axes(client, above):
 
 def test_a_failure_brings_what_was_reached(client, above):
     state, pose = above
-    goal = line_goal(state, [waypoint(pose, z=-0.1), waypoint(pose, z=-0.3)], skip_preplanning_collision_check=True)
+    goal = line_of(state, [waypoint(pose, z=-0.1), waypoint(pose, z=-0.3)], skip_preplanning_collision_check=True)
     with pytest.raises(MPInterpolationInCollisionError) as caught:
         client.send_goal(action.PlanCartesian, ACTION, goal)
     partial = caught.value.partial
@@ -133,7 +133,7 @@ def test_a_failure_brings_what_was_reached(client, above):
     assert partial.report.failed_frame.position.z < pose.position[2] - 0.17
     assert len(rows_of(partial.plan.path)) == len(partial.report.waypoint_of_point)
     with pytest.raises(MPNoIKSolutionError) as caught:
-        client.send_goal(action.PlanCartesian, ACTION, line_goal(state, [waypoint(pose, x=3.0)]))
+        client.send_goal(action.PlanCartesian, ACTION, line_of(state, [waypoint(pose, x=3.0)]))
     assert caught.value.partial.report.ik.reason == 1  # out of reach
     assert caught.value.partial.report.ik.excess > 1.0
 
@@ -153,13 +153,13 @@ BAD = {
 def test_bad_waypoints_get_their_named_error(client, above, case):
     state, pose = above
     with pytest.raises(InvalidRequestError):
-        client.send_goal(action.PlanCartesian, ACTION, line_goal(state, BAD[case](pose)))
+        client.send_goal(action.PlanCartesian, ACTION, line_of(state, BAD[case](pose)))
 
 
 def test_an_unknown_strategy_is_refused(client, above):
     state, pose = above
     with pytest.raises(InvalidRequestError, match="strategy"):
-        client.send_goal(action.PlanCartesian, ACTION, line_goal(state, [waypoint(pose)], strategy=9))
+        client.send_goal(action.PlanCartesian, ACTION, line_of(state, [waypoint(pose)], strategy=9))
 
 
 def there_and_back(pose, count):
@@ -170,7 +170,7 @@ def there_and_back(pose, count):
 def test_it_tells_how_far_it_is(client, above):
     state, pose = above
     told = []
-    goal = line_goal(state, there_and_back(pose, 400), max_step_distance=0.002)
+    goal = line_of(state, there_and_back(pose, 400), max_step_distance=0.002)
     result = client.send_goal(action.PlanCartesian, ACTION, goal, lambda feedback: told.append(feedback.progress))
     assert result.report.fraction == 1.0
     fractions = [progress.fraction for progress in told if not np.isnan(progress.fraction)]
@@ -182,7 +182,7 @@ def test_it_tells_how_far_it_is(client, above):
 
 def test_it_can_be_cancelled(client, above):
     state, pose = above
-    goal = line_goal(state, there_and_back(pose, 5000), max_step_distance=0.001)
+    goal = line_of(state, there_and_back(pose, 5000), max_step_distance=0.001)
     actions = action_client(client, action.PlanCartesian, ACTION)
     assert actions.wait_for_server(60.0)
     running, done, answer = threading.Event(), threading.Event(), []
@@ -205,5 +205,5 @@ def test_it_can_be_cancelled(client, above):
     assert answer[0].status == GoalStatus.STATUS_CANCELED
     assert answer[0].result.error.code == CancelledError.code
     # The node goes on.
-    result = client.send_goal(action.PlanCartesian, ACTION, line_goal(state, [waypoint(pose, z=0.05)]))
+    result = client.send_goal(action.PlanCartesian, ACTION, line_of(state, [waypoint(pose, z=0.05)]))
     assert result.report.fraction == 1.0
