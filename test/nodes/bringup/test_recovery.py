@@ -84,7 +84,7 @@ def test_a_killed_scene_node_comes_back_with_every_change(cell, client):
     change = SceneChange(operation=SceneChange.HIDE, name="workpiece")
     revision = client.apply(change)
     cell.kill("scene")
-    cell.wait_for("scene ended with signal SIGKILL; starting it again")
+    cell.wait_for("scene ended with signal SIGKILL; restarting it")
     scene, after = client.scene()
     assert after == revision
     assert scene.state.bodies["workpiece"].hidden
@@ -95,7 +95,7 @@ def test_a_killed_scene_node_comes_back_with_every_change(cell, client):
 def test_a_killed_planning_node_comes_back_and_plans(cell, client):
     assert plan(client).trajectory.points
     cell.kill("planning")
-    cell.wait_for("planning ended with signal SIGKILL; starting it again")
+    cell.wait_for("planning ended with signal SIGKILL; restarting it")
     assert plan(client).trajectory.points
 
 

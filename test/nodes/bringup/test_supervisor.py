@@ -202,7 +202,7 @@ def test_a_program_that_ends_too_often_is_given_up_in_one_line():
     assert status == 4
     assert err.count("is not restarted") == 1
     assert "flaky is not restarted: it ended 4 times in a row" in err
-    assert [line for line in err.splitlines() if "again in" in line] == [
+    assert [line for line in err.splitlines() if "restarting it in" in line] == [
         "supervisor | flaky ended with exit status 4; restarting it in 0.01 s",
         "supervisor | flaky ended with exit status 4; restarting it in 0.02 s",
     ]
@@ -235,7 +235,7 @@ def test_the_session_ends_while_a_program_waits_for_its_next_start():
     run = Run([["flaky", "raise SystemExit(4)", True], ["other", POLITE]], failures=9, steady=1e6, first_delay=1e6)
     run.wait_for("other | ready")
     said = ""
-    while "again in" not in said:
+    while "restarting it in" not in said:
         said += run.process.stderr.readline()
     run.process.send_signal(signal.SIGTERM)
     assert run.finish()[0] == 0
@@ -370,16 +370,16 @@ def command(*arguments, **environment):
 def test_a_missing_cell_file_is_one_line(tmp_path):
     status, _, err = command("--cell", str(tmp_path / "absent.yaml"))
     assert status == 2
-    assert err == f"robot_cell: there is no cell file {tmp_path / 'absent.yaml'}\n"
+    assert err == f"robot_cell: cell file {tmp_path / 'absent.yaml'} does not exist\n"
 
 
 @pytest.mark.parametrize(
     "arguments, environment, expected",
     [
-        (["--namespace", "1cell"], {}, "'1cell' is no ROS namespace"),
+        (["--namespace", "1cell"], {}, "'1cell' is not a ROS namespace"),
         (["--domain-id", "300"], {}, "ROS_DOMAIN_ID is '300', expected a whole number from 0 to 232"),
         ([], {"ROS_DOMAIN_ID": "seven"}, "ROS_DOMAIN_ID is 'seven', expected a whole number from 0 to 232"),
-        (["--params", "/nowhere.yaml"], {}, "there is no parameters file /nowhere.yaml"),
+        (["--params", "/nowhere.yaml"], {}, "parameters file /nowhere.yaml does not exist"),
     ],
 )
 def test_wrong_options_are_named_in_one_line(arguments, environment, expected):
