@@ -295,10 +295,10 @@ def test_links_that_no_certificate_includes_are_named(ask, client):
         '<parent link="foot"/><child link="head"/><axis xyz="0 0 1"/></joint></robot>'
     )
     mast = RobotModel(name="mast", urdf=ModelFile(text=text))
-    client.apply(SceneChange(operation=SceneChange.ADD, models=RobotCell(robots=[mast])))
+    added = client.apply(SceneChange(operation=SceneChange.ADD, models=RobotCell(robots=[mast])))
     try:
         path = JointPath(joint_names=["turn"], positions=[0.0, 0.1])
-        (warning,) = ask("CertifyMotion", path=path).warnings
+        (warning,) = ask("CertifyMotion", path=path, state=StateRef(min_revision=added)).warnings
         assert "mast" in warning
         assert "head" in warning
         assert not ask("CertifyMotion", path=path_to_message(JOINTS, np.array((HOME, HOME + 0.01)))).warnings
