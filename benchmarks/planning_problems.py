@@ -2,8 +2,8 @@
 
 A file is JSON: `joints`, and `problems` with `scene` (the family), `index`, `start`, `goals`, `fixed` (values of other
 joints by name), `obstacles` (`name`, `type` box or cylinder, `position`, `quat_xyzw`, `size` or `length` and
-`radius`; in metres), and optionally `valid`. The robot is the Panda of example-robot-data with its meshes, its base at
-the origin.
+`radius`; in metres), and optionally `valid`. `robot` is "panda" for that of example-robot-data with its meshes, or has
+`urdf`, `srdf` (files beside it), `group` and `mesh_use`. The base is at the origin.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InverseKinematicsError
+from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.ik.options import IkOptions
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.model.geometry import Box, Cylinder, Shape
+from robot_cell_planner.model.geometry import Box, Cylinder, MeshUse, Shape
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, RobotCellState
@@ -89,10 +90,20 @@ def arm(name: str) -> Arm:
     return Arm(robot, "manipulator", (0.0, -1.57, 1.57, -1.57, -1.57, 0.0), 0.05)
 
 
+def _robot_of(entry: Any, folder: Path) -> Arm:
+    if isinstance(entry, str):
+        return arm(entry)
+    urdf = folder / entry["urdf"]
+    srdf = str(folder / entry["srdf"]) if "srdf" in entry else ""
+    use = MeshUse(entry.get("mesh_use", MeshUse.HULL))
+    roots = ResourceRoots(folders=(str(urdf.parent),))
+    return Arm(load_robot(urdf.stem, urdf, srdf, roots=roots, mesh_use=use), entry["group"], (), 0.0)
+
+
 def read_problems(path: Path) -> list[Problem]:
     """The problems of a file, those that it calls invalid left out."""
     data = json.loads(path.read_text())
-    robot = arm("panda")
+    robot = _robot_of(data.get("robot", "panda"), path.parent)
     joints = tuple(data["joints"])
     found = []
     for entry in data["problems"]:

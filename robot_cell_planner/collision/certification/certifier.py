@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -355,8 +356,10 @@ class _ThreadCache(threading.local):
 _of_thread = _ThreadCache()
 
 
-def certifier_of(checker: CollisionChecker) -> MotionCertifier:
+def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> MotionCertifier:
     """Return the cached certifier of a checker; it is shared by equal checkers of a thread.
+
+    protrusion: as for `sphere_model.tolerance.protrusions` [m].
 
     Raises:
         GeometryError: a collision shape cannot be read.
@@ -364,8 +367,9 @@ def certifier_of(checker: CollisionChecker) -> MotionCertifier:
     model = cell_model(checker.cell, checker.state)
     # Only the values of the fixed joints matter.
     fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
-    extras = (checker.variables, fixed.tobytes())
-    return _of_thread.cache.get((checker.allowed_pairs,), extras, lambda: MotionCertifier(checker))
+    extras = (checker.variables, fixed.tobytes(), protrusion)
+    make = partial(MotionCertifier, checker, protrusion=protrusion)
+    return _of_thread.cache.get((checker.allowed_pairs,), extras, make)
 
 
 def certify(

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 STAGE = "covering spheres"
 PROTRUSION = 0.01  # [m]
+FINE_PROTRUSION = 0.004  # [m], where objects are closer to each other than spheres of PROTRUSION resolve
 VERSION = 2  # version of the algorithm; part of the key of stored approximations
 KIND = "cover"
 SLACK = 1e-9  # [m], tolerance by which a sphere contains a part, far above rounding errors

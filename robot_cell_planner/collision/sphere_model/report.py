@@ -12,7 +12,7 @@ from ...model.cell import RobotCell
 from ...model.geometry import Shape
 from ...model.state import RobotCellState
 from ..geometry.collision_geometry import collision_geometries, local_bounds
-from .approximation import PROTRUSION
+from .approximation import FINE_PROTRUSION, PROTRUSION
 from .resolution import object_spheres
 from .tolerance import protrusions
 
@@ -74,6 +74,8 @@ def prepare_sphere_models(
 ) -> SphereModelReport:
     """Prepare the sphere models of all links, tool links and bodies with collision shapes, so that no request waits.
 
+    Fine models, with `FINE_PROTRUSION`, are prepared too; the report is about the others.
+
     Args:
         cell: cell with the shapes.
         protrusion: maximum protrusion for links near the base [m], see `tolerance.protrusions`.
@@ -92,12 +94,13 @@ def prepare_sphere_models(
         shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
     wanted = cell.bodies if bodies is None else bodies
     shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
-    allowed = protrusions(cell, protrusion)
+    allowed, fine = protrusions(cell, protrusion), protrusions(cell, FINE_PROTRUSION)
     shapes = {name: found for name, found in shapes.items() if found}
     objects: list[ObjectSphereModel] = []
     for name, found in shapes.items():
         on_progress(name, len(objects), len(shapes))
         objects.append(_sphere_model(name, found, allowed[name]))
+        object_spheres(found, fine[name])
     return SphereModelReport(tuple(objects), time.perf_counter() - began)
 
 

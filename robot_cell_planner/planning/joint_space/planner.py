@@ -151,6 +151,7 @@ class _PathSearch:
         context, options = self.context, self.options
         local_planner = context.local_planner(options.search_step)
         start = context.space.start
+        context.checks.refine_near((start, *(goal.q for goal in goals.found[:MAX_DIRECT_MOTIONS])))
         for goal in goals.found[:MAX_DIRECT_MOTIONS]:
             path = local_planner.connect(start, goal.q)
             if path is not None:

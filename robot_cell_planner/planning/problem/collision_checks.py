@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +19,7 @@ from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap
 from ...collision.checker import CollisionChecker, segments
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.report import CollisionPair
+from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import GeometryError
 from ...trajectory.limits import Array
 from .progress import ProgressMonitor
@@ -75,6 +76,7 @@ class CountedChecks:
         self.motions = 0
         self.blocked = 0
         self._certified_only = False
+        self._refined = False
         self._certificates: dict[bytes, MotionCertificate] = {}
         self._possible_overlaps: dict[bytes, Overlap] = {}
         self._first_blocked: list[_BlockedMotion] = []
@@ -85,23 +87,51 @@ class CountedChecks:
         """Return the number of states up to the limit. The checks themselves do not enforce it."""
         return max(0, self.state_limit - self.states)
 
-    @cached_property
+    @property
     def certifier(self) -> MotionCertifier | None:
         """Certifier of the checker's motions.
 
         None if the engine is not coal, if a geometry has no sphere model, or if `certify` is False.
         """
+        return self._fine_certifier if self._refined else self._coarse_certifier
+
+    @cached_property
+    def _coarse_certifier(self) -> MotionCertifier | None:
+        return self._certifier(PROTRUSION)
+
+    @cached_property
+    def _fine_certifier(self) -> MotionCertifier | None:
+        return self._certifier(FINE_PROTRUSION)
+
+    def _certifier(self, protrusion: float) -> MotionCertifier | None:
         if self.checker.engine != "coal" or not self.certify:
             return None
         try:
-            return certifier_of(self.checker)
+            return certifier_of(self.checker, protrusion)
         except GeometryError:
             return None
 
     @property
+    def refined(self) -> bool:
+        """Whether fine spheres are used."""
+        return self._refined
+
+    def refine(self) -> MotionCertifier:
+        """Use fine spheres from now on, and return their certifier. There must be a certifier."""
+        self._refined = True
+        assert self.certifier is not None
+        return self.certifier
+
+    def refine_near(self, configurations: Iterable[Array]) -> None:
+        """Use fine spheres from now on if the others do not prove all of some free configurations (dof,) free."""
+        certifier = self.certifier
+        if certifier is not None and not all(certifier.quickly_free(q, q) for q in configurations):
+            self.refine()
+
+    @property
     def certifier_warnings(self) -> tuple[str, ...]:
         """Warnings of the certifier, if it was created, about objects with coarse sphere models."""
-        certifier = self.__dict__.get("certifier")
+        certifier = self.__dict__.get("_coarse_certifier")
         return certifier.warnings if certifier is not None else ()
 
     @property
@@ -146,6 +176,13 @@ class CountedChecks:
         self.states += certifier.states - before
         return free
 
+    @property
+    def _finest(self) -> MotionCertifier:
+        """Certifier of motions that the spheres in use do not prove free."""
+        found = self._fine_certifier or self._coarse_certifier
+        assert found is not None
+        return found
+
     def certificate(self, start: Array, end: Array) -> MotionCertificate | None:
         """Return the certificate of a straight motion, or None if motions cannot be certified. Certificates are cached.
 
@@ -159,7 +196,7 @@ class CountedChecks:
         key = start.tobytes() + end.tobytes()
         found = self._certificates.get(key)
         if found is None:
-            found = self.certifier.certify(start, end, enough=MAX_EXACT_STATES)
+            found = self._finest.certify(start, end, enough=MAX_EXACT_STATES)
             self.states += found.states + found.exact_states
             if len(self._certificates) >= MAX_CACHED_CERTIFICATES:
                 self._certificates.clear()

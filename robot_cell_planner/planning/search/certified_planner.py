@@ -36,7 +36,8 @@ class CertifiedPlanner:
         reason = _unsupported_reason(problem)
         if reason or checks.certifier is None:
             raise NotSupportedError(reason, stage="search", subjects=(checks.checker.engine,))
-        search = CertifiedRrtConnect(checks.certifier, problem.subspace)
+        finer = checks.refine if not checks.refined else None
+        search = CertifiedRrtConnect(checks.certifier, problem.subspace, finer)
         before = checks.states
         options = CertifiedSearchOptions(
             longest=problem.parameters["longest"],

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ...collision.certification._kernels.arrays import HITS
 from ...collision.certification.certifier import COARSE, MotionCertifier
 from ...trajectory.limits import Array
 from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
@@ -53,26 +54,48 @@ class CertifiedSearchOptions:
 
 
 class CertifiedRrtConnect:
-    """Planner between configurations (dof,) of a certifier's variables, within a subspace."""
+    """Planner between configurations (dof,) of a certifier's variables, within a subspace.
 
-    def __init__(self, certifier: MotionCertifier, subspace: Subspace) -> None:
-        self._certifier = certifier
+    Args:
+        finer: Returns a certifier of the same motions with smaller spheres. A search that stalls continues with it.
+    """
+
+    def __init__(
+        self, certifier: MotionCertifier, subspace: Subspace, finer: Callable[[], MotionCertifier] | None = None
+    ) -> None:
         self._space = subspace
-        scene, work = certifier.packed()
-        self._buffers = (scene, work)
-        self._addresses = (scene.address, work.address)
+        self._finer = finer
+        self._connector_states = 0
+        self._use(certifier)
         axes = _axes(certifier, subspace)
         self._origin, self._basis = axes.origin, axes.basis
         self._weights, self._weighted_basis = axes.weights, axes.weighted_basis
         self._limits = np.array((subspace.q_lower, subspace.q_upper))
         self._limits += ROUNDING
         self._counters = np.zeros(3)
-        self._connectors = FreeSpaceConnectors(certifier, subspace)
+
+    def _use(self, certifier: MotionCertifier) -> None:
+        self._certifier = certifier
+        scene, work = certifier.packed()
+        # Previous hits determine which of several objects deflects a motion; equal searches begin without any.
+        work.arrays[HITS].fill(0)
+        self._buffers = (scene, work)
+        self._addresses = (scene.address, work.address)
+        self._connectors = FreeSpaceConnectors(certifier, self._space)
+
+    def _refine(self) -> bool:
+        """Use the finer certifier from now on, if there is one; return whether it was not used before."""
+        if self._finer is None:
+            return False
+        self._connector_states += self._connectors.states
+        self._use(self._finer())
+        self._finer = None
+        return True
 
     @property
     def states(self) -> int:
         """Number of configurations evaluated, by spheres or exact distances."""
-        return int(self._counters[0]) + self._connectors.states
+        return int(self._counters[0]) + self._connector_states + self._connectors.states
 
     def solve(
         self,
@@ -97,9 +120,12 @@ class CertifiedRrtConnect:
         def check_states() -> None:
             check(self.states)
 
-        for tree, endpoints in ((0, [start]), (1, list(goals))):
+        def add_roots(tree: int, endpoints: Sequence[Array], count: int) -> None:
             for q in endpoints:
-                trees.add(tree, self._connectors.find(q, options.seed, 1, check_states))
+                trees.add(tree, self._connectors.find(q, options.seed, count, check_states))
+
+        add_roots(0, [start], 1)
+        add_roots(1, goals, 1)
         bounds = sampling_regions(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
         outcome = kernels.NOT_FINISHED
         stalled = {0: [start], 1: list(goals)}
@@ -107,7 +133,7 @@ class CertifiedRrtConnect:
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check_states()
             if trees.counts[0] and trees.counts[1]:
-                limit = min(limit, options.state_limit - self._connectors.states)
+                limit = min(limit, options.state_limit - self.states + self._counters[0])
                 outcome = kernels.grow(
                     *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
                     trees.nodes, trees.single, trees.parents, trees.ranges, trees.squares, trees.counts,
@@ -116,15 +142,14 @@ class CertifiedRrtConnect:
             limit = self._counters[0] + STATES_PER_CALL
             if outcome != kernels.NOT_FINISHED:
                 break
+            self._refine()
             for tree, endpoints in stalled.items():
                 # A tree that hardly grew gets more connectors at its roots, once.
                 if endpoints and trees.counts[tree] < MIN_GROWTH * len(endpoints):
-                    for q in endpoints:
-                        trees.add(tree, self._connectors.find(q, options.seed, EXTRA_CONNECTORS, check_states))
+                    add_roots(tree, endpoints, EXTRA_CONNECTORS)
                     stalled[tree] = []
             added = list(more_goals()) if more_goals is not None else []
-            for q in added:
-                trees.add(1, self._connectors.find(q, options.seed, 1, check_states))
+            add_roots(1, added, 1)
             if not (trees.counts[0] and trees.counts[1]) and not added:
                 break
         if outcome != kernels.FOUND:

@@ -9,15 +9,23 @@ import numpy as np
 from ...trajectory.limits import Array
 from ..problem.subspace import Subspace
 
-REGION_SIZES = np.array((0.6, 1.5, math.inf))[:, None]  # [rad or m] around start and goals
+REGION_SIZES = (0.6, 1.5)  # [rad or m] around start and goals
+HALF_TURN = math.pi  # a revolute joint reaches every direction within a turn; many have limits of two
 
 
 def sampling_regions(space: Subspace, endpoints: Array) -> Array:
-    """Return bounds (b, 2, k) of boxes in a subspace around configurations `endpoints` (n, dof), within the bounds of
-    the subspace. The last box is the whole subspace.
+    """Return bounds (4, 2, k) of boxes in a subspace around configurations `endpoints` (n, dof), within the bounds of
+    the subspace. Each contains the one before. The third is at least a turn wide in each coordinate, the last is the
+    whole subspace.
     """
     z = space.to_reduced(endpoints)
-    found = np.empty((len(REGION_SIZES), 2, z.shape[1]))
-    np.maximum(space.lower, np.minimum.reduce(z) - REGION_SIZES, out=found[:, 0])
-    np.minimum(space.upper, np.maximum.reduce(z) + REGION_SIZES, out=found[:, 1])
+    low, high = np.minimum.reduce(z), np.maximum.reduce(z)
+    middle = 0.5 * (low + high)
+    found = np.empty((len(REGION_SIZES) + 2, 2, z.shape[1]))
+    for number, size in enumerate(REGION_SIZES):
+        found[number] = low - size, high + size
+    found[-2] = np.minimum(found[-3, 0], middle - HALF_TURN), np.maximum(found[-3, 1], middle + HALF_TURN)
+    found[-1] = space.lower, space.upper
+    np.maximum(space.lower, found[:, 0], out=found[:, 0])
+    np.minimum(space.upper, found[:, 1], out=found[:, 1])
     return found

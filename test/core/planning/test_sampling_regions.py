@@ -50,6 +50,16 @@ def test_regions_contain_the_ends_each_the_one_before_and_the_last_is_the_whole_
     assert (found[0, 1] - found[0, 0] <= np.ptp(z, axis=0) + 2.0 * REGION_SIZES[0] + 1e-12).all()
 
 
+@given(st.lists(st.floats(-6.0, 6.0), min_size=2, max_size=4))
+def test_the_third_region_is_a_turn_wide_at_least(values):
+    space = attempts(1, 6.28)
+    low, high = sampling_regions(space, np.array(values)[:, None])[2, :, 0]
+    middle = 0.5 * (min(values) + max(values))
+    assert low <= max(middle - math.pi, -6.28)
+    assert high >= min(middle + math.pi, 6.28)
+    assert high - low <= max(2.0 * math.pi, max(values) - min(values) + 2.0 * REGION_SIZES[1]) + 1e-12
+
+
 def test_samples_fill_the_bounds_that_were_set_last():
     space = SearchSpace(attempts(3, 2.0))
     sampler = space.information.allocStateSampler()
@@ -85,9 +95,10 @@ def test_planners_that_end_at_their_first_path_sample_regions_in_turn(planner, m
     if PLANNERS[planner].mode is not SearchMode.TREE:
         assert not bounds
         return
-    assert len(bounds) >= len(REGION_SIZES)
+    sizes = (*REGION_SIZES, math.inf, math.inf)  # a turn is more than these limits allow
+    assert len(bounds) >= len(sizes)
     for number, (lower, upper) in enumerate(bounds):
-        size = float(REGION_SIZES[number % len(REGION_SIZES), 0])
+        size = sizes[number % len(sizes)]
         assert lower == np.maximum(ENDS.min(axis=0) - size, -1.0).tolist()
         assert upper == np.minimum(ENDS.max(axis=0) + size, 1.0).tolist()
 

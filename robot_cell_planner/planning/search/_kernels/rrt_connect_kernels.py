@@ -32,6 +32,9 @@ DOMAIN_FACTOR, MAX_REJECTED = 4.0, 8
 MAX_DEFLECTIONS, MAX_DEFLECTION, DEFLECTION_DISTANCE = 2, 1.0, 0.02
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
+# Sampling regions, used in turn: at first those near start and goals and that of one turn; later that of one turn every
+# other time, because a path that was not found near start and goals mostly leads far around objects.
+FIRST_REGIONS, LATER_REGIONS, FIRST_SAMPLES = (0, 1, 2), (0, 2, 1, 2, 3, 2), 100
 # Indices into the counts of a search: nodes of both trees, samples drawn, and connected node of each tree.
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
 
@@ -141,6 +144,14 @@ def random_fraction(seed: int, count: int) -> float:
 
 
 @rounded
+def region(number: int) -> int:
+    """Return the index of the sampling region of a sample."""
+    if number < FIRST_SAMPLES:
+        return FIRST_REGIONS[number % len(FIRST_REGIONS)]
+    return LATER_REGIONS[number % len(LATER_REGIONS)]
+
+
+@rounded
 def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) -> None:
     """Write point `number` of a low-discrepancy sequence in the bounds to `result`.
 
@@ -232,7 +243,7 @@ def grow(
     """Grow both trees until they are connected, are full, or counters[0] reaches `states`. Another call continues.
 
     Args:
-        bounds: Sampling regions (2 b, k), lower and upper bounds of b boxes, used in turn.
+        bounds: Sampling regions (8, k), lower and upper bounds of four boxes.
         nodes: Nodes (2, k, capacity) of the trees from start and goals.
         single: The same in single precision.
         parents: Parents (2, capacity) of nodes.
@@ -249,7 +260,7 @@ def grow(
         other = 1 - tree
         if counts[tree] + 1 >= nodes.shape[2] or counts[other] + 1 >= nodes.shape[2]:
             return FULL
-        box = 2 * (counts[SAMPLES] % (bounds.shape[0] // 2))
+        box = 2 * region(counts[SAMPLES])
         sample(seed, counts[SAMPLES], bounds[box], bounds[box + 1], point)
         counts[SAMPLES] += 1
         counters[0] += 1e-3  # so that rejected samples terminate, too
