@@ -1,5 +1,7 @@
 """Fine spheres: used where objects are closer to each other than the others resolve."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from planning_cells import HALF, is_free, wall_with_gap
@@ -50,7 +52,7 @@ def test_a_search_that_stalls_continues_with_them(checker):
     assert path is not None
     assert all(is_free(q, GAP) for q in densify(path, 1e-3)[0])
     assert planner.states <= options.state_limit
-    assert all(fine.certify(a, b).free for a, b in zip(path[:-1], path[1:], strict=True))
+    assert all(fine.certify(a, b).free for a, b in pairwise(path))
 
 
 @pytest.mark.parametrize(("start", "goal"), [(FAR, GOAL), (NEAR, -NEAR)])
