@@ -33,7 +33,8 @@ from .scene import MotionScene
 Floats = NDArray[np.float64]
 COARSE = 1.0 / 1024.0  # [rad or m], interval size at which the sphere test stops bisecting
 FINE = 1e-5  # [rad or m], interval size at which the exact distance test stops bisecting
-MAX_CACHED = 8  # margins with cached arrays of a certifier, and cached certifiers of a thread
+MAX_CACHED_MARGINS = 8  # with arrays, of a certifier
+MAX_CACHED_CERTIFIERS = 16  # of a thread
 MAX_LEVELS = 12
 
 
@@ -133,7 +134,7 @@ class MotionCertifier:
             arrays = self.scene.arrays(margin)
             found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
             self._packed[margin] = found
-            if len(self._packed) > MAX_CACHED:
+            if len(self._packed) > MAX_CACHED_MARGINS:
                 self._packed.popitem(last=False)
         return found
 
@@ -350,7 +351,7 @@ class _ThreadCache(threading.local):
     """Cache of a thread."""
 
     def __init__(self) -> None:
-        self.cache: IdentityCache[MotionCertifier] = IdentityCache(size=MAX_CACHED)
+        self.cache: IdentityCache[MotionCertifier] = IdentityCache(size=MAX_CACHED_CERTIFIERS)
 
 
 _of_thread = _ThreadCache()

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 STAGE = "covering spheres"
 PROTRUSION = 0.01  # [m]
 FINE_PROTRUSION = 0.004  # [m], where objects are closer to each other than spheres of PROTRUSION resolve
-VERSION = 2  # version of the algorithm; part of the key of stored approximations
+VERSION = 3  # version of the algorithm; part of the key of stored approximations
 KIND = "cover"
 SLACK = 1e-9  # [m], tolerance by which a sphere contains a part, far above rounding errors
 MAX_SPHERES = 4_000
@@ -164,27 +164,34 @@ def compute_spheres(polytope: Polytope, protrusion: float) -> tuple[Floats, int]
 def _without_redundant(polytope: Polytope, spheres: Floats, protrusion: float) -> tuple[Floats, int]:
     """Return the spheres, largest first, without redundant ones, and the number of parts of the proof.
 
-    Small spheres are removed first, until the proofs have checked a million parts.
+    Small spheres are removed first, until the proofs have checked a million parts. Only simplices that a sphere may
+    intersect are proven again without it.
     """
     retained = spheres[np.argsort(-spheres[:, 3], kind="stable")]
-    pieces = _pieces(polytope, retained, protrusion)[1]
+    lows, highs = polytope.simplices.min(axis=1), polytope.simplices.max(axis=1)
     spent = 0
     for place in range(len(retained) - 1, -1, -1):
         if spent > PRUNING:
             break
+        centre, radius = retained[place, :3], retained[place, 3]
+        beside = np.linalg.norm(np.maximum(np.maximum(lows - centre, centre - highs), 0.0), axis=1) <= radius
         fewer = np.delete(retained, place, axis=0)
-        proven, checked = _pieces(polytope, fewer, protrusion)
+        proven, checked = _pieces(polytope, fewer, protrusion, beside)
         spent += checked
         if proven and len(fewer):
-            retained, pieces = fewer, checked
-    return retained, pieces
+            retained = fewer
+    return retained, _pieces(polytope, retained, protrusion)[1]
 
 
-def _pieces(polytope: Polytope, spheres: Floats, protrusion: float) -> tuple[bool, int]:
-    """Return whether spheres are proven to contain a polytope, and the number of parts checked."""
+def _pieces(
+    polytope: Polytope, spheres: Floats, protrusion: float, chosen: NDArray[np.bool_] | None = None
+) -> tuple[bool, int]:
+    """Return whether spheres are proven to contain a polytope, or the chosen ones of its simplices (k,), and the number
+    of parts checked."""
     counters = np.zeros(1)
     sizes = _sizes(protrusion)
-    count = kernels.completed(polytope.simplices, polytope.planes, spheres.copy(), len(spheres), sizes, counters)
+    simplices = polytope.simplices if chosen is None else polytope.simplices[chosen]
+    count = kernels.completed(simplices, polytope.planes, spheres.copy(), len(spheres), sizes, counters)
     return count == len(spheres), int(counters[0])
 
 
@@ -204,7 +211,9 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
         points.append(corners[0] + np.outer(a, corners[1] - corners[0]) + np.outer(b, corners[2] - corners[0]))
     # Keep one point of those in the same grid cell.
     found = np.concatenate(points)
-    _, first = np.unique(np.floor(found / (0.5 * spacing)).astype(np.int64), axis=0, return_index=True)
+    cells = np.floor(found / (0.5 * spacing)).astype(np.int64)
+    cells -= cells.min(axis=0)
+    _, first = np.unique(np.ravel_multi_index(tuple(cells.T), tuple(cells.max(axis=0) + 1)), return_index=True)
     found = found[np.sort(first)]
     if not polytope.is_surface:
         found = np.concatenate((found, _grid(polytope, 2_000)))

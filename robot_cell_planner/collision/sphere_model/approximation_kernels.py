@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from heapq import heapify, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,30 @@ def depths(planes: Array, points: Array) -> Array:
 
 
 @compiled
-def gain(sphere: Array, slack: float, points: Array, count: int) -> int:
-    """Return how many of the first `count` points (3, n) lie within a sphere (4,) reduced by a slack [m]."""
+def first_at_least(ascending: Array, count: int, value: float) -> int:
+    """Return the index of the first of the first `count` values (n,) that is at least `value`; `count` if none is."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def gain(sphere: Array, slack: float, points: Array, count: int, axis: int) -> int:
+    """Return how many of the first `count` points (3, n) lie within a sphere (4,) reduced by a slack [m].
+
+    The points ascend along an axis, so that only those beside the sphere are examined.
+    """
     reach = max(sphere[3] - slack, 0.0)
     square, found = reach * reach, 0
     x, y, z = sphere[0], sphere[1], sphere[2]
-    for i in range(count):
+    wide = reach * (1.0 + 1e-9)
+    first = first_at_least(points[axis], count, sphere[axis] - wide)
+    for i in range(first, first_at_least(points[axis], count, sphere[axis] + wide)):
         dx, dy, dz = points[0, i] - x, points[1, i] - y, points[2, i] - z
         found += dx * dx + dy * dy + dz * dz <= square
     return found
@@ -54,24 +73,28 @@ def choose(spheres: Array, slack: float, points: Array) -> Array:
     removed.
     """
     n, left = spheres.shape[0], points.shape[0]
-    rest = np.ascontiguousarray(points.T.copy())
-    gains = np.empty(n)
-    for b in range(n):
-        gains[b] = gain(spheres[b], slack, rest, left)
+    axis, widest = 0, -1.0
+    for k in range(3):
+        wide = points[:, k].max() - points[:, k].min()
+        if wide > widest:
+            axis, widest = k, wide
+    rest = np.ascontiguousarray(points[np.argsort(points[:, axis])].T)
+    heap = [(-gain(spheres[b], slack, rest, left, axis), b) for b in range(n)]
+    heapify(heap)
     fresh = np.zeros(n)
     chosen = np.empty(n)
     count = 0
     while True:
-        best = int(np.argmax(gains))
-        if gains[best] <= 0.0:
+        lost, best = heap[0]
+        if lost == 0:
             return chosen[:count]
         if fresh[best] != count:
-            gains[best] = gain(spheres[best], slack, rest, left)
+            heapreplace(heap, (-gain(spheres[best], slack, rest, left, axis), best))
             fresh[best] = count
             continue
         chosen[count] = best
         count += 1
-        gains[best] = 0.0
+        heapreplace(heap, (0, best))
         sphere, reach = spheres[best], max(spheres[best, 3] - slack, 0.0)
         retained = 0
         for i in range(left):

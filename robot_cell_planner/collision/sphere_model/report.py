@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,10 +99,18 @@ def prepare_sphere_models(
     allowed, fine = protrusions(cell, protrusion), protrusions(cell, FINE_PROTRUSION)
     shapes = {name: found for name, found in shapes.items() if found}
     objects: list[ObjectSphereModel] = []
-    for name, found in shapes.items():
-        on_progress(name, len(objects), len(shapes))
-        objects.append(_sphere_model(name, found, allowed[name]))
-        object_spheres(found, fine[name])
+    # Kernels release the interpreter lock.
+    with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="sphere models") as threads:
+        made = [
+            (name, threads.submit(_sphere_models, name, found, allowed[name], fine[name]))
+            for name, found in shapes.items()
+        ]
+        try:
+            for name, future in made:
+                on_progress(name, len(objects), len(shapes))
+                objects.append(future.result())
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
     return SphereModelReport(tuple(objects), time.perf_counter() - began)
 
 
@@ -124,6 +134,8 @@ def _extent(shapes: tuple[Shape, ...]) -> float:
     return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
-def _sphere_model(name: str, shapes: tuple[Shape, ...], protrusion: float) -> ObjectSphereModel:
+def _sphere_models(name: str, shapes: tuple[Shape, ...], protrusion: float, fine: float) -> ObjectSphereModel:
+    """Compute both sphere models of an object, and describe the first."""
     found = object_spheres(shapes, protrusion)
+    object_spheres(shapes, fine)
     return ObjectSphereModel(name, len(found.spheres), found.protrusion, found.pieces, found.warning(name))

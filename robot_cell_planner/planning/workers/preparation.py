@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...collision.certification.certifier import certifier_of
 from ...collision.checker import CollisionChecker
+from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import RobotCellError
 from ...kinematics.forward import forward_kinematics
 from ...kinematics.ik.options import IkOptions
@@ -38,8 +39,8 @@ def prepare_group(scene: Scene, name: str) -> None:
     group = cell.group(name)
     checker = CollisionChecker(cell, state, group.variables)
     checker.in_collision(checker.default)
-    certifier = certifier_of(checker)
-    certifier.certify(checker.default, checker.default)
+    for protrusion in (PROTRUSION, FINE_PROTRUSION):
+        certifier_of(checker, protrusion).certify(checker.default, checker.default)
     if group.tip_link:
         target = FrameTarget(pose=forward_kinematics(cell, state, name))
         inverse_kinematics(cell, state, target, name, IkOptions(max_restarts=1))

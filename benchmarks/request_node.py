@@ -1,0 +1,139 @@
+"""What a plan over ROS costs beyond the library: the nodes of the demo cell in processes of their own, and a client.
+
+    make bench AREA=request_node                     [--calls 200] [--moving]
+
+Every request is planned by the node and by the library in this process, in turn, from the same state to the same goal
+with timing. The time over ROS ends when the result has arrived as a message. --moving: the robot moves meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.state import RobotCellState
+from robot_cell_planner.msg import ExecutionOptions
+from robot_cell_planner.nodes.client import CellClient
+from robot_cell_planner.nodes.client.messages import state_with_joints
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+from robot_cell_planner.trajectory.timing import TimingOptions
+
+from .kinematics_node import CELL_FILE, node
+from .results import Results
+from .scene_node import own_domain, processor_time, running
+
+NODES = ("kinematics_node", "collision_node", "planning_node", "execution_node", "simulated_robot_node")
+OWN = {"simulated_robot_node": (f"cell_file:={CELL_FILE}",)}
+SEED = 1
+STEP = 0.3  # [rad] to goals close by
+WARM_UP = 20
+IDLE = 20.0  # [s]
+
+
+def goals(cell: RobotCell, state: RobotCellState, count: int) -> list[dict[str, float]]:
+    """Joint values near those of the state, within limits."""
+    rng = np.random.default_rng(SEED)
+    joints = cell.group().variables
+    here = np.array([state.configuration[joint] for joint in joints])
+    return [dict(zip(joints, (here + rng.uniform(-STEP, STEP, len(here))).tolist(), strict=True)) for _ in range(count)]
+
+
+class Mover:
+    """Moves the robot to and fro until it is stopped."""
+
+    def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
+        self._goals = goals(cell, state, 2)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with CellClient(name="mover") as client:
+            number = 0
+            while not self._stopped.is_set():
+                plan = client.plan_motion(self._goals[number % 2])
+                client.execute(plan.trajectory, ExecutionOptions(speed_scale=0.2))
+                number += 1
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+
+def measure(results: Results, calls: int, moving: bool) -> None:
+    """Plans over ROS and in this process, in turn."""
+    cell, state = load_cell(CELL_FILE)
+    taken: list[tuple[float, float]] = []
+    with ExitStack() as stack:
+        stack.enter_context(own_domain())
+        pids = {"scene_node": stack.enter_context(running(node("scene_node", f"cell_file:={CELL_FILE}")))}
+        pids |= {name: stack.enter_context(running(node(name, *OWN.get(name, ())))) for name in NODES}
+        client = stack.enter_context(CellClient())
+        client.scene()
+        if moving:
+            stack.callback(Mover(cell, state).stop)
+        else:
+            idle(results, pids)
+        for goal in goals(cell, state, WARM_UP + calls):
+            began = perf_counter()
+            client.plan_motion(goal, start=state_with_joints(dict(state.configuration)))
+            middle = perf_counter()
+            plan_motion(cell, state, MotionRequest(Goals(joint_goals=(goal,)), timing=TimingOptions()))
+            taken.append((1e3 * (middle - began), 1e3 * (perf_counter() - middle)))
+    rows = np.array(taken[WARM_UP:])
+    name = "ros_moving" if moving else "ros"
+    for column, where in enumerate(("plan", "plan_core")):
+        results.add(f"{name}.{where}_median_ms", float(np.median(rows[:, column])))
+        results.add(f"{name}.{where}_p95_ms", float(np.percentile(rows[:, column], 95)))
+    results.add(f"{name}.plan_above_core_ms", float(np.median(rows[:, 0] - rows[:, 1])))
+    results.add(f"{name}.plan_above_core_p95_ms", float(np.percentile(rows[:, 0] - rows[:, 1], 95)))
+
+
+def idle(results: Results, pids: dict[str, int]) -> None:
+    """Share of a processor [%] and proportional set size [MB] of each node with its children, at rest."""
+    threading.Event().wait(IDLE)
+    before = {name: sum(map(processor_time, family(pid))) for name, pid in pids.items()}
+    threading.Event().wait(IDLE)
+    total, memory = 0.0, 0.0
+    for name, pid in pids.items():
+        share = 100.0 * (sum(map(processor_time, family(pid))) - before[name]) / IDLE
+        used = sum(map(proportional_memory, family(pid)))
+        results.add(f"idle.{name}.processor_percent", share)
+        results.add(f"idle.{name}.memory_mb", used)
+        total, memory = total + share, memory + used
+    results.add("idle.processor_percent", total)
+    results.add("idle.memory_mb", memory)
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(member for child in children for member in family(int(child)))]
+
+
+def proportional_memory(pid: int) -> float:
+    """Proportional set size [MB]."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1e-3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--moving", action="store_true", help="move the robot meanwhile")
+    options = parser.parse_args()
+    results = Results("request_node", SEED)
+    measure(results, options.calls, options.moving)
+    results.finish(update=True)
+
+
+if __name__ == "__main__":
+    main()
