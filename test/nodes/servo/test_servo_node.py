@@ -284,7 +284,7 @@ def test_a_target_is_tracked_to_its_place(client, robot, statuses):
             InvalidRequestError,
             ["servo/target"],
         ),
-        (ServoOptions.TWIST, lambda client: old_twist(client), StaleStateError, ["too late"]),
+        (ServoOptions.TWIST, lambda client: old_twist(client), StaleStateError, ["s old (limit 0.2 s)"]),
     ],
 )
 def test_a_command_that_is_wrong_is_refused_with_its_reason_and_moves_nothing(

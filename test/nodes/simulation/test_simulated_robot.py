@@ -155,7 +155,7 @@ def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
 
 def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
     robot.command(["elbow_joint", "wrist_3_joint"], [1.0])
-    said(robot, node, "joint_commands: refused: there are 2 names and 1 values of position")
+    said(robot, node, "joint_commands: rejected: there are 2 names and 1 values of position")
     robot.command([], [1.0, 2.0])
     robot.command(["elbow_joint"] * 3, [1.0] * 3)
     robot.go_to(wrist_3_joint=0.1)
