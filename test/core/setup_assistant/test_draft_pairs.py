@@ -1,6 +1,7 @@
 """A drafted SRDF disables what it says it does, the same in every run; home is free."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from frozendict import frozendict
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import NotSupportedError
 from robot_cell_planner.io.robot_description.loading import load_robot, robot_from_sources
+from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.sources import ModelSources
 from robot_cell_planner.setup_assistant.draft import draft_robot
@@ -146,6 +148,39 @@ def test_a_pair_that_collides_in_a_tiny_part_of_all_states_stays_checked():
     found = {frozenset((pair.first, pair.second)): pair for pair in drafted_pairs(robot, DraftOptions(samples=5))}
     assert frozenset(("base", "l2")) not in found
     assert found[frozenset(("far", "l2"))].reason == "Never"
+
+
+def six_joints(goal):
+    """An arm of six joints with a ball of 20 mm at its tip, and another one at a place of the base."""
+    ball = '<collision><geometry><sphere radius="0.01"/></geometry></collision>'
+    place = " ".join(map(str, goal))
+    parts = [
+        f'<link name="base"/><link name="goal">{ball}</link><joint name="fixed" type="fixed"><parent link="base"/>'
+        f'<child link="goal"/><origin xyz="{place}"/></joint><link name="tip">{ball}</link>'
+    ]
+    names = ("base", *(f"l{index}" for index in range(5)), "tip")
+    for index, (parent, child) in enumerate(pairwise(names)):
+        axis = ("0 0 1", "0 1 0", "0 1 0", "1 0 0", "0 1 0", "1 0 0")[index]
+        parts.append("" if child == "tip" else f'<link name="{child}"/>')
+        parts.append(
+            f'<joint name="j{index}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{0.3 if index else 0.0} 0 0.1"/><axis xyz="{axis}"/>'
+            f'<limit lower="-2.5" upper="2.5" velocity="1" effort="1"/></joint>'
+        )
+    return robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{"".join(parts)}</robot>'))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_place_that_the_tip_reaches_stays_checked(seed):
+    """The place is where the tip is at a random configuration."""
+    q = np.random.default_rng(seed).uniform(-2.4, 2.4, 6)
+    cell = RobotCell(robots=frozendict(r=six_joints((9.0, 9.0, 9.0))))
+    values = dict(zip((f"j{index}" for index in range(6)), q.tolist(), strict=True))
+    tip = world_pose(cell, cell.default_state().with_configuration(values), "tip")
+    reached = drafted_pairs(six_joints(tip.position), DraftOptions(samples=5))
+    assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in reached)
+    far = drafted_pairs(six_joints((9.0, 9.0, 9.0)), DraftOptions(samples=5))
+    assert [pair.reason for pair in far if {pair.first, pair.second} == {"goal", "tip"}] == ["Never"]
 
 
 def test_neighbours_across_links_without_shapes_are_not_certain():
