@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("plan", "Plan a motion."),
     "verify": ("plan", "Verify a plan."),
     "view": ("plan", "Write a page that shows a cell or a plan."),
+    "rpc": ("rpc", "Answer JSON-RPC requests, or replay a log of them."),
     "call": ("graph", "Call a service of the running nodes."),
     "echo": ("graph", "Print the messages of a topic."),
     "describe": ("graph", "Print what the running nodes offer, or an interface."),

@@ -148,7 +148,7 @@ def _entries_of_function(function: Callable[..., Any], signature: inspect.Signat
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = [p for p in signature.parameters.values() if p.kind in plain and p.name not in ("self", "cls")]
     module = sys.modules[function.__module__]
-    found = {p.name: _entry(_resolved(p.annotation, module, {})) for p in parameters}
+    found = {p.name: _entry(resolved(p.annotation, module, {})) for p in parameters}
     return {name: entry for name, entry in found.items() if entry is not ANYTHING}
 
 
@@ -164,11 +164,11 @@ def _entries_of_class(kind: type) -> dict[str, Entry]:
         module, local = sys.modules.get(owner.__module__), vars(owner)
         for name, annotation in inspect.get_annotations(owner).items():
             if name in names and module is not None:
-                entries[name] = _entry(_resolved(annotation, module, dict(local)))
+                entries[name] = _entry(resolved(annotation, module, dict(local)))
     return {name: entry for name, entry in entries.items() if entry is not ANYTHING}
 
 
-def _resolved(annotation: Any, module: types.ModuleType, local: dict[str, Any]) -> Any:
+def resolved(annotation: Any, module: types.ModuleType, local: dict[str, Any]) -> Any:
     """Evaluate an annotation; return Any for names imported for type checkers only."""
     if not isinstance(annotation, str):
         return annotation

@@ -22,6 +22,7 @@ RANKS = {
     "simulation": 9,
     "viewer": 9,
     "offline": 10,
+    "rpc": 11,
     "nodes": 11,
     "commands": 12,
 }

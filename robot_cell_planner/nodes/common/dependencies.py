@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 # Packages of the Python index whose module has another name.
-DISTRIBUTIONS = {"collada": "pycollada", "pinocchio": "pin", "yaml": "PyYAML"}
+DISTRIBUTIONS = {"collada": "pycollada", "jsonrpc": "json-rpc", "pinocchio": "pin", "yaml": "PyYAML"}
 ROS_PACKAGES = ("ament_index_python", "rclpy", "tf2_ros")
 MISSING = 3
 INTERRUPTED = 128 + signal.SIGINT  # as shells report it

@@ -1,0 +1,86 @@
+"""`robot_cell rpc`: the library over JSON-RPC."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from ..rpc.replay import replay
+from ..rpc.servers import RpcHttpServer, serve_lines
+from ..rpc.session import RpcSession, discover
+from .options import FAILED, roots_of
+
+OWNER_ONLY = 0o600
+
+
+@click.command()
+@click.option("--cell", "cell_file", type=click.Path(path_type=Path), help="Cell file to load at the beginning.")
+@click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
+@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP on this port of 127.0.0.1; 0: any.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="File for the token of HTTP (default: printed).")
+@click.option("--log", type=click.Path(path_type=Path), help="File to which all calls are appended.")
+@click.option("--replay", "replayed", type=click.Path(path_type=Path), help="Repeat the calls of a log and compare.")
+@click.option("--describe", is_flag=True, help="Print the OpenRPC document of all methods.")
+def rpc(
+    cell_file: Path | None,
+    folders: tuple[str, ...],
+    port: int | None,
+    token_file: Path | None,
+    log: Path | None,
+    replayed: Path | None,
+    describe: bool,
+) -> int:
+    """Answer JSON-RPC 2.0 requests: one on each line of the standard input, or over HTTP with --http.
+
+    The methods are those of the library; docs/rpc.md has an example.
+    """
+    if describe:
+        click.echo(json.dumps(discover(), indent=1))
+        return 0
+    with ExitStack() as stack:
+        requests, responses = sys.stdin.buffer, stack.enter_context(os.fdopen(os.dup(1), "wb"))
+        os.dup2(2, 1)  # what libraries print must not get between the responses
+        opened = None if log is None else stack.enter_context(_private(log).open("a", encoding="utf-8"))
+        session = RpcSession(roots_of(folders), opened)
+        stack.callback(session.close)
+        if cell_file is not None:
+            session.load_cell(str(cell_file))
+        if replayed is not None:
+            return _replay(replayed, session)
+        if port is None:
+            serve_lines(session, requests, responses)
+            return 0
+        server = stack.enter_context(RpcHttpServer(session, port))
+        if token_file is not None:
+            _private(token_file).write_text(server.token + "\n", encoding="utf-8")
+        where = f"token in {token_file}" if token_file is not None else f"token {server.token}"
+        click.echo(f"JSON-RPC on {server.address}, {where}", err=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+def _private(path: Path) -> Path:
+    """Make a file that only its owner can read, unless it exists."""
+    path.touch(mode=OWNER_ONLY)
+    return path
+
+
+def _replay(path: Path, session: RpcSession) -> int:
+    """Print what differs; the exit status is 1 if anything does."""
+    count = differences = 0
+    with path.open(encoding="utf-8") as lines:
+        for difference in replay(lines, session):
+            count += 1
+            if difference is not None:
+                differences += 1
+                click.echo(str(difference), err=True)
+    click.echo(f"{count} calls, {differences} with another response", err=True)
+    return FAILED if differences else 0

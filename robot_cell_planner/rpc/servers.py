@@ -1,0 +1,96 @@
+"""Servers of JSON-RPC: lines of text streams, and HTTP on this computer."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, Any
+
+from .session import MAX_REQUEST, RpcSession
+
+HOST = "127.0.0.1"
+LOCAL_NAMES = ("127.0.0.1", "localhost")
+TOKEN_BYTES = 32
+SOCKET_TIMEOUT = 60.0  # [s] for a client to send its request
+
+
+def serve_lines(session: RpcSession, requests: IO[bytes], responses: IO[bytes]) -> None:
+    """Answer requests, one on each line of a stream, until it ends. Each response is a line, too."""
+    while line := requests.readline(MAX_REQUEST + 2):
+        if len(line) > MAX_REQUEST:
+            _skip_line(line, requests)
+        if line.strip() and (answer := session.answer(line)):
+            responses.write(answer.encode() + b"\n")
+            responses.flush()
+
+
+def _skip_line(begin: bytes, stream: IO[bytes]) -> None:
+    """Read the rest of a line that is too long."""
+    while begin and not begin.endswith(b"\n"):
+        begin = stream.readline(MAX_REQUEST)
+
+
+class RpcHttpServer(ThreadingHTTPServer):
+    """Answers POST requests that have the token, on the local interface only. Calls are processed one by one.
+
+    Attributes:
+        token: Token that requests need in their header `Authorization: Bearer TOKEN`; random if none is given.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, session: RpcSession, port: int = 0, token: str = "") -> None:
+        super().__init__((HOST, port), _Handler)
+        self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
+        self.session = session
+        self.guard = threading.Lock()
+
+    @property
+    def address(self) -> str:
+        """URL of the server."""
+        return f"http://{HOST}:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Handles one connection."""
+
+    server: RpcHttpServer
+    timeout = SOCKET_TIMEOUT
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer a request, or refuse it."""
+        name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        length = self.headers.get("Content-Length", "")
+        if name not in LOCAL_NAMES:  # a page of another site that resolves its name to this computer
+            self._refuse(HTTPStatus.FORBIDDEN, f"host {name[:100]!r} is not one of {', '.join(LOCAL_NAMES)}")
+        elif not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
+            self._refuse(HTTPStatus.UNAUTHORIZED, "the header Authorization does not have the token of this server")
+        elif not (length.isascii() and length.isdigit()):
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the header Content-Length is not a number")
+        elif len(length) > 12 or int(length) > MAX_REQUEST:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MAX_REQUEST} bytes are accepted")
+        else:
+            body = self.rfile.read(int(length))
+            with self.server.guard:
+                answer = self.server.session.answer(body)
+            self._send(HTTPStatus.OK if answer else HTTPStatus.NO_CONTENT, answer, "application/json")
+
+    def _refuse(self, status: HTTPStatus, text: str) -> None:
+        self.close_connection = True
+        self._send(status, text + "\n", "text/plain; charset=utf-8")
+
+    def _send(self, status: HTTPStatus, text: str, kind: str) -> None:
+        data = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Write nothing: the log of calls has every request."""

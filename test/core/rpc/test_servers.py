@@ -1,0 +1,126 @@
+"""The servers of JSON-RPC, as processes: `robot_cell rpc`, and the example in JavaScript."""
+
+import http.client
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot_cell_planner.rpc.session import MAX_REQUEST
+
+ROOT = Path(__file__).parents[3]
+DEMO = ROOT / "config" / "demo" / "cell.yaml"
+COMMAND = [sys.executable, "-m", "robot_cell_planner.commands.main", "rpc"]
+VERSION = {"jsonrpc": "2.0", "id": 1, "method": "version"}
+NODE = shutil.which("node")
+
+
+def lines(*requests):
+    return "".join(json.dumps(request) + "\n" for request in requests)
+
+
+def run(text, *words):
+    return subprocess.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+
+def test_each_line_gets_a_line_and_nothing_else_is_printed():
+    """Physics, which `command` loads, prints a line of its own."""
+    moved = {
+        "jsonrpc": "2.0",
+        "id": 3,
+        "method": "command",
+        "params": {"positions": {"elbow_joint": 1.8}, "seconds": 0.1},
+    }
+    done = run(lines(VERSION, "x" * 10, moved), "--cell", str(DEMO))
+    assert done.returncode == 0, done.stderr
+    first, second, third = map(json.loads, done.stdout.splitlines())
+    assert (first["id"], second["error"]["code"], third["id"]) == (1, -32600, 3)
+    assert "robot_cell_planner" in first["result"]
+
+
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_answered():
+    done = run("x" * (MAX_REQUEST + 10) + "\n" + lines(VERSION))
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["error"]["code"] == -32600
+    assert second["id"] == 1
+
+
+@pytest.fixture
+def server(tmp_path):
+    token_file = tmp_path / "token"
+    words = ["--http", "0", "--token-file", str(token_file), "--cell", str(DEMO)]
+    process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    said = process.stderr.readline()
+    while "JSON-RPC on" not in said:
+        assert process.poll() is None
+        said = process.stderr.readline()
+    port = int(said.split("127.0.0.1:")[1].split(",")[0])
+    assert stat.S_IMODE(os.stat(token_file).st_mode) == 0o600
+    assert token_file.read_text().strip() not in said
+    yield port, token_file.read_text().strip()
+    process.kill()
+    process.wait(30)
+    process.stderr.close()
+
+
+def post(port, body, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/", body, headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, text
+
+
+def test_http_answers_those_with_the_token_alone(server):
+    port, token = server
+    allowed = {"Authorization": f"Bearer {token}"}
+    status, text = post(port, json.dumps(VERSION), **allowed)
+    assert (status, json.loads(text)["id"]) == (200, 1)
+    assert post(port, json.dumps(VERSION))[0] == 401
+    assert post(port, json.dumps(VERSION), Authorization="Bearer wrong")[0] == 401
+    assert post(port, json.dumps(VERSION), Host="evil.example", **allowed)[0] == 403
+    assert post(port, b"", **allowed | {"Content-Length": "-1"})[0] == 411
+    assert post(port, b"", **allowed | {"Content-Length": str(MAX_REQUEST + 1)})[0] == 413
+    notice = {"jsonrpc": "2.0", "method": "version"}
+    assert post(port, json.dumps(notice), **allowed) == (204, "")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 501
+
+
+def test_it_listens_on_this_computer_alone(server):
+    port, _ = server
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")]
+    assert listening == [f"0100007F:{port:04X}"]
+
+
+def test_a_log_replays(tmp_path):
+    log = tmp_path / "calls.jsonl"
+    plan = {"goals": {"joint_goals": [{"elbow_joint": 1.2}]}}
+    request = {"jsonrpc": "2.0", "id": 2, "method": "plan_motion", "params": {"request": plan}}
+    load = {"jsonrpc": "2.0", "id": 1, "method": "load_cell", "params": [str(DEMO)]}
+    assert run(lines(load, request), "--log", str(log)).returncode == 0
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    done = run("", "--replay", str(log))
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "2 calls, 0 with another response")
+    log.write_text(log.read_text().replace("1.2", "1.3", 1))
+    done = run("", "--replay", str(log))
+    assert done.returncode == 1
+    assert "plan_motion: result.path" in done.stderr
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+def test_the_example_in_javascript_plans_a_motion():
+    environment = {**os.environ, "ROBOT_CELL": f"{sys.executable} -m robot_cell_planner.commands.main"}
+    command = [NODE, str(ROOT / "examples" / "plan_over_rpc.js"), str(DEMO)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "certified" in done.stdout
+    assert "joint" in done.stdout

@@ -1,0 +1,184 @@
+"""JSON-RPC: the answers are those of the library; whatever is sent gets a response; a log replays."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot_cell_planner import FrameTarget, Goals, MotionRequest, PlanningOptions, inverse_kinematics, plan_motion
+from robot_cell_planner.errors import ERRORS_BY_CODE, OutOfReachError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.rpc.methods import methods
+from robot_cell_planner.rpc.replay import replay
+from robot_cell_planner.rpc.session import MAX_REQUEST, RpcSession, discover
+
+DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
+GOAL = {"elbow_joint": 1.2, "wrist_2_joint": -1.0}
+MOTION = {"goals": {"joint_goals": [GOAL]}, "options": {"seed": 4}}
+
+
+@pytest.fixture
+def session():
+    made = RpcSession()
+    made.load_cell(str(DEMO))
+    yield made
+    made.close()
+
+
+def call(session, method, **params):
+    """The result of a call, or its error."""
+    text = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+    response = json.loads(session.answer(text))
+    assert response["id"] == 7
+    return response["result"] if "result" in response else response["error"]
+
+
+def test_a_plan_is_that_of_the_library(session):
+    found = call(session, "plan_motion", request=MOTION)
+    cell, state = load_cell(DEMO)
+    plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=(GOAL,)), options=PlanningOptions(seed=4)))
+    assert np.array_equal(found["path"], plan.path)
+    assert np.array_equal(found["trajectory"]["positions"], plan.trajectory.positions)
+    assert (found["planner"], found["certified_fraction"]) == (plan.planner, plan.certified_fraction)
+
+
+def test_solutions_are_those_of_the_library(session):
+    pose = {"position": [0.4, 0.2, 0.5], "quaternion": [1.0, 0.0, 0.0, 0.0]}
+    found = call(session, "inverse_kinematics", target={"type": "frame_target", "pose": pose})
+    cell, state = load_cell(DEMO)
+    target = FrameTarget(pose=Pose((0.4, 0.2, 0.5), (1.0, 0.0, 0.0, 0.0)))
+    assert np.array_equal(found["solutions"], inverse_kinematics(cell, state, target).solutions)
+
+
+def test_calls_change_the_state_of_the_session(session):
+    before = call(session, "state")["configuration"]
+    call(session, "apply", changes=[{"type": "SetJoints", "values": GOAL}])
+    assert call(session, "state")["configuration"] == before | GOAL
+    assert call(session, "CollisionChecker.report")["pairs"] == []
+    call(session, "add_box", name="block", size=[3.0, 3.0, 3.0], pose={"position": [0.0, 0.0, 0.5]})
+    pairs = call(session, "CollisionChecker.report")["pairs"]
+    assert any("block" in (pair["first"], pair["second"]) for pair in pairs)
+
+
+def test_an_error_has_code_subjects_numbers_and_remedy(session):
+    error = call(session, "inverse_kinematics", target={"type": "frame_target", "pose": {"position": [9.0, 0.0, 0.0]}})
+    assert error["code"] == OutOfReachError.code
+    assert error["data"]["name"] == "OutOfReachError"
+    assert error["data"]["values"][0]["value"] > 7.0
+    assert error["data"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"request": {"goal": {}}}, "has no field 'goal'"),
+        ({"request": {}}, "needs goals"),
+        ({"cell": {}}, "has no parameter 'cell'"),
+        ({}, "needs parameter 'request'"),
+        ({"request": MOTION | {"group": 3}}, "request.group is 3"),
+        ({"request": {"goals": {"targets": [{"type": "Nothing"}]}}}, "expected one of frame_target, point_axis_target"),
+        ({"request": {"goals": {"joint_goals": [{"elbow": 1.0}]}}}, "joint 'elbow' of joint goal 0 does not exist"),
+    ],
+)
+def test_what_is_wrong_is_named(session, params, words):
+    error = call(session, "plan_motion", **params)
+    assert words in error["message"]
+    assert error["code"] in set(ERRORS_BY_CODE)
+
+
+def test_without_a_cell_the_error_says_what_to_do():
+    assert "load_cell" in call(RpcSession(), "state")["message"]
+
+
+def test_batches_notifications_and_an_order_of_parameters(session):
+    notice = {"jsonrpc": "2.0", "method": "version"}
+    ask = {"jsonrpc": "2.0", "id": "a", "method": "forward_kinematics", "params": ["manipulator"]}
+    (answer,) = json.loads(session.answer(json.dumps([notice, ask])))
+    assert answer["id"] == "a"
+    assert set(answer["result"]) == {"position", "quaternion"}
+    assert session.answer(json.dumps(notice)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", -32700),
+        (b"\xff\xfe", -32700),
+        ("[" * 100_000, -32700),
+        ("[]", -32600),
+        ('{"id": 1}', -32600),
+        (json.dumps({"jsonrpc": "2.0", "id": 1, "method": "no_such"}), -32601),
+        (b" " * (MAX_REQUEST + 1), -32600),
+    ],
+)
+def test_what_is_no_request_gets_the_error_of_the_specification(text, code):
+    assert json.loads(RpcSession().answer(text))["error"]["code"] == code
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.sampled_from(sorted(name for name in methods() if name not in ("save_cell", "save_state", "new_cell"))),
+    st.dictionaries(st.sampled_from(("request", "target", "path", "plan", "q", "configurations", "twist")), JSON),
+)
+def test_any_parameters_get_a_response(method, params):
+    """No exception of Python gets through: `code` is one of the library or of the specification."""
+    session = _KEPT.setdefault("session", RpcSession())
+    if not _KEPT.get("loaded"):
+        session.load_cell(str(DEMO))
+        _KEPT["loaded"] = True
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    response = json.loads(session.answer(text))
+    assert response["jsonrpc"] == "2.0"
+    if "error" in response:
+        assert response["error"]["code"] != -32000, response
+
+
+_KEPT = {}
+
+
+def test_the_description_is_complete():
+    document = discover()
+    names = [method["name"] for method in document["methods"]]
+    assert {"plan_motion", "CollisionChecker.report", "load_cell", "rpc.discover"} <= set(names)
+    assert len(names) == len(set(names))
+    schemas = document["components"]["schemas"]
+    references = [value for key, value in _entries(document) if key == "$ref"]
+    assert {reference.rpartition("/")[2] for reference in references} == set(schemas)
+    assert all(method["summary"].endswith(".") for method in document["methods"])
+    assert json.loads(RpcSession().answer('{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'))["result"] == document
+
+
+def _entries(value):
+    """All keys and values of nested objects."""
+    if isinstance(value, dict):
+        yield from value.items()
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _entries(item)
+
+
+def test_a_log_replays_and_a_changed_answer_is_found():
+    log = io.StringIO()
+    session = RpcSession(log=log)
+    call(session, "load_cell", file=str(DEMO))
+    call(session, "plan_motion", request=MOTION)
+    call(session, "no_such")
+    session.answer("nonsense")
+    lines = log.getvalue().splitlines()
+    assert len(lines) == 4
+    assert list(replay(lines, RpcSession())) == [None] * 4
+    changed = lines[1].replace('\\"seed\\": 4', '\\"seed\\": 5', 1)
+    assert changed != lines[1]
+    found = list(replay([lines[0], changed], RpcSession()))
+    assert found[0] is None
+    assert (found[1].line, found[1].method, found[1].place) == (2, "plan_motion", "result.seed")
