@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rclpy.task import Future
@@ -243,7 +244,7 @@ class PlanningNode(ManagedNode):
         if uncertified:
             plan = replace(plan, warnings=(*plan.warnings, UNCERTIFIED))
         result.plan = plans.plan_to_message(plan, state.used)
-        self._markers.show(state.scene, plan)
+        self.soon(partial(self._markers.show, state.scene, plan))
 
     async def _plan_multistep(
         self,
@@ -300,7 +301,7 @@ class PlanningNode(ManagedNode):
             fill_cartesian_failure(result, error, state.used)
             raise
         fill_cartesian_result(result, plan, state.used)
-        self._markers.show(state.scene, plan)
+        self.soon(partial(self._markers.show, state.scene, plan))
 
     async def _validate_trajectory(
         self, request: srv.ValidateTrajectory.Request, response: srv.ValidateTrajectory.Response

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from ...errors import InternalError, LimitExceededError, RobotCellError
 from ...model.cell import RobotCell
@@ -15,8 +18,12 @@ from ...model.state import RobotCellState
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ...system.lifeline import end_when_closed
+from ..problem.progress import Progress
 
 MAX_CACHED_CELLS = 4
+MAX_RECENT_PARTS = 4  # of each kind
+PARTS = ("base_poses", "tools", "bodies")
+REPORT_PERIOD = 0.05  # [s]
 READY = "ready"  # first message of a worker
 
 
@@ -26,6 +33,42 @@ class TaskControl:
     def __init__(self, report: Callable[[Any], None], is_cancelled: Callable[[], bool]) -> None:
         self.progress = report
         self.cancelled = is_cancelled
+
+
+class RecentStates:
+    """Makes states that arrive one by one share their equal parts, so that what is cached for these parts is found:
+    caches go by identity, and each message brings new objects."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Any]] = {name: [] for name in PARTS}
+
+    def shared(self, state: RobotCellState) -> RobotCellState:
+        """Return an equal state with those parts of recent states that are equal to its own."""
+        return msgspec.structs.replace(state, **{name: self._recent(name, getattr(state, name)) for name in PARTS})
+
+    def _recent(self, name: str, part: Any) -> Any:
+        parts = self._parts[name]
+        found = next((kept for kept in parts if kept == part), part)
+        parts[:] = [found, *(kept for kept in parts if kept is not found)][:MAX_RECENT_PARTS]
+        return found
+
+
+class _Reports:
+    """Sends the progress of a task: at each new step of a request, and otherwise every REPORT_PERIOD at most, so that
+    the reports of a short request do not take longer than itself."""
+
+    def __init__(self, pipe: Any) -> None:
+        self._pipe = pipe
+        self._step = 0
+        self._next = time.monotonic() + REPORT_PERIOD
+
+    def __call__(self, progress: Any) -> None:
+        if isinstance(progress, Progress):
+            now = time.monotonic()
+            if now < self._next and progress.step == self._step:
+                return
+            self._step, self._next = progress.step, now + REPORT_PERIOD
+        self._pipe.send(("progress", progress))
 
 
 Task = Callable[[Scene, Any, TaskControl], Any]
@@ -45,6 +88,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
     keep_heap_small()
     pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()
+    states = RecentStates()
     while True:
         try:
             task, digest, cell, state, request = pipe.recv()
@@ -57,11 +101,11 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
             cells[digest] = cell
             if len(cells) > MAX_CACHED_CELLS:
                 cells.popitem(last=False)
-        pipe.send(_answer(task, cells[digest], state, request, pipe, flag))
+        pipe.send(_answer(task, cells[digest], states.shared(state), request, pipe, flag))
 
 
 def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:
-    control = TaskControl(lambda progress: pipe.send(("progress", progress)), lambda: bool(flag.value))
+    control = TaskControl(_Reports(pipe), lambda: bool(flag.value))
     try:
         module, _, function = task.partition(":")
         run: Task = getattr(importlib.import_module(module), function)

@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import pickle
 import queue
 import random
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +19,13 @@ from robot_cell_planner.collision.certification import joint_tree
 from robot_cell_planner.collision.certification import sphere_tree as sphere_tree
 from robot_cell_planner.collision.sphere_model import approximation
 from robot_cell_planner.errors import CancelledError, InternalError, RobotCellError, TimedOutError, WorkerCrashedError
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.progress import Progress
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.workers import tasks
+from robot_cell_planner.planning.workers import process, tasks
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import prepare
 from robot_cell_planner.planning.workers.process import TaskControl
@@ -76,11 +81,42 @@ def test_requests_at_once_equal_the_same_ones_alone(pool):
         assert plan_to_json(result, repeatable=True) == plan_to_json(alone, repeatable=True)
 
 
-def test_feedback_names_stages(pool):
-    end = Ended(pool, tasks.PLAN_MOTION, request(1))
+def test_feedback_of_a_long_request_names_its_stage(pool):
+    options = PlanningOptions(seed=1, improvement_states=100_000, state_limit=200_000)
+    goals = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
+    end = Ended(pool, tasks.PLAN_MOTION, MotionRequest(goals, options=options, timing=None))
     end.wait()
     stages = [end.progress.get().stage for _ in range(end.progress.qsize())]
-    assert stages[:3] == ["start", "goals", "search"]
+    assert "improve" in stages
+
+
+def test_reports_come_at_each_step_and_otherwise_at_intervals(monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(process.time, "monotonic", lambda: now[0])
+    sent = []
+    pipe = SimpleNamespace(send=lambda message: sent.append(message[1]))
+    reports = process._Reports(pipe)
+    for after, step in ((0.01, 0), (0.04, 0), (0.06, 0), (0.07, 0), (0.08, 1), (0.09, 1), (0.14, 1)):
+        now[0] = 10.0 + after
+        reports(Progress(f"{after}", step=step))
+    assert [progress.stage for progress in sent] == ["0.06", "0.08", "0.14"]
+    reports("what a task says otherwise")
+    assert sent[-1] == "what a task says otherwise"
+
+
+def test_states_that_arrive_one_by_one_share_what_is_equal():
+    states = process.RecentStates()
+    first = states.shared(pickle.loads(pickle.dumps(SCENE.state)))
+    again = states.shared(pickle.loads(pickle.dumps(SCENE.state.with_configuration({"x": 0.5}))))
+    assert again == SCENE.state.with_configuration({"x": 0.5})
+    assert again.bodies is first.bodies
+    assert again.base_poses is first.base_poses
+    body = next(iter(SCENE.state.bodies))
+    moved = SCENE.state.with_body(body, BodyState(Pose((0.0, 0.0, 9.0))))
+    other = states.shared(pickle.loads(pickle.dumps(moved)))
+    assert other == moved
+    assert other.bodies is not first.bodies
+    assert states.shared(pickle.loads(pickle.dumps(SCENE.state))).bodies is first.bodies
 
 
 def test_states_travel_with_their_cells(pool):
