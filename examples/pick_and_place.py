@@ -21,6 +21,7 @@ from robot_cell_planner.nodes.client import CellClient, RunRecord, make_pose_tar
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
 
 POSITION_TOLERANCE = 1e-3  # [m]
+START_TOLERANCE = 0.01  # [m]
 ANGLE_TOLERANCE = math.radians(0.5)
 GRIPPER, WORKPIECE = "gripper", "workpiece"
 FINGER = f"{GRIPPER}/finger_joint"
@@ -40,7 +41,16 @@ class PickAndPlace:
         self.scene, self.revision = client.scene()
         self.joints = {**self.scene.state.configuration, FINGER: OPEN}
 
+    def check_start(self) -> None:
+        """The workpiece has to lie where it lies in the cell file, also after an earlier run that ended."""
+        cell, state = self.scene.cell, self.scene.state
+        away, _ = world_pose(cell, state, "grasp").distance_to(world_pose(cell, state, "pick"))
+        if state.bodies[WORKPIECE].attached_to or away > START_TOLERANCE:
+            text = f"the workpiece is {away:.3f} m from where it is picked up; end the nodes and start them again"
+            raise ExecutionError(text, subjects=(WORKPIECE,))
+
     def run(self) -> None:
+        self.check_start()
         self.move("to above the workpiece", make_pose_target("above_pick"))
         self.straight("down to the workpiece", make_pose_target("pick"))
         self.grip()

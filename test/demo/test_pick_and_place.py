@@ -15,9 +15,19 @@ pytestmark = pytest.mark.alone
 ROOT = Path(__file__).parents[2]
 
 
-def run_demo(folder, cell="config/demo/cell.yaml", seed=3):
+# Runs the client twice, and has the exit status of the first run; that of the second is printed.
+TWICE = """
+import subprocess, sys
+first = subprocess.run(sys.argv[1:])
+print("second run:", subprocess.run(sys.argv[1:]).returncode, file=sys.stderr)
+sys.exit(first.returncode)
+"""
+
+
+def run_demo(folder, cell="config/demo/cell.yaml", seed=3, twice=False):
     """The finished process and the record of a run."""
     command = [sys.executable, "-m", "robot_cell_planner.nodes.bringup", "--cell", str(ROOT / cell), "--"]
+    command += [sys.executable, "-c", TWICE] if twice else []
     command += [sys.executable, str(ROOT / "examples" / "pick_and_place.py")]
     command += ["--seed", str(seed), "--output", str(folder)]
     environment = {name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"}
@@ -71,9 +81,13 @@ def test_the_replay_is_one_page_that_needs_nothing_else(first):
     assert "over to the bin" in page
 
 
-def test_the_same_seed_gives_the_same_plans(first, tmp_path):
+def test_the_same_seed_gives_the_same_plans_and_a_second_run_says_that_the_workpiece_is_away(first, tmp_path):
     _, record, folder = first
-    _, again = run_demo(tmp_path / "again")
+    done, again = run_demo(tmp_path / "again", twice=True)
+    assert "second run: 1" in done.stderr
+    assert re.search(
+        r"pick_and_place: .*the workpiece is 0\.\d+ m from where it is picked up; end the nodes", done.stderr
+    )
     assert again["plans_digest"] == record["plans_digest"]
     assert (tmp_path / "again" / "plans.json").read_bytes() == (folder / "plans.json").read_bytes()
 
