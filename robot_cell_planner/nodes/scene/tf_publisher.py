@@ -6,6 +6,7 @@ joints are not. Every static transform is in each message of /tf_static, whose s
 
 from __future__ import annotations
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
@@ -23,6 +24,8 @@ from ..common.node import LATCHED, CellNode, reliable
 from ..conversions.basic import time_to_message, transform_to_message
 from ..conversions.cached_messages import CachedMessages
 
+AT_REST = 1e-7  # [rad or m] from the values that transforms were computed for
+
 
 class FramesPublisher:
     """Publishes /tf_static when the scene changes, /tf when joints move. prefix: of every frame except world.
@@ -35,6 +38,8 @@ class FramesPublisher:
         self._prefix = prefix
         self._moving: list[tuple[str, str]] = []
         self._moving_in: RobotCell | None = None
+        self._placed: list[TransformStamped] = []
+        self._placed_at = np.empty(0)  # joint values that they are computed for
         self._mechanisms: CachedMessages[Robot | Tool, list[TransformStamped]] = CachedMessages(self._fixed)
         self._bodies: CachedMessages[BodyState, TransformStamped] = CachedMessages(self._body)
         self._frames: CachedMessages[NamedFrame, TransformStamped] = CachedMessages(self._frame)
@@ -57,16 +62,24 @@ class FramesPublisher:
         self._static_publisher.publish(TFMessage(transforms=entries))
 
     def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
-        """Return the transforms that depend on joint values, at a stamp [ns]."""
+        """Publish the transforms that depend on joint values, at a stamp [ns]. They are computed if a joint has moved
+        since they were computed last."""
         cell = scene.cell
         if self._moving_in is not cell:
             parents = cell.mechanism_frames
             self._moving_in, self._moving = cell, [(parents[c], c) for c in parents if c in cell.moved_frames]
-        if self._moving:
+            self._placed_at = np.full(len(cell.variables), np.nan)
+        if not self._moving:
+            return
+        values = np.array([state.configuration[name] for name in cell.variables])
+        if not (np.abs(values - self._placed_at) <= AT_REST).all():
             transforms = WorldTransforms(cell, state)
-            time = time_to_message(stamp)
-            moving = [self._transform(a, b, transforms.between(a, b), time) for a, b in self._moving]
-            self._moving_publisher.publish(TFMessage(transforms=moving))
+            self._placed = [self._transform(a, b, transforms.between(a, b)) for a, b in self._moving]
+            self._placed_at = values
+        time = time_to_message(stamp)
+        for entry in self._placed:
+            entry.header.stamp = time
+        self._moving_publisher.publish(TFMessage(transforms=self._placed))
 
     def _fixed(self, _: str, owner: Robot | Tool) -> list[TransformStamped]:
         """Return the transforms of fixed joints, and the tool centre point."""

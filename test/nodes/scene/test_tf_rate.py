@@ -3,13 +3,17 @@
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose
 from running import DEMO
 
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
+from robot_cell_planner.nodes.conversions.basic import pose_from_message
 from robot_cell_planner.nodes.conversions.changes import update_to_message
 from robot_cell_planner.nodes.scene.publisher import ScenePublisher
+from robot_cell_planner.nodes.scene.tf_publisher import FramesPublisher
 from robot_cell_planner.scene.history import SceneHistory
+from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.scene.state_changes import SetJoints
 
 TF_RATE, VIEW_RATE = 30.0, 10.0
@@ -76,3 +80,26 @@ def test_tf_is_published_once_for_each_tick_however_many_scene_changes_and_views
             assert node.count("/tf") == before + 1 == turn + 1
         assert node.count("scene/updates") == 20
         assert node.count("/tf_static") >= 1
+
+
+def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest():
+    cell, state = load_cell(DEMO)
+    scene, joint = Scene(cell, state), cell.group().variables[2]
+    node, sent = Node(), []
+    node.create_publisher = lambda kind, topic, quality: SimpleNamespace(publish=lambda message: sent.append(message))
+    publisher = FramesPublisher(node)
+    value = state.configuration[joint]
+    for stamp in range(1, 300):
+        value += 4e-8 if stamp < 200 else 0.0
+        now = state.with_configuration({joint: value})
+        publisher.publish_moving(scene, now, stamp)
+        for entry in sent[-1].transforms:
+            assert entry.header.stamp.nanosec == stamp
+            expected = WorldTransforms(cell, now).between(entry.header.frame_id, entry.child_frame_id)
+            away, angle = pose_from_message(pose_of_transform(entry.transform), "").distance_to(expected)
+            assert max(away, angle) < 1e-6
+
+
+def pose_of_transform(message):
+    moved = message.translation
+    return Pose(position=Point(x=moved.x, y=moved.y, z=moved.z), orientation=message.rotation)
