@@ -59,6 +59,8 @@ RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 ReportingT = TypeVar("ReportingT", bound=Reporting)
 
+ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
+
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -284,6 +286,17 @@ def end(status: int) -> NoReturn:
     os._exit(status)
 
 
+def interrupt_on_signals() -> None:
+    """Raise KeyboardInterrupt in the main thread on SIGINT and SIGTERM, also if they were ignored, as SIGINT is in
+    background jobs of a shell.
+
+    rclpy calls this handler before its own, which wakes the executor first and shuts the context down afterwards: an
+    executor that is faster would wait again, and a node without timers would not end.
+    """
+    for number in ENDING_SIGNALS:
+        signal.signal(number, signal.default_int_handler)
+
+
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
     """Run a node until it is stopped (SIGINT, SIGTERM, shutdown of the context). Files that it creates are private to
     the user, and it is not reachable from other computers unless the environment asks for it (`dds_profile`).
@@ -293,6 +306,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     """
     os.umask(PRIVATE_UMASK)
     set_dds_profile()
+    interrupt_on_signals()
     rclpy.init(args=arguments)
     node = None
     try:
@@ -312,8 +326,9 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     except NodeEndsError as stop:
         return _print_error(name, stop.error)
     finally:
-        # A Ctrl-C that shut the context down may still interrupt this thread.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # A signal that shut the context down may still interrupt this thread.
+        for number in ENDING_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         gc.unfreeze()  # frozen objects would outlive the libraries that they belong to
         if node is not None:
             node.destroy_node()

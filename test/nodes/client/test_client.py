@@ -48,7 +48,11 @@ class Server:
 
     def end(self, number=signal.SIGKILL):
         self.process.send_signal(number)
-        self.rest = self.process.communicate()[0]
+        try:
+            self.rest = self.process.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
 
 @pytest.fixture

@@ -26,6 +26,29 @@ def test_an_interrupt_before_the_node_handles_it_ends_without_a_word(tmp_path):
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
 
 
+# rclpy wakes the executor before it shuts the context down, so that a wake-up can be lost. A node ends without it, too.
+QUIET_NODE = """
+import os, signal, sys
+from rclpy.signals import uninstall_signal_handlers
+from robot_cell_planner.nodes.common.node import CellNode, run
+class QuietNode(CellNode):
+    def __init__(self):
+        super().__init__("quiet_node", namespace="{name}")
+    def start(self):
+        uninstall_signal_handlers()
+        self.create_timer(0.01, lambda: os.kill(os.getpid(), signal.{name}))
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a background job of a shell
+sys.exit(run(QuietNode, "quiet_node"))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_a_node_although_rclpy_did_not_handle_it(domain, name):
+    code = QUIET_NODE.format(name=name)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_help_is_printed_and_nothing_started(name):
     found = run(name, "--help")
