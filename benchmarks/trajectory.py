@@ -149,7 +149,7 @@ def _in_cell(results: Results, rng: np.random.Generator) -> None:
         if checker.in_collision_batch(dense).any():
             continue
         found += 1
-        blends = SmoothOptions(TOLERANCE, checker.in_collision_batch, CHECK_STEP)
+        blends = SmoothOptions(TOLERANCE, checker.in_collision_batch, step=CHECK_STEP)
         motion = smooth(path, limits, TimingOptions(period=PERIOD), blends)
         ratios.append(motion.curve.duration / stop_at_waypoints(path, limits).curve.duration)
         collide += bool(checker.in_collision_batch(motion.curve.evaluate(_fine_times(motion))).any())
@@ -178,7 +178,7 @@ def _gestalt(results: Results) -> None:
         if checker.in_collision_batch(dense).any():
             continue
         begin = time.perf_counter()
-        blends = SmoothOptions(TOLERANCE, checker.in_collision_batch, CHECK_STEP)
+        blends = SmoothOptions(TOLERANCE, checker.in_collision_batch, step=CHECK_STEP)
         motion = smooth(path, limits, TimingOptions(period=PERIOD), blends)
         between = time.perf_counter()
         try:

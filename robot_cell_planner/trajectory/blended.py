@@ -39,7 +39,7 @@ from .timing import (
     stop_at_waypoints,
 )
 from .trajectory import Rest, sample_curve
-from .validation import CollisionCheck
+from .validation import CollisionCheck, MotionCheck
 
 # Candidate fractions of the shorter adjacent segment that blends may use; the fastest is selected.
 FRACTIONS = (0.48, 0.4, 0.3, 0.18)
@@ -58,6 +58,8 @@ class SmoothOptions:
     Attributes:
         tolerance: maximum distance between path and motion at a blend [rad or m of each joint].
         in_collision: collision check of the blends, from configurations (n, dof) to (n,) of bool; None: not checked.
+        collides_between: whether a motion collides between its states (n, dof), all of which are free; None: not
+            checked.
         step: maximum change of a joint between checked states [rad or m].
 
     Raises:
@@ -66,6 +68,7 @@ class SmoothOptions:
 
     tolerance: float = 0.1
     in_collision: CollisionCheck | None = None
+    collides_between: MotionCheck | None = None
     step: float = 0.001
 
     def __post_init__(self) -> None:
@@ -171,7 +174,11 @@ def _free_blends(line: Polyline, blends: Blends, corners: CornerRates, options: 
         ]
         hits = np.asarray(options.in_collision(np.concatenate(points)))
         parts = np.split(hits, np.cumsum([len(each) for each in points])[:-1])
-        left = [corner for corner, part in zip(left, parts, strict=True) if part.any()]
+        left = [
+            corner
+            for corner, states, hit in zip(left, points, parts, strict=True)
+            if hit.any() or (options.collides_between is not None and options.collides_between(states))
+        ]
         radii = blends.radii.copy()
         radii[left] *= 0.5
         # A changed radius may change the shape of its own blend, which is checked again; the other blends are
@@ -365,6 +372,7 @@ def _braking_offset(
     if blends.in_collision is not None:
         count = int(np.ceil(float(np.abs(target - point).max()) / blends.step)) + 1
         points = np.linspace(point, target, count + 1)
-        if np.asarray(blends.in_collision(points)).any():
+        between = blends.collides_between
+        if np.asarray(blends.in_collision(points)).any() or (between is not None and between(points)):
             raise TrajectoryError(f"the braking distance of the {where} velocity is in collision")
     return target

@@ -13,7 +13,7 @@ from ..model.name_suggestions import unknown_name
 from .blended import SmoothOptions, smooth
 from .limits import Array, MotionLimits
 from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
-from .validation import CollisionCheck
+from .validation import CollisionCheck, MotionCheck
 
 # Density of the states at which tool speed and torques are evaluated, relative to the samples.
 FINER = 5
@@ -34,6 +34,7 @@ class PathModel:
 
     Attributes:
         in_collision: collision check of configurations.
+        collides_between: collision check between the states of a motion.
         step: maximum change of a joint between checked states [rad or m].
         tool_speeds: tool speeds.
         efforts: joint torques and forces.
@@ -41,6 +42,7 @@ class PathModel:
     """
 
     in_collision: CollisionCheck | None = None
+    collides_between: MotionCheck | None = None
     step: float = 0.001
     tool_speeds: ToolSpeeds | None = None
     efforts: Efforts | None = None
@@ -82,7 +84,7 @@ def time_path(
     last = _velocity(options.end_velocity, limits, "end")
     moving = bool(first.any() or last.any())
     if options.method is Method.SMOOTH:
-        blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.step)
+        blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.collides_between, model.step)
         speeds = _interval_speeds(path, options, model)
         motion = smooth(path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds)
     elif moving:

@@ -133,6 +133,8 @@ class TrajectoryReport:
 
 
 CollisionCheck = Callable[[Array], NDArray[np.bool_]]
+# Function from the states (n, dof) of a motion to whether it collides between them.
+MotionCheck = Callable[[Array], bool]
 PairOf = Callable[[Array], tuple[str, str]]
 
 

@@ -122,26 +122,26 @@ class MotionRefiner:
 
     def deepest_overlap(
         self,
-        curve: JointCurve,
+        curve: Polyline,
         certifier: MotionCertifier | None = None,
         *,
         ignored: Set[frozenset[str]] = frozenset(),
         enough: int = ENOUGH,
         look: Callable[[], None] = lambda: None,
     ) -> Overlap | None:
-        """Return the first overlap found on a curve of one piece, or the deepest possible one; None if there is none.
+        """Return the first overlap found on a curve, or the deepest possible one; None if there is none.
 
         Overlaps up to `engines.base.TOUCHING`, plus the error of the distance computation, are ignored.
 
         Args:
-            curve: curve of one piece.
+            curve: motion to search.
             certifier: certifier whose sphere test excludes intervals first; None: no sphere test.
             ignored: pairs of names that may overlap.
             enough: maximum number of configurations.
             look: called repeatedly; it may raise an error to end the search.
         """
         low, high = curve.pieces.tolist()
-        if not self._bounded(curve, (low, high)):
+        if not self._bounded(curve):
             return Overlap(False, tuple(curve.at(0.5 * (low + high)).tolist()), float("inf"))
         intervals = self._narrow(curve, low, high) if certifier is None else certifier.undecided_intervals(curve)
         spent, checked = self.states + enough, 0
@@ -184,14 +184,10 @@ class MotionRefiner:
         half /= count
         return np.column_stack((low + half * (2.0 * np.arange(count) + 1.0), np.full(count, half)))
 
-    def _bounded(self, curve: JointCurve, ends: tuple[float, float]) -> bool:
-        """Return whether the motion bounds hold between both ends of a curve."""
-        middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0])
-        q, deviation = curve.at(middle), curve.deviation_bound(middle, half)
-        beyond = (
-            self._model.prismatic_excess(at)
-            for at in (curve.at(ends[0]), curve.at(ends[1]), q - deviation, q + deviation)
-        )
+    def _bounded(self, curve: Polyline) -> bool:
+        """Return whether the motion bounds hold on a curve."""
+        rows = curve.configurations
+        beyond = (self._model.prismatic_excess(at) for at in (rows.min(axis=0), rows.max(axis=0)))
         return not (self._model.approach_bounds >= UNBOUNDED).any() and all(value is None for value in beyond)
 
     def _collides(self, q: Floats, ignored: Set[frozenset[str]]) -> bool:

@@ -75,7 +75,7 @@ def time_in_context(
         raise NotSupportedError(text, stage="trajectory", subjects=("tool_speed",))
     tool = tool_speeds(context) if timing.tool_speed else None
     efforts, limits = _efforts(context) if timing.limit_effort else (None, None)
-    model = PathModel(_blocked(context), step, tool, efforts, limits)
+    model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits)
     return time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
 
 
@@ -129,6 +129,17 @@ def _blocked(context: PlanningContext) -> Callable[[Array], NDArray[np.bool_]]:
         return hits
 
     return blocked
+
+
+def _collides_between(context: PlanningContext) -> Callable[[Array], bool]:
+    correction = context.start_correction
+    ignored = frozenset() if correction is None else frozenset(map(frozenset, correction.pairs))
+
+    def collides(configurations: Array) -> bool:
+        found = context.checks.overlap_between(configurations, ignored)
+        return found is not None and found.collides
+
+    return collides
 
 
 def tool_speeds(context: PlanningContext) -> ToolSpeeds:
