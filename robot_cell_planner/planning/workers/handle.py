@@ -14,6 +14,8 @@ from .process import MAX_CACHED_CELLS, work
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
+MAX_REFUSALS = 100  # attempts while a fork server that terminates refuses connections
+DESCRIPTORS = 16  # that the start of a server and a worker need, and some more
 PAGE = os.sysconf("SC_PAGE_SIZE")
 CAUSES = {
     errno.EMFILE: "this process has too many open files (ulimit -n)",
@@ -99,11 +101,17 @@ def start_worker(context: Any, niceness: int, preparation: str = "") -> Worker:
     Raises:
         NoWorkerError: The process cannot be started.
     """
-    for attempt in range(1, ATTEMPTS + 1):
+    attempts = refusals = 0
+    while True:
         try:
+            _require_descriptors()
             return _fork(context, niceness, preparation)
         except (EOFError, ConnectionError) as error:
-            if attempt == ATTEMPTS:
+            if isinstance(error, ConnectionRefusedError):
+                refusals += 1
+            else:
+                attempts += 1
+            if attempts >= ATTEMPTS or refusals >= MAX_REFUSALS:
                 text = "the fork server of the workers terminated; process or memory limits may be too low"
                 raise NoWorkerError(f"{text} ({_describe(error)})") from error
             time.sleep(RETRY_DELAY)
@@ -113,7 +121,20 @@ def start_worker(context: Any, niceness: int, preparation: str = "") -> Worker:
             # RuntimeError: workers import the main program of the pool, which is not protected against it.
             cause = CAUSES.get(error.errno or 0) if isinstance(error, OSError) else None
             raise NoWorkerError(f"{cause} ({_describe(error)})" if cause else _describe(error)) from error
-    raise NoWorkerError("no attempt was made")
+
+
+def _require_descriptors() -> None:
+    """Raise OSError if there are too few descriptors to start a worker.
+
+    A start that fails after it has connected to the fork server would terminate the server.
+    """
+    taken: list[int] = []
+    try:
+        for _ in range(DESCRIPTORS):
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
 
 
 def _describe(error: Exception) -> str:

@@ -23,6 +23,7 @@ from robot_cell_planner.errors import (
     TimedOutError,
     WorkerCrashedError,
 )
+from robot_cell_planner.planning.workers import handle
 from robot_cell_planner.planning.workers.handle import NoWorkerError, start_worker
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.scene.scene import Scene
@@ -145,7 +146,8 @@ class Refusing:
         (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "fork server of the workers terminated"),
     ],
 )
-def test_why_no_worker_can_be_started_is_told(error, text):
+def test_why_no_worker_can_be_started_is_told(error, text, monkeypatch):
+    monkeypatch.setattr(handle, "RETRY_DELAY", 0.0)
     with pytest.raises(NoWorkerError, match=text):
         start_worker(Refusing(error), 0)
 
@@ -163,6 +165,47 @@ def test_a_server_of_workers_that_is_killed_costs_no_more_than_the_jobs_that_run
         with contextlib.suppress(WorkerCrashedError):
             single.run("worker_tasks:crash", SCENE, None)
         assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
+
+
+class RefusingAtFirst:
+    """The context of a pool, while a server that ends refuses connections."""
+
+    def __init__(self, context, refusals):
+        self._context = context
+        self.refusals = refusals
+
+    def Pipe(self):
+        self.refusals -= 1
+        if self.refusals >= 0:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+        return self._context.Pipe()
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+
+def test_a_server_of_workers_that_takes_its_time_to_end_is_waited_for(single, monkeypatch):
+    monkeypatch.setattr(handle, "RETRY_DELAY", 0.0)
+    start_worker(RefusingAtFirst(single._context, 50), 0).end()
+
+
+@pytest.mark.parametrize("spare", range(1, 24))
+def test_too_few_descriptors_do_not_end_the_server(single, spare):
+    assert single.run("worker_tasks:echo", SCENE, 0)[1] == 0
+    before = server()
+    with max_descriptors(descriptors()[-1] + 1):
+        fill = []
+        with contextlib.suppress(OSError):
+            while True:
+                fill.append(os.dup(0))
+        for _ in range(min(spare, len(fill))):
+            os.close(fill.pop())
+        with contextlib.suppress(NoWorkerError):
+            start_worker(single._context, 0).end()
+        for descriptor in fill:
+            os.close(descriptor)
+    assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
+    assert server() == before
 
 
 def test_a_request_that_cannot_be_sent_costs_itself_alone(single):
