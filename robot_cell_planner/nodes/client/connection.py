@@ -80,8 +80,7 @@ class CellConnection:
 
     def close(self) -> None:
         """Destroy the node of the client."""
-        self._executor.shutdown()
-        self._thread.join()
+        self._executor.stop(self._thread)
         for monitor in self._monitors.values():
             monitor.close()
         self.node.destroy_node()

@@ -6,6 +6,7 @@ servers and clients, sending of replies, done callbacks of futures, and tasks.
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from typing import Any
@@ -94,6 +95,26 @@ class GuardedExecutor(SingleThreadedExecutor):
         self._task: Any = None
         self._running: Any = None
         self._is_waiting = True
+        self._ends = False
+
+    def spin(self) -> None:
+        """Run callbacks until `stop`, or the shutdown of the context."""
+        while self.context.ok() and not self._ends:
+            self.spin_once()
+
+    def stop(self, thread: threading.Thread) -> None:
+        """End `spin` in another thread, wait for it, and shut the executor down.
+
+        rclpy's `shutdown` destroys the guard condition that wakes the executor, also while the thread is about to wait
+        for it: that wait would not end.
+        """
+
+        def end() -> None:
+            self._ends = True
+
+        self.create_task(end)
+        thread.join()
+        self.shutdown()
 
     def wait_for_ready_callbacks(self, *arguments: Any, **keywords: Any) -> Any:
         """As rclpy's; records the callback that runs next. An entity that another thread destroys meanwhile is

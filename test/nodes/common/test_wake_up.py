@@ -67,3 +67,47 @@ def test_a_task_that_resolves_a_future_wakes_who_awaits_it(executor):
         executor.spin_once(timeout_sec=NOTHING_HAPPENS)
     assert waiting.result() == 7
     assert executor.idle_waits == 0
+
+
+class PausingExecutor(GuardedExecutor):
+    """Pauses once between its last look at whether it ends and its wait for events."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.paused, self.resumed = threading.Event(), threading.Event()
+
+    def get_nodes(self):
+        nodes = super().get_nodes()
+        if not self.paused.is_set():
+            self.paused.set()
+            self.resumed.wait()
+        return nodes
+
+
+class Spinning(threading.Thread):
+    """Spins an executor, and resumes it when it is joined."""
+
+    def __init__(self, executor):
+        super().__init__(target=executor.spin, daemon=True)
+        self.executor = executor
+
+    def join(self, timeout=None):
+        self.executor.resumed.set()
+        super().join(timeout)
+
+
+def test_an_executor_that_is_about_to_wait_is_stopped(domain):
+    rclpy.init()
+    node = rclpy.create_node("stopped", start_parameter_services=False, enable_rosout=False)
+    executor = PausingExecutor(Faults(node))
+    executor.add_node(node)
+    spinning = Spinning(executor)
+    spinning.start()
+    assert executor.paused.wait(10.0)
+    stopping = threading.Thread(target=executor.stop, args=(spinning,), daemon=True)
+    stopping.start()
+    stopping.join(10.0)
+    assert not stopping.is_alive()
+    assert not spinning.is_alive()
+    node.destroy_node()
+    rclpy.shutdown()
