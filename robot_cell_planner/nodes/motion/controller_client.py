@@ -19,6 +19,7 @@ from ...errors import ExecutionError, RobotCellError, StoppedError, TrackingErro
 from ..common.node import CellNode, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.basic import time_from_message
+from .left_goals import GoalIds, LeftGoals
 from .motion import AT_GOAL, ON_PATH, Array
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ class ControllerState:
 
 
 class ControllerClient:
-    """A controller. action: name of its FollowJointTrajectory action; `controller_state` is in the same namespace."""
+    """A controller. action: name of its FollowJointTrajectory action; `controller_state` is in the same namespace.
+
+    Goals that a killed process of this node left are cancelled.
+    """
 
     def __init__(self, node: CellNode, action: str) -> None:
         self.action = action
@@ -59,6 +63,8 @@ class ControllerClient:
         self._states = PolledSubscription(node, JointTrajectoryControllerState, topic, sensor(1))
         self._state: ControllerState | None = None
         self._heard_at = -np.inf
+        self._ids = GoalIds(node.get_fully_qualified_name())
+        LeftGoals(node, self._client, action, self._ids)
 
     @property
     def is_ready(self) -> bool:
@@ -82,7 +88,7 @@ class ControllerClient:
 
     def send(self, goal: Goal, on_change: Callable[[], None]) -> ControllerGoal:
         """Send a goal. on_change is called when it was rejected or has ended."""
-        return ControllerGoal(self, self._client.send_goal_async(goal), on_change)
+        return ControllerGoal(self, self._client.send_goal_async(goal, goal_uuid=self._ids.new()), on_change)
 
     def refused(self, joints: tuple[str, ...]) -> RobotCellError:
         """Return the error for a rejected goal, with a probable reason, which the action does not contain."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from action_goals import EXECUTE, Sent
 from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
 from fake_robot import FakeRobot, FakeValidator, swing
 from trajectory_controller import DEACTIVATED, REPLACED, TrajectoryController
 
@@ -43,11 +44,17 @@ def rail(client, robot):
     return TrajectoryController(client.node, client._group, "rail_controller", RAIL, robot)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def execution_node(start_node, client, arm, rail):
-    validator = FakeValidator(client.node, client._group)
+@pytest.fixture(scope="module")
+def start_execution(start_node, arm, rail):
     actions = [f"{controller.name}/follow_joint_trajectory" for controller in (arm, rail)]
-    yield start_node("execution_node", mode="controller", controller_actions=actions, joint_state_timeout=1.5)
+    options = {"mode": "controller", "controller_actions": actions, "joint_state_timeout": 1.5}
+    return lambda: start_node("execution_node", **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def execution_node(client, start_execution):
+    validator = FakeValidator(client.node, client._group)
+    yield start_execution()
     assert len(validator.requests) > 0
 
 
@@ -279,3 +286,29 @@ def test_a_controller_with_a_speed_of_its_own_is_not_paused_but_stopped(client, 
     control(client, KINDS.STOP)
     assert isinstance(error_of(goal), StoppedError)
     assert arm.cancelled
+
+
+def test_a_motion_that_a_killed_node_left_is_cancelled_by_the_next_and_those_of_others_are_not(
+    client, robot, arm, rail, execution_node, start_execution
+):
+    foreign = FollowJointTrajectory.Goal()
+    foreign.trajectory = swing(RAIL, here(robot, RAIL), here(robot, RAIL) + 1.0, 30.0)
+    sent_by_other = Sent(client, FollowJointTrajectory, "rail_controller/follow_joint_trajectory", foreign)
+    _, _, end = sent(client, robot, np.array([3.0, 3.0]), duration=30.0)
+    assert arm.moving.wait(30.0)
+    execution_node.kill()
+    robot.run_for(100)
+    assert arm.carried is not None  # the controller continues
+    node = start_execution()
+    while arm.carried is not None:
+        robot.run_for(1)
+    assert arm.cancelled
+    assert (np.abs(here(robot) - end) > 0.02).all()
+    assert rail.carried is not None
+    assert not rail.cancelled
+    sent_by_other.cancel()
+    goal, _, end = sent(client, robot, np.array([0.1, 0.1]), duration=1.0)
+    assert error_of(goal) is None
+    np.testing.assert_allclose(here(robot), end, atol=1e-9)
+    node.stop()
+    assert "a goal that this node left when it was killed" in node.output
