@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "call": ("graph", "Call a service of the running nodes."),
     "echo": ("graph", "Print the messages of a topic."),
     "describe": ("graph", "Print what the running nodes offer, or an interface."),
+    "record": ("record", "Record the topics of the running nodes in a bag."),
 }
 
 

@@ -24,6 +24,7 @@ from .session import Session
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
 DOMAINS = range(0, 233)
+RECORDER = "recorder"
 JOURNAL = "scene.journal"  # of a session, if the parameters set none
 WRONG_USE = 2
 
@@ -79,7 +80,7 @@ def node_command(
 ) -> list[str]:
     """Return the program of one of NODES. journal: of the scene, if the parameters set none; a restarted scene node
     resumes from it. options: of the command line."""
-    command = [str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, f"{node}_node")), "--ros-args"]
+    command = [_executable(f"{node}_node"), "--ros-args"]
     if node == "scene":
         command += ["-p", f"journal_file:={_yaml_string(str(journal))}"]  # may be overridden by the following file
     command += ["--params-file", str(parameters)]
@@ -183,6 +184,12 @@ def argument_parser() -> argparse.ArgumentParser:
         dest="autostart",
         help="do not configure and activate the nodes (for a lifecycle manager)",
     )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FOLDER",
+        help="record all topics in this new folder, a bag of rosbag2 (see robot_cell record)",
+    )
     parser.add_argument("--use-sim-time", action="store_true", help="use simulated time (/clock)")
     return parser
 
@@ -206,7 +213,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
         raise ValueError(f"{options.namespace!r} is not a ROS namespace")
     if options.enclave_prefix:
         require_path(f"/{options.enclave_prefix.strip('/')}")
-    return [
+    nodes = [
         Program(
             node,
             node_command(node, cell, parameters, journal, options),
@@ -216,6 +223,21 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
         for node in NODES
         if node in options.only and node not in options.without
     ]
+    return [*_recorder(options), *nodes]
+
+
+def _recorder(options: argparse.Namespace) -> list[Program]:
+    """Return the recorder of the session, if one is requested."""
+    if options.record is None:
+        return []
+    if options.record.exists():
+        raise ValueError(f"{options.record} exists already; --record makes a new folder")
+    command = [_executable("robot_cell"), "record", str(options.record.resolve())]
+    return [Program(RECORDER, command, holds_interrupt=True, is_optional=True)]
+
+
+def _executable(name: str) -> str:
+    return str(Path(get_package_prefix(PACKAGE), "lib", PACKAGE, name))
 
 
 def _yaml_string(text: str) -> str:

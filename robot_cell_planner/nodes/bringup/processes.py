@@ -26,6 +26,7 @@ class Program:
         respawn: rule of its restarts; None: its end ends the session.
         holds_interrupt: it starts with SIGINT blocked, and unblocks it once it can handle it.
         variables: of its environment, besides those of the session.
+        is_optional: its end does not end the session.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Program:
     respawn: RespawnRule | None = None
     holds_interrupt: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+    is_optional: bool = False
 
 
 class Process:

@@ -156,6 +156,9 @@ class Session:
         lasted = time.monotonic() - member.started
         if program.respawn and self._is_started_again(program.respawn, member, how, lasted, status):
             return None
+        if program.is_optional:
+            self._console.say(f"{how}; the others continue")
+            return None
         self._console.say(f"{how}; ending {', '.join(self._members)}" if self._members else how)
         return status if status > 0 else 1
 

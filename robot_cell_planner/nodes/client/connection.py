@@ -18,15 +18,14 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from ...errors import CancelledError, ExecutionError, ServiceUnavailableError
+from ...errors import CancelledError, ExecutionError, InvalidRequestError, ServiceUnavailableError
 from ..common.callback_guard import GuardedExecutor
 from ..common.dds_profile import set_dds_profile
 from ..common.goal_requests import RepeatableActionClient
 from ..common.node import SERVICES, CellNode
 from ..common.server_monitor import ServerMonitor
-from ..conversions.basic import (
-    error_from_message,
-)
+from ..conversions.basic import error_from_message
+from ..conversions.wire_types import to_wire
 from .waits import accepted_goal, check_timeout, reply_to, result_of_goal, wait_until_served
 
 if TYPE_CHECKING:
@@ -102,11 +101,13 @@ class CellConnection:
         terminates; only for requests that change nothing.
 
         Raises:
+            InvalidRequestError: a field of the request has a value of another type.
             ServiceUnavailableError: the service does not appear, or an idempotent request gets no reply.
             ServerLostError: the node of the service terminated during an idempotent request.
             OutcomeUnknownError: a request that must not be repeated got no reply, or the node terminated meanwhile.
         """
         check_timeout(timeout)
+        _check_fields(request)
         for _ in range(retries):
             try:
                 return self._call_once(kind, name, request, timeout)
@@ -141,12 +142,14 @@ class CellConnection:
         timeout [s]: at most a day.
 
         Raises:
+            InvalidRequestError: a field of the goal has a value of another type.
             ServiceUnavailableError: the action does not appear, or there is no result within the timeout.
             ServerLostError: the node terminated, and the goal is lost; a restarted node does not know it.
             OutcomeUnknownError: no response says whether the goal was accepted.
             ExecutionError: the goal did not succeed, and its result contains no error.
         """
         check_timeout(timeout)
+        _check_fields(goal)
         if name not in self._clients:
             make = partial(RepeatableActionClient, self.node, kind, name, callback_group=self._group)
             self._clients[name] = self._made(make)
@@ -212,6 +215,15 @@ class CellConnection:
         if not done.wait(timeout):
             raise ServiceUnavailableError(f"{name} did not answer within {timeout:g} s", subjects=(name,))
         return cast("T", future.result())
+
+
+def _check_fields(message: object) -> None:
+    """Convert fields to the types of the interface; rclpy would end the process if it sent another type."""
+    name = type(message).__name__
+    try:
+        to_wire(message, name, finite=False)
+    except TypeError as error:
+        raise InvalidRequestError(f"{name}: {error}", stage="request", subjects=(name,)) from error
 
 
 def _raise_error(reply: object) -> None:

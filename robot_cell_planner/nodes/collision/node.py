@@ -24,7 +24,7 @@ from ...model.value import WORLD
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import ResolvedState
 from ..common.node import LATCHED, end, run
 from ..common.parameters import Parameter
@@ -62,7 +62,7 @@ PARAMETERS = (
     Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 
 

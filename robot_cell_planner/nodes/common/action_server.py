@@ -55,6 +55,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         self.server = RepeatableActionServer(
             node, kind, name, self._execute, cancel_callback=self._cancel, callback_group=node.concurrent
         )
+        node.introspect(self.server)
 
     def _token(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> CancellationToken:
         return self._tokens.setdefault(bytes(handle.goal_id.uuid), CancellationToken())

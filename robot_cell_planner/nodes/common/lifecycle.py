@@ -22,14 +22,15 @@ from rclpy.qos import QoSProfile
 
 from ...errors import NotActiveError, RobotCellError
 from .diagnostics import WARN, Diagnostics
-from .node import CellNode, WirePublisher
+from .node import INTROSPECTION, CellNode, WirePublisher
 from .parameters import Parameter
 from .waiting import delay
 
 M = TypeVar("M")
-LIFECYCLE_PARAMETERS = (
+NODE_PARAMETERS = (
     Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),
     Parameter("autostart", True, "Whether the node configures and activates itself when it starts."),
+    INTROSPECTION,
 )
 ANSWER_TIME = 0.1  # [s] before services and actions are destroyed, in which late requests are answered
 STOP_TIMEOUT = 20.0  # [s] in which requests and motions have to end on deactivation
@@ -42,7 +43,7 @@ SUCCESS, FAILURE, ERROR = (
 
 
 class ManagedNode(LifecycleNodeMixin, CellNode):
-    """A node with the states, services and topic of a lifecycle, for nodes with LIFECYCLE_PARAMETERS.
+    """A node with the states, services and topic of a lifecycle, for nodes with NODE_PARAMETERS.
 
     Derived classes create their resources in `configure`. Entities of the node that are created there are destroyed on
     clean-up; `on_release` registers further clean-up actions. Transitions run in the executor, which continues while a

@@ -22,6 +22,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.service import Service
+from rclpy.service_introspection import ServiceIntrospectionState
 from rclpy.task import Future
 
 from robot_cell_planner.msg import ErrorReport
@@ -82,6 +83,19 @@ def sensor(depth: int) -> QoSProfile:
     return QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
+INTROSPECTION_STATES = {
+    "off": ServiceIntrospectionState.OFF,
+    "metadata": ServiceIntrospectionState.METADATA,
+    "contents": ServiceIntrospectionState.CONTENTS,
+}
+INTROSPECTION = Parameter(
+    "service_introspection",
+    "off",
+    "What is published of requests and replies of services and actions, on topics that end with _service_event.",
+    choices=tuple(INTROSPECTION_STATES),
+)
+
+
 class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
     """Publisher that converts the fields of messages to the types of their interface (`to_wire`)."""
 
@@ -114,6 +128,8 @@ class CellNode(Node):
 
     declared: ClassVar[Sequence[Parameter]] = ()
 
+    _introspection = ServiceIntrospectionState.OFF
+
     def __init__(self, name: str, namespace: str = "", *, sole: bool = True) -> None:
         self.faults = Faults(self)
         self.presence: Presence | None = None
@@ -129,6 +145,8 @@ class CellNode(Node):
         if sole:
             self.presence = self._shown()
         self.parameters = Parameters(self, self.declared)
+        if INTROSPECTION in self.declared:
+            self._introspection = INTROSPECTION_STATES[self.parameters[INTROSPECTION.name]]
         self.concurrent = ReentrantCallbackGroup()
 
     def _shown(self) -> Presence:
@@ -179,7 +197,15 @@ class CellNode(Node):
                 refuse_parameters(request, response, error)
                 return response
 
-        return super().create_service(srv_type, srv_name, answer, **keywords)
+        service = super().create_service(srv_type, srv_name, answer, **keywords)
+        self.introspect(service)
+        return service
+
+    def introspect(self, server: Service[Any, Any] | ActionServer[Any, Any, Any]) -> None:
+        """Publish the requests and replies of a service or an action, if the parameter says so. rclpy of Jazzy cannot
+        do so for actions."""
+        if self._introspection != ServiceIntrospectionState.OFF and hasattr(server, "configure_introspection"):
+            server.configure_introspection(self.get_clock(), SERVICES, self._introspection)
 
     def service_client(self, kind: type[ServiceType[RequestT, ResponseT]], name: str) -> Client[RequestT, ResponseT]:
         """A client of a service, for calls from this node's callbacks."""

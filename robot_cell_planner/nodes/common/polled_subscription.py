@@ -32,21 +32,30 @@ class PolledSubscription(Generic[M]):
     """
 
     def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile, *, raw: bool = False) -> None:
-        """raw: use `take_raw` instead of `take`."""
+        """raw: use `take_raw` or `take_received` instead of `take`."""
         self._subscription = node.create_subscription(
             kind, topic, lambda _: None, quality, callback_group=_NeverExecuted(), raw=raw
         )
 
     def take(self) -> Iterator[M]:
         """Return the messages received since the last call, oldest first."""
-        yield from self._taken()
+        return (message for message, _ in self._taken())
 
     def take_raw(self) -> Iterator[bytes]:
         """Return the serialized messages received since the last call, oldest first."""
-        yield from self._taken()
+        return (message for message, _ in self._taken())
 
-    def _taken(self) -> Iterator[Any]:
+    def take_received(self) -> Iterator[tuple[bytes, int]]:
+        """Return the serialized messages received since the last call, oldest first, with the times at which they were
+        received [ns since 1970]."""
+        return ((message, info["received_timestamp"]) for message, info in self._taken())
+
+    def destroy(self) -> None:
+        """Destroy the subscription."""
+        self._subscription.destroy()
+
+    def _taken(self) -> Iterator[tuple[Any, Any]]:
         subscription = self._subscription
         with subscription.handle:
             while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
-                yield taken[0]
+                yield taken

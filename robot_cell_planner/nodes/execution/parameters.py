@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import InvalidRequestError, Value
 from ...trajectory.sampler import SamplerOptions
 from ..common.external_frames import TRANSFORM_PARAMETERS
-from ..common.lifecycle import LIFECYCLE_PARAMETERS
+from ..common.lifecycle import NODE_PARAMETERS
 from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..motion.command_message import FIELDS
@@ -222,7 +222,7 @@ PARAMETERS = (
     *SERVO_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 
 

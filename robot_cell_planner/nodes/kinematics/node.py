@@ -26,7 +26,7 @@ from ...model.value import WORLD
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import ResolvedState
 from ..common.node import end, run
 from ..common.parameters import Parameter
@@ -67,7 +67,7 @@ PARAMETERS = (
     *RATE_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 
 

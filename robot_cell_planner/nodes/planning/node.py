@@ -32,7 +32,7 @@ from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.diagnostics import OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -105,7 +105,7 @@ PARAMETERS = (
     Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 
 

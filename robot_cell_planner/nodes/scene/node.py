@@ -28,7 +28,7 @@ from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
 from ..common.node import end, run
 from ..common.parameters import Parameter
@@ -66,7 +66,7 @@ PARAMETERS = (
     *FOLLOW_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 
 

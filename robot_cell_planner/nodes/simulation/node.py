@@ -25,7 +25,7 @@ from ...simulation.contacts import ContactRecord
 from ...simulation.options import SimulationOptions
 from ...simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
 from ..common.diagnostics import OK, WARN
-from ..common.lifecycle import LIFECYCLE_PARAMETERS, ManagedNode
+from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.node import end, reliable, run, sensor
 from ..common.parameters import Parameter
 from ..common.polled_subscription import PolledSubscription
@@ -93,7 +93,7 @@ PARAMETERS = (
         60.0,
     ),
     *RESOURCE_PARAMETERS,
-    *LIFECYCLE_PARAMETERS,
+    *NODE_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock

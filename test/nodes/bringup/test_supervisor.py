@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rosbags.highlevel import AnyReader
 
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.nodes.bringup.output import Console, LinePrinter
@@ -26,7 +27,10 @@ programs, client, timeouts = json.loads(sys.argv[1])
 names = ("steady", "failures", "refusals", "refusal_steady", "first_delay", "longest_delay")
 rule = RespawnRule(**{name: timeouts.pop(name) for name in names if name in timeouts})
 def program(name, code, respawn=False, owns_terminal=False):
-    return Program(name, [sys.executable, "-S", "-c", code], owns_terminal, rule if respawn else None)
+    optional = name.startswith("optional")
+    return Program(
+        name, [sys.executable, "-S", "-c", code], owns_terminal, rule if respawn else None, is_optional=optional
+    )
 session = Session([program(*entry) for entry in programs],
                   program("client", client, owns_terminal=True) if client else None,
                   os.environ, ShutdownTimeouts(**timeouts))
@@ -114,6 +118,16 @@ def test_a_process_that_is_killed_is_named_with_the_signal():
     status, _, err = Run([["dies", "import os; os.kill(os.getpid(), 11)"]]).finish()
     assert status == 1
     assert "dies ended with signal SIGSEGV" in err
+
+
+def test_the_end_of_an_optional_program_does_not_end_the_session():
+    run = Run([["optional", "raise SystemExit(3)"], ["one", POLITE]])
+    run.wait_for("one      | ready")
+    assert "optional ended with exit status 3; the others continue" in run.process.stderr.readline()
+    run.process.send_signal(signal.SIGINT)
+    status, _, err = run.finish()
+    assert status == 0
+    assert "SIGINT: ending one\n" in err
 
 
 def test_a_program_that_does_not_exist_is_named_and_ends_those_that_run():
@@ -380,6 +394,7 @@ def test_a_missing_cell_file_is_one_line(tmp_path):
         (["--domain-id", "300"], {}, "ROS_DOMAIN_ID is '300', expected a whole number from 0 to 232"),
         ([], {"ROS_DOMAIN_ID": "seven"}, "ROS_DOMAIN_ID is 'seven', expected a whole number from 0 to 232"),
         (["--params", "/nowhere.yaml"], {}, "parameters file /nowhere.yaml does not exist"),
+        (["--record", "/tmp"], {}, "/tmp exists already; --record makes a new folder"),
     ],
 )
 def test_wrong_options_are_named_in_one_line(arguments, environment, expected):
@@ -401,3 +416,12 @@ def test_a_domain_that_is_set_is_used():
     assert status == 0, err
     assert out == "77\n"
     assert err.startswith("ROS_DOMAIN_ID=77 ROS_AUTOMATIC_DISCOVERY_RANGE=")
+
+
+def test_a_session_is_recorded(tmp_path):
+    bag = tmp_path / "bag"
+    status, out, err = command("--only", "scene", "--record", str(bag), "--", "robot_cell", "call", "scene/get_state")
+    assert status == 0, err
+    assert "revision: 1" in out
+    with AnyReader([bag]) as reader:
+        assert "/scene/state" in {connection.topic for connection in reader.connections}

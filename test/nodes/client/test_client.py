@@ -19,6 +19,7 @@ from robot_cell_planner.errors import (
     ServerLostError,
     ServiceUnavailableError,
 )
+from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.client import waits as client_waits
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common import server_monitor
@@ -282,3 +283,20 @@ def test_cancelled_goals_are_told_as_such(server, client):
     client._wait(handle.cancel_goal_async(), 60.0, "cancel")
     result = client._wait(handle.get_result_async(), 60.0, "result").result
     assert result.error.code == CancelledError.code
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        (
+            srv.ApplyChanges.Request(changes=[[SceneChange()]]),
+            "changes contains another type than SceneChange",
+        ),
+        (srv.ApplyChanges.Request(changes=[SceneChange(name=7)]), "expected"),
+        (srv.SetSpeedScale.Request(scale="fast"), "expected a number, not str"),
+    ],
+    ids=["nested list", "text", "number"],
+)
+def test_a_field_of_another_type_is_an_error_and_does_not_end_the_process(client, request_, text):
+    with pytest.raises(InvalidRequestError, match=text):
+        client.call_service(srv.ApplyChanges, "scene/apply_changes", request_)

@@ -1,0 +1,1 @@
+"""Recording of all topics of a domain in a bag of rosbag2."""

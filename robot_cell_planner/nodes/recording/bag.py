@@ -1,0 +1,128 @@
+"""A bag of rosbag2 that is being written: format version 9, stored as MCAP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
+from rosbags.interfaces import (
+    Connection,
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2.errors import WriterError
+
+from ...errors import ResourceError
+from ...system.private_files import make_folder
+from .definitions import definition_of
+
+
+class Bag:
+    """Writes serialized messages. Its folder is made, with parents, when it is opened.
+
+    folder: must not exist yet. notes: custom data of its metadata.
+
+    Raises:
+        ResourceError: The folder exists, or cannot be made or written.
+    """
+
+    def __init__(self, folder: Path, notes: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.messages = 0
+        try:
+            make_folder(folder.parent)
+            self._writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+            for key, value in notes.items():
+                self._writer.set_custom_data(key, value)
+            self._writer.open()
+        except (WriterError, OSError) as error:
+            raise _error(folder, "made", error) from error
+
+    def __enter__(self) -> Bag:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add(self, topic: str, type_name: str, offered: Sequence[QoSProfile]) -> Connection:
+        """Add a topic with the quality of service that its publishers offer.
+
+        Raises:
+            ResourceError: The type is not installed, or the bag cannot be written.
+        """
+        definition = definition_of(type_name)
+        try:
+            return self._writer.add_connection(
+                topic,
+                type_name,
+                msgdef=definition.text,
+                rihs01=definition.hash,
+                offered_qos_profiles=[*map(_to_qos, offered)],
+            )
+        except OSError as error:
+            raise self._stopped(error) from error
+
+    def write(self, connection: Connection, received: int, message: bytes) -> None:
+        """Write a serialized message. received [ns since 1970].
+
+        Raises:
+            ResourceError: The bag cannot be written.
+        """
+        try:
+            self._writer.write(connection, received, message)
+        except OSError as error:
+            raise self._stopped(error) from error
+        self.messages += 1
+
+    def close(self) -> None:
+        """Write the index and the metadata.
+
+        Raises:
+            ResourceError: They cannot be written.
+        """
+        if self._writer.storage is None:
+            return
+        try:
+            self._writer.close()
+        except OSError as error:
+            raise self._stopped(error) from error
+
+    def _stopped(self, error: OSError) -> ResourceError:
+        """Close the files, and return the error; nothing more can be written."""
+        with suppress(OSError):
+            self._writer.abort()
+        return _error(self.folder, "written", error)
+
+
+def _error(folder: Path, verb: str, error: Exception) -> ResourceError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ResourceError(f"bag {folder} cannot be {verb}: {reason}", stage="record", subjects=(folder.name,))
+
+
+def _to_qos(profile: QoSProfile) -> Qos:
+    return Qos(
+        QosHistory(profile.history.value),
+        profile.depth,
+        QosReliability(profile.reliability.value),
+        QosDurability(profile.durability.value),
+        _to_time(profile.deadline),
+        _to_time(profile.lifespan),
+        QosLiveliness(profile.liveliness.value),
+        _to_time(profile.liveliness_lease_duration),
+        profile.avoid_ros_namespace_conventions,
+    )
+
+
+def _to_time(duration: Duration) -> QosTime:
+    return QosTime(*divmod(duration.nanoseconds, 10**9))

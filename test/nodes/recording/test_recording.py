@@ -1,0 +1,195 @@
+"""`robot_cell record` beside a running node: what was published is in the bag, as the library rosbags reads it."""
+
+import json
+import re
+import resource
+import signal
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+import yaml
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosbags.highlevel import AnyReader
+from running import DEMO
+from std_msgs.msg import String, UInt8MultiArray
+
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.recording.recorder import RecordOptions
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Recording:
+    """A recorder in a process of its own."""
+
+    def __init__(self, folder, domain, *words, **keywords):
+        command = ["robot_cell", "record", str(folder), "--domain-id", str(domain), *words]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **keywords
+        )
+
+    def finish(self, number=None):
+        """Exit status, standard output, standard error."""
+        if number is not None:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def scene(start_node, client):
+    start_node("scene_node", cell_file=DEMO, service_introspection="contents")
+    client.scene()
+
+
+def wait_for_subscribers(client, topic, count=1):
+    """Wait until the recorder has subscribed to a topic."""
+    tries = threading.Event()
+    while client.node.count_subscribers(topic) < count:
+        tries.wait(0.05)
+
+
+def messages(folder, topic):
+    with AnyReader([folder]) as reader:
+        connections = [connection for connection in reader.connections if connection.topic == topic]
+        return [(time, reader.deserialize(data, kind.msgtype)) for kind, time, data in reader.messages(connections)]
+
+
+def test_all_that_is_published_is_recorded_also_what_was_published_before(client, domain, scene, tmp_path):
+    bag = tmp_path / "new" / "bag"
+    latched = client.node.create_publisher(String, "kept", LATCHED)
+    latched.publish(String(data="before"))
+    poses = client.node.create_publisher(PoseStamped, "poses", 1000)
+    recording = Recording(bag, domain)
+    for topic in ("poses", "kept", "scene/apply_changes/_service_event"):
+        wait_for_subscribers(client, topic)
+    for number in range(500):
+        message = PoseStamped()
+        message.header.frame_id, message.pose.position.x = f"frame {number}", 0.1 * number
+        poses.publish(message)
+    poses.wait_for_all_acked()
+    client.apply(SceneChange(operation=SceneChange.HIDE, name="post"))
+    status, out, err = recording.finish(signal.SIGINT)
+    assert (status, err) == (0, f"recording in {bag}\n"), err
+    assert re.match(r"recorded \d+ messages of \d+ topics in ", out)
+    ((_, kept),) = messages(bag, "/kept")
+    assert kept.data == "before"
+    times, found = zip(*messages(bag, "/poses"), strict=True)
+    assert [pose.header.frame_id for pose in found] == [f"frame {number}" for number in range(500)]
+    np.testing.assert_array_equal([pose.pose.position.x for pose in found], 0.1 * np.arange(500))
+    assert (np.diff(times) >= 0).all()
+    events = [event for _, event in messages(bag, "/scene/apply_changes/_service_event")]
+    requests = [change.name for event in events for request in event.request for change in request.changes]
+    replies = [reply.revision for event in events for reply in event.response]
+    assert requests == ["post"]
+    assert replies == [client.scene()[1]]
+    client.node.destroy_publisher(latched)
+    client.node.destroy_publisher(poses)
+
+
+def test_the_metadata_has_types_their_hashes_and_the_quality_of_service(client, domain, tmp_path):
+    publisher = client.node.create_publisher(String, "kept_again", LATCHED)
+    publisher.publish(String(data="text"))
+    recording = Recording(tmp_path / "bag", domain, "--topic", "kept_again")
+    wait_for_subscribers(client, "kept_again")
+    publisher.wait_for_all_acked()
+    status, *_ = recording.finish(signal.SIGTERM)
+    assert status == 0
+    found = yaml.safe_load((tmp_path / "bag" / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    assert (found["version"], found["storage_identifier"]) == (9, "mcap")
+    (topic,) = found["topics_with_message_count"]
+    described = topic["topic_metadata"]
+    assert (described["name"], described["type"]) == ("/kept_again", "std_msgs/msg/String")
+    (info,) = client.node.get_publishers_info_by_topic("/kept_again")
+    assert described["type_description_hash"] == str(info.topic_type_hash)
+    (offered,) = described["offered_qos_profiles"]
+    assert (offered["durability"], offered["reliability"]) == ("transient_local", "reliable")
+    client.node.destroy_publisher(publisher)
+
+
+def test_a_publisher_with_a_lower_quality_of_service_is_recorded_too(client, domain, tmp_path):
+    reliable = client.node.create_publisher(String, "mixed", 10)
+    recording = Recording(tmp_path / "bag", domain, "--topic", "mixed")
+    wait_for_subscribers(client, "mixed")
+    reliable.publish(String(data="one"))
+    lower = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    best_effort = client.node.create_publisher(String, "mixed", lower)
+    line = ""
+    while "lower quality of service" not in line:
+        line = recording.process.stderr.readline()
+    tries = threading.Event()
+    while best_effort.get_subscription_count() < 1:
+        tries.wait(0.05)
+    best_effort.publish(String(data="two"))
+    # A message with best effort is lost if it is sent before the other side knows the publisher.
+    for _ in range(20):
+        best_effort.publish(String(data="two"))
+        tries.wait(0.05)
+    assert recording.finish(signal.SIGINT)[0] == 0
+    texts = [message.data for _, message in messages(tmp_path / "bag", "/mixed")]
+    assert texts[0] == "one"
+    assert set(texts[1:]) == {"two"}
+    client.node.destroy_publisher(reliable)
+    client.node.destroy_publisher(best_effort)
+
+
+def test_topics_are_chosen_by_name(client, domain, scene, tmp_path):
+    status, out, err = Recording(
+        tmp_path / "bag", domain, "--topic", "^/scene/", "--exclude", "markers", "--duration", "3", "--json"
+    ).finish()
+    assert status == 0, err
+    topics = set(json.loads(out)["messages"])
+    assert "/scene/state" in topics
+    assert all(topic.startswith("/scene/") and "markers" not in topic for topic in topics)
+
+
+def test_a_full_disk_ends_the_recording_with_one_line(client, domain, tmp_path):
+    flood = client.node.create_publisher(UInt8MultiArray, "flood", 10)
+    limit = 2_000_000
+
+    def restrict():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    recording = Recording(tmp_path / "bag", domain, "--topic", "flood", preexec_fn=restrict)
+    wait_for_subscribers(client, "flood")
+    message = UInt8MultiArray(data=bytes(100_000))
+    tries = threading.Event()
+    while recording.process.poll() is None:
+        flood.publish(message)
+        tries.wait(0.01)
+    status, _, err = recording.finish()
+    assert status == 1
+    lines = err.splitlines()
+    assert lines[-1].endswith(f"bag {tmp_path / 'bag'} cannot be written: File too large"), err
+    assert len(lines) == 2, err
+    client.node.destroy_publisher(flood)
+
+
+def test_a_folder_that_exists_is_not_overwritten(domain, tmp_path):
+    (tmp_path / "bag").mkdir()
+    status, _, err = Recording(tmp_path / "bag", domain).finish()
+    assert status == 1
+    assert "exists already" in err
+    assert list((tmp_path / "bag").iterdir()) == []
+    (tmp_path / "file").touch()
+    status, _, err = Recording(tmp_path / "file" / "bag", domain).finish()
+    assert status == 1
+    assert err.splitlines()[1].endswith(f"bag {tmp_path / 'file' / 'bag'} cannot be made: File exists")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"topics": ["("]}, "is not a regular expression"),
+        ({"exclude": ["*"]}, "is not a regular expression"),
+        ({"duration": 0.0}, "the duration is 0 s, expected a positive number"),
+        ({"duration": float("nan")}, "the duration is nan s"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, text):
+    with pytest.raises(InvalidRequestError, match=re.escape(text)):
+        RecordOptions(**options)
