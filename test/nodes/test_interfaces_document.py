@@ -41,6 +41,7 @@ POLICIES = ROOT / "config" / "security"
 OTHER = "other"  # namespace of an execution node in its other mode, with other topics
 DEFAULT_NAME = inspect.signature(CellConnection).parameters["name"].default
 CLOCK = "rt/clock"  # subscribed to with use_sim_time
+EVENTS = "rt/*/_service_event"  # published with service_introspection
 PATIENCE = 60.0  # [s] until a node's parts are known to others
 
 
@@ -143,14 +144,16 @@ def used(watcher, node, namespace=""):
     published = watcher.get_publisher_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
     heard = watcher.get_subscriber_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
     plain = [{name.replace(f"/{namespace}/", "/", 1) for name, _ in topics} for topics in (published, heard)]
-    return [topics - {CLOCK} if index else topics for index, topics in enumerate(plain)]
+    published, heard = ({name for name in topics if not name.endswith("/_service_event")} for topics in plain)
+    return [published, heard - {CLOCK}]
 
 
 @pytest.mark.parametrize("node", SECTIONS.values())
 def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client, node):
     enclave = enclave_of(node)
     assert CLOCK in enclave.subscribes
-    allowed = [set(enclave.publishes), set(enclave.subscribes) - {CLOCK}]
+    assert EVENTS in enclave.publishes
+    allowed = [set(enclave.publishes) - {EVENTS}, set(enclave.subscribes) - {CLOCK}]
     runs = ["", OTHER] if node == "execution_node" else [""]
     if node == "execution_node":  # follows the scene from the first servo session on, which may fail
         with suppress(RobotCellError):

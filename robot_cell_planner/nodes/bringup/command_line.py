@@ -69,10 +69,14 @@ def _client(command: Sequence[str], options: argparse.Namespace) -> Program | No
     """The client that the command line names, if any. With security it has an enclave, unless it is given another."""
     if not command:
         return None
-    variables = {}
-    if has_security(os.environ) and not os.environ.get(OVERRIDE):
-        variables[OVERRIDE] = enclave_path(CLIENT, options.enclave_prefix, options.namespace)
-    return Program("client", command, owns_terminal=True, variables=variables)
+    return Program("client", command, owns_terminal=True, variables=_enclave(CLIENT, options))
+
+
+def _enclave(name: str, options: argparse.Namespace) -> dict[str, str]:
+    """Return the variable that sets the enclave of a process whose command line does not."""
+    if not has_security(os.environ) or os.environ.get(OVERRIDE):
+        return {}
+    return {OVERRIDE: enclave_path(name, options.enclave_prefix, options.namespace)}
 
 
 def node_command(
@@ -233,7 +237,8 @@ def _recorder(options: argparse.Namespace) -> list[Program]:
     if options.record.exists():
         raise ValueError(f"{options.record} exists already; --record makes a new folder")
     command = [_executable("robot_cell"), "record", str(options.record.resolve())]
-    return [Program(RECORDER, command, holds_interrupt=True, is_optional=True)]
+    variables = _enclave(RECORDER, options)
+    return [Program(RECORDER, command, holds_interrupt=True, variables=variables, is_optional=True)]
 
 
 def _executable(name: str) -> str:

@@ -165,7 +165,7 @@ def test_the_command_makes_the_enclaves_of_the_shipped_policies_in_a_namespace(t
     nodes = {
         f"{name}_node" for name in ("scene", "kinematics", "collision", "planning", "execution", "simulated_robot")
     }
-    assert made == {*nodes, "client"}
+    assert made == {*nodes, "client", "recorder"}
     assert "for ROS_DOMAIN_ID=12" in capsys.readouterr().out
 
 

@@ -271,10 +271,10 @@ def enclaves(*words):
     from robot_cell_planner.nodes.bringup.command_line import _client, _programs, argument_parser
 
     options = argument_parser().parse_args([*words, "--only", "scene"])
-    (scene,) = _programs(options, Path("journal"))
+    *recorders, scene = _programs(options, Path("journal"))
     command = list(scene.command)
     found = command[command.index("--enclave") + 1] if "--enclave" in command else ""
-    return found, dict(_client(["true"], options).variables)
+    return found, *(dict(other.variables) for other in (_client(["true"], options), *recorders))
 
 
 def test_nodes_and_client_have_the_enclaves_of_the_keystore_with_security_alone(monkeypatch):
@@ -284,6 +284,8 @@ def test_nodes_and_client_have_the_enclaves_of_the_keystore_with_security_alone(
     assert enclaves() == ("", {})
     monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
     assert enclaves() == ("/robot_cell_planner/scene_node", {override: "/robot_cell_planner/client"})
+    recorder = {override: "/robot_cell_planner/recorder"}
+    assert enclaves("--record", "new_folder")[2] == recorder
     found = ("/one/robot_cell_planner/scene_node", {override: "/one/robot_cell_planner/client"})
     assert enclaves("--namespace", "one") == found
     assert enclaves("--enclave-prefix", "/my/cell")[0] == "/my/cell/scene_node"
