@@ -7,6 +7,21 @@ import pytest
 from robot_cell_planner.nodes.common.domain import reserve_domain
 
 
+MOST_OUTPUT = 3000  # [characters] of each node, in the report of a failure
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Add the output of the running nodes to the report of a test that fails."""
+    report = yield
+    if report.failed:
+        from running import RunningNode
+
+        sections = ((f"output of {node.name}", node.output[-MOST_OUTPUT:]) for node in RunningNode.started)
+        report.sections += [(name, text) for name, text in sections if text]
+    return report
+
+
 @pytest.fixture(scope="module")
 def domain():
     """A domain of this module alone; rclpy in this process takes part in it."""

@@ -29,7 +29,12 @@ def wait_until_answered(client, request, attempts=12, patience=5.0):
 
 class RunningNode:
     """A node's process; what it prints is kept. before: Python code to run in it first, to inject faults. namespace: of
-    the node, where another one of its name runs in the domain."""
+    the node, where another one of its name runs in the domain.
+
+    started: those that have not been stopped; their output is in the reports of failures.
+    """
+
+    started = []
 
     def __init__(self, name, domain, before="", namespace="", **parameters):
         arguments = ["--ros-args", *(["-r", f"__ns:=/{namespace}"] if namespace else [])]
@@ -46,6 +51,7 @@ class RunningNode:
             text=True,
         )
         self.lines = []
+        self.started.append(self)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -67,6 +73,8 @@ class RunningNode:
         self.wait()
 
     def stop(self):
+        if self in self.started:
+            self.started.remove(self)
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:

@@ -118,6 +118,8 @@ def nodes(start_node, robot, client):
             "execution_node",
             command_fields="[position, velocity]",
             joint_state_timeout=1.5,
+            joint_state_lost_after=5.0,
+            monitor_timeout=20.0,  # of a collision node on a busy computer
             max_joint_step=9.0,
             path_tolerance=5.0,
             goal_tolerance=1e-9,
