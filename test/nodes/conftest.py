@@ -6,7 +6,6 @@ import pytest
 
 from robot_cell_planner.nodes.common.domain import reserve_domain
 
-
 MOST_OUTPUT = 3000  # [characters] of each node, in the report of a failure
 
 

@@ -1,11 +1,14 @@
 """Nodes in processes of their own, over real DDS, in a domain of their own."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 from robot_cell_planner.nodes.common.start import MODULES
 
@@ -34,7 +37,7 @@ class RunningNode:
     started: those that have not been stopped; their output is in the reports of failures.
     """
 
-    started = []
+    started: ClassVar[list[RunningNode]] = []
 
     def __init__(self, name, domain, before="", namespace="", **parameters):
         arguments = ["--ros-args", *(["-r", f"__ns:=/{namespace}"] if namespace else [])]
