@@ -20,8 +20,8 @@ from .problem.plan_file import plan_to_json as plan_to_json
 from .problem.request import Goals as Goals
 from .problem.request import MotionRequest as MotionRequest
 from .problem.request import PlanningOptions as PlanningOptions
-from .sequence import MotionStep as MotionStep
-from .sequence import MultistepRequest as MultistepRequest
+from .problem.steps import MotionStep as MotionStep
+from .problem.steps import MultistepRequest as MultistepRequest
 from .sequence import plan_multistep as plan_multistep
 from .workers.warm_up import WarmUp as WarmUp
 from .workers.warm_up import warm_up as warm_up

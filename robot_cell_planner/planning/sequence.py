@@ -2,86 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from ..errors import InvalidRequestError, JointLimitError, PlanningError, RobotCellError
+from ..errors import JointLimitError, PlanningError, RobotCellError
 from ..kinematics.transforms import world_pose
-from ..model.arguments import checked_fields, public
+from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from ..scene.changes import Change, apply_changes
+from ..scene.changes import apply_changes
 from ..scene.scene import Scene
 from ..trajectory.limits import Array
 from ..trajectory.timing import TimingOptions
 from .joint_space.goals import GoalSet
 from .joint_space.planner import plan_with_monitor
-from .problem.constraints import PathConstraint
 from .problem.context import check_start, create_context
-from .problem.plan import Plan, PlanFailure
+from .problem.plan import GoalFailure, Plan, PlanFailure
 from .problem.progress import Progress, ProgressMonitor
-from .problem.request import STAGE, Goals, MotionRequest, PlanningOptions, check_count
+from .problem.request import Goals, MotionRequest
+from .problem.steps import MotionStep, MultistepFailure, MultistepRequest
+from .straight_motion import plan_straight
 
-MAX_STEPS = 100
+T = TypeVar("T")
+
 # Number of goal configuration sequences retained from step to step, and of goal configurations tried for each.
 BEAM_WIDTH = 8
 MAX_CHOICES = 8
-
-
-@checked_fields
-@dataclass(frozen=True)
-class MotionStep:
-    """Step of a sequence: the changes, then the motion.
-
-    Attributes:
-        name: Name for reports; "" for the index of the step.
-        group: Planning group; "" for that of the previous step, or the main group.
-
-    Other attributes are as in `MotionRequest`.
-    """
-
-    goals: Goals
-    name: str = ""
-    changes: tuple[Change, ...] = ()
-    group: str = ""
-    joints: tuple[str, ...] = ()
-    constraints: tuple[PathConstraint, ...] = ()
-    waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
-
-
-@checked_fields
-@dataclass(frozen=True)
-class MultistepRequest:
-    """Sequence of motions.
-
-    Attributes:
-        options: Options of the searches; limits apply to the whole sequence.
-        timing: Timing of each motion, which starts and ends at rest.
-
-    Raises:
-        InvalidRequestError: There is no step.
-        LimitExceededError: There are more than 100 steps.
-    """
-
-    steps: tuple[MotionStep, ...]
-    options: PlanningOptions = field(default_factory=PlanningOptions)
-    timing: TimingOptions | None = field(default_factory=TimingOptions)
-
-    def __post_init__(self) -> None:
-        if not self.steps:
-            raise InvalidRequestError("no step is given", stage=STAGE)
-        check_count("steps", len(self.steps), MAX_STEPS)
-
-
-@dataclass(frozen=True, eq=False)
-class MultistepFailure:
-    """Partial result in `partial` of an error: plans of the steps before the failed one, and its diagnostics."""
-
-    plans: tuple[Plan, ...]
-    failed_step: int
-    failure: PlanFailure
+# Max number of either if later steps are paired with this one, so that each goal keeps at least one.
+MAX_PAIRED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +80,7 @@ class _SequencePlanner:
     def __init__(self, scene: Scene, request: MultistepRequest, monitor: ProgressMonitor) -> None:
         self.scene = scene
         self.steps = _with_groups(request.steps)
+        self.partners = [request.partner(index) for index in range(len(request.steps))]
         self.options = request.options
         self.timing = request.timing
         self.monitor = monitor
@@ -164,11 +116,47 @@ class _SequencePlanner:
             assert first_error is not None
             raise self._step_error(first_error, index, sequences) from first_error
         found.sort(key=lambda sequence: sequence.cost)
-        return found[:BEAM_WIDTH]
+        needed = {partner for partner in self.partners[index + 1 :] if partner is not None and partner <= index}
+        return _best_of_each(found, lambda sequence: tuple(sequence.goals[other] for other in needed), BEAM_WIDTH)
 
     def _next(self, sequence: _Sequence, index: int) -> list[_Sequence]:
-        step, options = self.steps[index], self.options
+        """Return a sequence with one more step, for each choice of its goal configuration.
+
+        Raises:
+            RobotCellError: There is no choice.
+        """
+        step = self.steps[index]
         scene = apply_changes(sequence.scene, step.changes, world_pose)
+        partner = self.partners[index]
+        only = None if partner is None else sequence.goals[partner]
+        if step.straight:
+            return self._straight_choices(sequence, scene, index, only)
+        return self._choices(sequence, scene, index, only)
+
+    def _straight_choices(self, sequence: _Sequence, scene: Scene, index: int, only: int | None) -> list[_Sequence]:
+        step, extended, failures = self.steps[index], [], []
+        for goal in range(step.goals.count) if only is None else (only,):
+            try:
+                plan = self._straight_plan(scene, index, goal, timing=None)
+            except PlanningError as error:
+                failures.append(GoalFailure(goal, error))
+                self._count(getattr(error.partial, "states_checked", 0))
+                continue
+            self._count(plan.states_checked)
+            after = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))
+            cost = sequence.cost + plan.path_length
+            extended.append(_Sequence((*sequence.choices, plan.path[-1]), (*sequence.goals, goal), cost, after))
+        if not extended:
+            raise _no_line(failures)
+        return extended
+
+    def _straight_plan(self, scene: Scene, index: int, goal: int, timing: TimingOptions | None) -> Plan:
+        step, options = self.steps[index], replace(self.options, state_limit=self.states_left)
+        target = step.goals.targets[goal]
+        return replace(plan_straight(scene, target, step.group, step.joints, options, timing, self.monitor), goal=goal)
+
+    def _choices(self, sequence: _Sequence, scene: Scene, index: int, only: int | None) -> list[_Sequence]:
+        step, options = self.steps[index], self.options
         context = create_context(
             scene.cell,
             scene.state,
@@ -182,10 +170,11 @@ class _SequencePlanner:
         )
         if not (index == 0 and options.max_start_correction):
             check_start(context)
-        goals = GoalSet(context, step.goals, options.seed)
+        goals = GoalSet(context, step.goals, options.seed, only)
         self._count(context.checks.states)
+        paired = index in self.partners[index + 1 :]
         extended = []
-        for goal in goals.found[:MAX_CHOICES]:
+        for goal in _best_of_each(goals.found, lambda found: found.goal if paired else 0, MAX_CHOICES):
             values = dict(zip(context.space.variables, goal.q.tolist(), strict=True))
             after = Scene(scene.cell, scene.state.with_configuration(values))
             cost = sequence.cost + float(np.linalg.norm(goal.q - context.space.start))
@@ -220,6 +209,8 @@ class _SequencePlanner:
     def _plan(self, scene: Scene, index: int, q: Array, goal: int) -> Plan:
         step = self.steps[index]
         self.monitor.step = index
+        if step.straight:
+            return self._straight_plan(scene, index, goal, self.timing)
         variables = scene.cell.group(step.group).variables
         moved = tuple(name for name in variables if not step.joints or name in step.joints)
         request = MotionRequest(
@@ -245,7 +236,7 @@ class _SequencePlanner:
 
     def _step_error(self, error: RobotCellError, index: int, sequences: Sequence[_Sequence]) -> RobotCellError:
         """Return the error with the name of its step, and plans of the steps before it."""
-        name = self.steps[index].name or str(index)
+        name = self.steps[index].label(index)
         plans: tuple[Plan, ...] = ()
         for sequence in sequences:
             plans = max(plans, tuple(self._planned_steps(sequence, index)), key=len)
@@ -275,3 +266,30 @@ def _with_groups(steps: Sequence[MotionStep]) -> tuple[MotionStep, ...]:
         before = found[-1].group if found else ""
         found.append(step if step.group else replace(step, group=before))
     return tuple(found)
+
+
+def _best_of_each(candidates: Sequence[T], key: Callable[[T], object], count: int) -> list[T]:
+    """Return `count` candidates, which are in the order of their costs, equally many of each key if possible; at least
+    one of each key up to MAX_PAIRED."""
+    keys: dict[object, int] = {}
+    for candidate in candidates:
+        keys.setdefault(key(candidate), 0)
+    share = max(1, count // max(1, len(keys)))
+    kept: list[T] = []
+    for candidate in candidates:
+        name = key(candidate)
+        if keys[name] < share and len(kept) < MAX_PAIRED:
+            keys[name] += 1
+            kept.append(candidate)
+    return kept
+
+
+def _no_line(failures: Sequence[GoalFailure]) -> RobotCellError:
+    """Return the error of a straight step without a goal that can be reached."""
+    first = failures[0].error
+    text = first.message
+    if len(failures) > 1:
+        listed = "; ".join(f"goal {failure.goal}: {failure.error.message}" for failure in failures[:8])
+        text = f"no goal can be reached on a straight line: {listed}"
+    failure = PlanFailure(goals=tuple(failures))
+    return type(first)(text, stage=first.stage, subjects=first.subjects, values=first.values, partial=failure)

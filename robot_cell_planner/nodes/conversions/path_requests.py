@@ -14,7 +14,7 @@ from ...errors import InvalidRequestError, RobotCellError
 from ...planning.path.processing import PathCheckResult, PathRequest, PathTool
 from ...planning.problem.plan import PathClearance, Plan
 from ...planning.problem.request import PlanningOptions
-from ...planning.sequence import MotionStep, MultistepFailure, MultistepRequest
+from ...planning.problem.steps import MotionStep, MultistepFailure, MultistepRequest
 from ...planning.workers.tasks import PathCheck
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimingOptions
@@ -140,6 +140,8 @@ def multistep_request_from_message(
                 tuple(step.joints),
                 constraints_from_message(step.constraints, f"{field}.constraints"),
                 suggestions_from_message(step.waypoint_suggestions, f"{field}.waypoint_suggestions", limit),
+                step.paired_with,
+                step.straight,
             )
         )
     return MultistepRequest(

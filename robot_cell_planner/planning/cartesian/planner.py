@@ -75,8 +75,12 @@ def plan_cartesian(
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
+    return cartesian_plan(cell, state, request, ProgressMonitor(request.options.time_limit, on_progress, cancelled))
+
+
+def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianRequest, monitor: ProgressMonitor) -> Plan:
+    """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, request.timing
-    monitor = ProgressMonitor(options.time_limit, on_progress, cancelled)
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, request.joints, options, monitor)
         if options.check_collision and not options.sample_start_configuration:

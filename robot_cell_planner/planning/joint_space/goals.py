@@ -62,7 +62,8 @@ class GoalSet:
         TargetModeMismatchError: The state does not support a target's mode.
     """
 
-    def __init__(self, context: PlanningContext, goals: Goals, seed: int) -> None:
+    def __init__(self, context: PlanningContext, goals: Goals, seed: int, only: int | None = None) -> None:
+        """only: index of the goal that counts; None for all."""
         self._context = context
         self._goals = goals
         self._seed = seed
@@ -70,7 +71,7 @@ class GoalSet:
         self._complete: set[int] = set()
         self.found: list[GoalConfiguration] = []
         self.failures: list[GoalFailure] = []
-        for index in range(goals.count):
+        for index in range(goals.count) if only is None else (only,):
             try:
                 self.found.extend(GoalConfiguration(index, q) for q in self._configurations_of(index))
             except (JointLimitError, GoalInCollisionError, MPNoIKSolutionError, ConstraintMismatchError) as error:

@@ -32,7 +32,7 @@ from ..problem.collision_checks import pair_names
 from ..problem.constraints import PathConstraint
 from ..problem.plan import Plan
 from ..problem.request import MotionRequest, PlanningOptions
-from ..sequence import MultistepRequest
+from ..problem.steps import MultistepRequest
 from ..sequence import plan_multistep as plan_sequence
 from .process import TaskControl
 

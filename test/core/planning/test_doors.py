@@ -46,7 +46,8 @@ from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
+from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
+from robot_cell_planner.planning.sequence import plan_multistep
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 from robot_cell_planner.trajectory.limits import MotionLimits

@@ -27,7 +27,8 @@ from robot_cell_planner.planning.path.simplification import densify
 from robot_cell_planner.planning.problem.objective import Objective
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
+from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
+from robot_cell_planner.planning.sequence import plan_multistep
 from robot_cell_planner.scene.state_changes import Attach, Detach, SetHidden
 
 FAR = {"x": 0.8, "y": 0.0}

@@ -27,7 +27,8 @@ from robot_cell_planner.planning.path.plan_check import verify_plan
 from robot_cell_planner.planning.path.processing import PathRequest, PathTool, check_joint_path, process_path
 from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.sequence import MotionStep, MultistepRequest, plan_multistep
+from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
+from robot_cell_planner.planning.sequence import plan_multistep
 from robot_cell_planner.planning.workers.tasks import ValidationRequest, validate_trajectory
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.timing import TimingOptions

@@ -167,7 +167,7 @@ def test_steps_are_planned_as_one(client):
     goal = action.PlanMultistep.Goal(
         steps=[
             MotionStep(name="reach", goal=make_goal([above])),
-            MotionStep(name="down", goal=make_goal([down])),
+            MotionStep(name="down", goal=make_goal([down]), paired_with="reach", straight=True),
             MotionStep(name="up", goal=make_goal([above]), changes=[grip]),
             MotionStep(name="carry", goal=make_goal([{"shoulder_pan_joint": 0.9}])),
         ]
@@ -181,6 +181,9 @@ def test_steps_are_planned_as_one(client):
     for before, after in zip(result.plans[:-1], result.plans[1:], strict=True):
         assert rows_of(before.path)[-1].tolist() == rows_of(after.path)[0].tolist()
     assert set(steps) == {0, 1, 2, 3}
+    distance = np.linalg.norm(np.subtract(*(world_pose(CELL, STATE, name).position for name in ("above_pick", "pick"))))
+    assert result.plans[1].record.tool_path_length == pytest.approx(distance, abs=1e-4)
+    assert result.plans[1].goal == result.plans[0].goal == 0
     goal.steps[3].goal = make_goal([away()])
     with pytest.raises(MPNoIKSolutionError, match="step carry") as caught:
         client.send_goal(action.PlanMultistep, "planning/plan_multistep", goal)

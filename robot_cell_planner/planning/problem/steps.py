@@ -1,0 +1,119 @@
+"""Requests for sequences of motions with scene changes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...errors import InvalidRequestError, UnknownNameError, Value
+from ...model.arguments import checked_fields
+from ...model.name_suggestions import unknown_name
+from ...scene.changes import Change
+from ...trajectory.timing import TimingOptions
+from .constraints import PathConstraint
+from .plan import Plan, PlanFailure
+from .request import STAGE, Goals, PlanningOptions, check_count
+
+MAX_STEPS = 100
+
+
+@checked_fields
+@dataclass(frozen=True)
+class MotionStep:
+    """Step of a sequence: the changes, then the motion.
+
+    Attributes:
+        name: Name for reports; "" for the index of the step.
+        group: Planning group; "" for that of the previous step, or the main group.
+        paired_with: Name of an earlier step, or its index as text, with as many goals: the goal of this step has the
+            index of the goal that was reached there, such as each grasp with its approach; "": any goal.
+        straight: The frame of the targets moves on a straight line. All goals are targets then, without constraints
+            and suggestions.
+
+    Other attributes are as in `MotionRequest`.
+
+    Raises:
+        InvalidRequestError: A straight step has goals that are no targets, constraints or suggestions.
+    """
+
+    goals: Goals
+    name: str = ""
+    changes: tuple[Change, ...] = ()
+    group: str = ""
+    joints: tuple[str, ...] = ()
+    constraints: tuple[PathConstraint, ...] = ()
+    waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
+    paired_with: str = ""
+    straight: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.straight:
+            return
+        if len(self.goals.targets) != self.goals.count:
+            raise InvalidRequestError("the goals of a straight step must be targets", stage=STAGE)
+        if self.constraints or self.waypoint_suggestions:
+            text = "a straight step takes neither constraints nor waypoint suggestions: its path is given"
+            raise InvalidRequestError(text, stage=STAGE)
+
+    def label(self, index: int) -> str:
+        """Return its name, or else its index as text."""
+        return self.name or str(index)
+
+
+@checked_fields
+@dataclass(frozen=True)
+class MultistepRequest:
+    """Sequence of motions.
+
+    Attributes:
+        options: Options of the searches; limits apply to the whole sequence.
+        timing: Timing of each motion, which starts and ends at rest.
+
+    Raises:
+        InvalidRequestError: There is no step, paired steps have different numbers of goals, or the first step is
+            straight and has a start correction.
+        UnknownNameError: A step is paired with one that is not before it.
+        LimitExceededError: There are more than 100 steps.
+    """
+
+    steps: tuple[MotionStep, ...]
+    options: PlanningOptions = field(default_factory=PlanningOptions)
+    timing: TimingOptions | None = field(default_factory=TimingOptions)
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise InvalidRequestError("no step is given", stage=STAGE)
+        check_count("steps", len(self.steps), MAX_STEPS)
+        if self.steps[0].straight and self.options.max_start_correction:
+            raise InvalidRequestError("a straight first step takes no start correction", stage=STAGE)
+        for index in range(len(self.steps)):
+            self.partner(index)
+
+    def partner(self, index: int) -> int | None:
+        """Return the index of the step that a step is paired with, None without one.
+
+        Raises:
+            InvalidRequestError, UnknownNameError: as from the constructor.
+        """
+        step, before = self.steps[index], self.steps[:index]
+        if not step.paired_with:
+            return None
+        labels = {label: number for number, other in enumerate(before) for label in (str(number), other.name) if label}
+        if step.paired_with not in labels:
+            text = unknown_name(f"step {step.paired_with!r} before step {step.label(index)}", step.paired_with, labels)
+            raise UnknownNameError(text, stage=STAGE, subjects=(step.paired_with,))
+        found = labels[step.paired_with]
+        counts = step.goals.count, before[found].goals.count
+        if counts[0] != counts[1]:
+            text = f"step {step.label(index)} has {counts[0]} goals, and step {step.paired_with} has {counts[1]}"
+            raise InvalidRequestError(text, stage=STAGE, values=(Value("goals", *counts),))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class MultistepFailure:
+    """Partial result in `partial` of an error: plans of the steps before the failed one, and its diagnostics."""
+
+    plans: tuple[Plan, ...]
+    failed_step: int
+    failure: PlanFailure
