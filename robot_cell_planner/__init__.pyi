@@ -1,3 +1,8 @@
+from .cases import Case as Case
+from .cases import Reproduction as Reproduction
+from .cases import open_case as open_case
+from .cases import reproduce as reproduce
+from .cases import save_case as save_case
 from .collision import CollisionChecker as CollisionChecker
 from .collision import CollisionOptions as CollisionOptions
 from .collision import CollisionPair as CollisionPair

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ik": ("kinematics", "Print configurations that reach a pose."),
     "plan": ("plan", "Plan a motion."),
     "verify": ("plan", "Verify a plan."),
+    "reproduce": ("reproduce", "Answer the request of a case file again."),
     "view": ("plan", "Write a page that shows a cell or a plan."),
     "rpc": ("rpc", "Answer JSON-RPC requests, or replay a log of them."),
     "call": ("graph", "Call a service of the running nodes."),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from ..errors import FileError
+from ..cases import save_case
+from ..errors import FileError, RobotCellError
 from ..io.common.resources import NO_ROOTS, read_text
 from ..kinematics.targets import FrameTarget
 from ..model.cell import RobotCell
@@ -63,6 +64,7 @@ from .options import (
 @click.option("--seed", default=0, show_default=True, help="Seed; equal requests give equal plans.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the plan to this JSON file.")
 @click.option("--view", type=click.Path(path_type=Path), help="Write a page that shows the motion to this HTML file.")
+@click.option("--case", type=click.Path(path_type=Path), help="Write request and answer to this file for `reproduce`.")
 def plan(
     cell: RobotCell,
     state: RobotCellState,
@@ -77,6 +79,7 @@ def plan(
     seed: int,
     output: Path | None,
     view: Path | None,
+    case: Path | None,
     as_json: bool,
 ) -> int:
     """Plan a motion to a named state, joint values or a pose, and print what was proven about it.
@@ -91,7 +94,7 @@ def plan(
         if pose is None or mode is None or named_states or joints:
             raise click.UsageError("--line needs a pose, and no other goal")
         waypoints = FrameWaypoints((pose,), mode=mode, reference_frame=reference)
-        found = plan_cartesian(cell, state, CartesianRequest(waypoints, group))
+        request: CartesianRequest | MotionRequest = CartesianRequest(waypoints, group)
     else:
         if pose is None and not named_states and not joints:
             raise click.UsageError("no goal: give --to, --joint or --pose")
@@ -100,7 +103,8 @@ def plan(
         )
         goals = Goals((dict(joints),) if joints else (), named_states, targets)
         options = PlanningOptions(planner=planner, seed=seed)
-        found = plan_motion(cell, state, MotionRequest(goals, group, options=options))
+        request = MotionRequest(goals, group, options=options)
+    found = _planned(cell, state, request, case)
     if output is not None:
         _write(output, plan_to_json(found).decode())
     if view is not None:
@@ -110,6 +114,24 @@ def plan(
     else:
         _echo(found)
     return 0
+
+
+def _planned(
+    cell: RobotCell, state: RobotCellState, request: MotionRequest | CartesianRequest, case: Path | None
+) -> Plan:
+    """Plan a motion. case: file for request and answer."""
+    try:
+        if isinstance(request, MotionRequest):
+            found = plan_motion(cell, state, request)
+        else:
+            found = plan_cartesian(cell, state, request)
+    except RobotCellError as error:
+        if case is not None:
+            save_case(case, cell, state, request, error)
+        raise
+    if case is not None:
+        save_case(case, cell, state, request, found)
+    return found
 
 
 @click.command()

@@ -18,6 +18,7 @@ from ..io.common.resources import ResourceRoots
 from ..kinematics import Dynamics
 from ..model.arguments import resolved
 from ..model.cell import RobotCell
+from ..model.json_values import Field, from_json, to_json
 from ..model.state import RobotCellState
 from ..offline import OfflineCell
 from ..scene import (
@@ -37,7 +38,6 @@ from ..scene import (
     SetState,
     SetTouch,
 )  # fmt: skip
-from .values import Field, from_json, to_json
 
 # Public functions whose arguments and results have a JSON form. Cell, state and resource roots come from the session.
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

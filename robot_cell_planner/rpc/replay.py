@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import FileError
+from ..model.json_difference import first_difference
 from .session import RpcSession
 
 TIMES = ("seconds", "times")  # fields that differ from run to run
-MAX_SHOWN = 80  # characters of a value
 
 
 class Difference(NamedTuple):
@@ -49,7 +49,7 @@ def replay(log: Iterable[str], session: RpcSession) -> Iterator[Difference | Non
         except (ValueError, TypeError, KeyError) as error:
             raise FileError(f"line {number} is not an entry of a log of calls: {error}", stage="json-rpc") from error
         answer = session.answer(request)
-        found = _first_difference(was, json.loads(answer) if answer else None, "")
+        found = first_difference(was, json.loads(answer) if answer else None, ignored=TIMES)
         yield None if found is None else Difference(number, _method(request), *found)
 
 
@@ -59,26 +59,3 @@ def _method(request: str) -> str:
     except ValueError:
         return ""
     return str(parsed.get("method", "")) if isinstance(parsed, dict) else ""
-
-
-def _first_difference(was: Any, found: Any, place: str) -> tuple[str, str, str] | None:
-    """Return place and both values of the first difference of two JSON values; None if there is none."""
-    if isinstance(was, dict) and isinstance(found, dict):
-        for key in [*was, *(key for key in found if key not in was)]:
-            if key in TIMES:
-                continue
-            if (key in was) != (key in found):
-                return f"{place}.{key}".lstrip("."), _shown(was.get(key)), _shown(found.get(key))
-            if (inner := _first_difference(was[key], found[key], f"{place}.{key}")) is not None:
-                return inner
-        return None
-    if isinstance(was, list) and isinstance(found, list) and len(was) == len(found):
-        pairs = enumerate(zip(was, found, strict=True))
-        inside = (_first_difference(one, other, f"{place}[{index}]") for index, (one, other) in pairs)
-        return next((inner for inner in inside if inner is not None), None)
-    return None if was == found else (place.lstrip(".") or "response", _shown(was), _shown(found))
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from .values import SEQUENCES, TAG, fields_of, is_array, is_path, is_record, members, tag_of, to_json
+from ..model.json_values import SEQUENCES, TAG, fields_of, is_array, is_path, is_record, members, tag_of, to_json
 
 Schema: typing.TypeAlias = dict[str, Any]
 SCALARS: Mapping[Any, str] = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}

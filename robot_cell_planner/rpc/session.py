@@ -15,10 +15,10 @@ from .. import __version__
 from ..errors import InvalidRequestError, NoCellError, RobotCellError
 from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import NO_ROOTS, ResourceRoots
+from ..model.json_values import to_json
 from ..offline import OfflineCell
 from .methods import Context, Method, methods
 from .schema import Schemas
-from .values import to_json
 
 MAX_REQUEST = 64 * 2**20  # [bytes]
 RESERVED, DISCOVER = "rpc.discover", "discover"

@@ -21,6 +21,7 @@ RANKS = {
     "setup_assistant": 9,
     "simulation": 9,
     "viewer": 9,
+    "cases": 9,
     "offline": 10,
     "rpc": 11,
     "nodes": 11,

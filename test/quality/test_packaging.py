@@ -208,3 +208,9 @@ def test_other_missing_modules_have_their_own_remedies(module, expected):
 def test_a_module_of_ours_that_is_missing_is_a_fault_and_not_explained_away():
     with pytest.raises(ModuleNotFoundError, match=r"robot_cell_planner\.nodes\.absent"):
         start("absent_node", "robot_cell_planner.nodes.absent:main")
+
+
+def test_test_files_have_different_names():
+    """pytest imports them by their names alone."""
+    names = [path.name for path in (ROOT / "test").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

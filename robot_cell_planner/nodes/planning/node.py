@@ -50,6 +50,7 @@ from ..conversions.models import ModelReader
 from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from ..conversions.trajectories import trajectory_from_message
 from ..conversions.trajectory_reports import limits_to_message, report_to_message
+from .failure_cases import CASE_PARAMETERS, FailureCases
 from .path_services import PathServices
 from .plan_markers import PlanMarkers
 
@@ -103,6 +104,7 @@ PARAMETERS = (
     ),
     Parameter("max_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
     Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
+    *CASE_PARAMETERS,
     *TRANSFORM_PARAMETERS,
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
@@ -134,6 +136,7 @@ class PlanningNode(ManagedNode):
         self.on_release(self._checks.close)
         self._spheres = SpherePreparation(self, self._scene_monitor, self._prepare)
         self._markers = PlanMarkers(self)
+        self._cases = FailureCases(self)
         self._running: set[Job] = set()  # of goals
         self.on_release(self._cancel_jobs)
         self._served = 0
@@ -229,14 +232,15 @@ class PlanningNode(ManagedNode):
         if uncertified:
             request = replace(request, options=replace(request.options, certify=False))
         try:
-            plan = await self._work(
-                tasks.PLAN_MOTION,
-                state.scene,
-                request,
-                request.options.time_limit,
-                token,
-                lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
-            )
+            with self._cases.saved_on_failure(state.scene, request):
+                plan = await self._work(
+                    tasks.PLAN_MOTION,
+                    state.scene,
+                    request,
+                    request.options.time_limit,
+                    token,
+                    lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
+                )
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
@@ -262,14 +266,15 @@ class PlanningNode(ManagedNode):
             request = multistep_request_from_message(goal, self._models, *defaults)
         await self._spheres.wait()
         try:
-            plans = await self._work(
-                tasks.PLAN_MULTISTEP,
-                state.scene,
-                request,
-                request.options.time_limit,
-                token,
-                lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
-            )
+            with self._cases.saved_on_failure(state.scene, request):
+                plans = await self._work(
+                    tasks.PLAN_MULTISTEP,
+                    state.scene,
+                    request,
+                    request.options.time_limit,
+                    token,
+                    lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
+                )
         except RobotCellError as error:
             fill_multistep_failure(result, error, state.used)
             raise
@@ -289,14 +294,15 @@ class PlanningNode(ManagedNode):
             request = cartesian_request_from_message(goal, *defaults)
         await self._spheres.wait()
         try:
-            plan = await self._work(
-                tasks.PLAN_CARTESIAN,
-                state.scene,
-                request,
-                request.options.time_limit,
-                token,
-                lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
-            )
+            with self._cases.saved_on_failure(state.scene, request):
+                plan = await self._work(
+                    tasks.PLAN_CARTESIAN,
+                    state.scene,
+                    request,
+                    request.options.time_limit,
+                    token,
+                    lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
+                )
         except RobotCellError as error:
             fill_cartesian_failure(result, error, state.used)
             raise
@@ -317,7 +323,10 @@ class PlanningNode(ManagedNode):
             find_all=request.find_all,
         )
         limit = self.parameters["time_limit"]
-        report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
+        with self._cases.saved_on_failure(scene, task):
+            report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
+        if not report.valid:
+            self._cases.save(scene, task, report)
         response.report = report_to_message(report)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 

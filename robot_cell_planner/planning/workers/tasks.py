@@ -156,6 +156,11 @@ def look_ahead(scene: Scene, request: LookAheadRequest, control: TaskControl) ->
 
 
 def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskControl) -> TrajectoryReport:
+    """Task for `validated`."""
+    return validated(scene, request)
+
+
+def validated(scene: Scene, request: ValidationRequest) -> TrajectoryReport:
     """Validate a trajectory against the limits of the cell's joints and against collisions.
 
     Raises:

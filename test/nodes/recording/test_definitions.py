@@ -62,7 +62,7 @@ def test_definitions_have_the_hashes_of_the_interface_compiler(package):
 
 
 @pytest.mark.parametrize(
-    "name", ["std_msgs/Header", "nothing/msg/Header", "std_msgs/msg/Nothing", "std_msgs/other/Header", ""]
+    "name", ["std_msgs/Header", "nothing/msg/Header", "std_msgs/msg/Nothing", "std_msgs/other/Header", "Header"]
 )
 def test_a_type_that_is_not_installed_is_named(name):
     with pytest.raises(ResourceError, match=re.escape(name)):

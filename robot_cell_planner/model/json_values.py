@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 
 from ..errors import InvalidValueError
-from ..model.arguments import resolved, show
+from .arguments import resolved, show
 
 TAG = "type"
 SCALARS = (bool, int, float, str)

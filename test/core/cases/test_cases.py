@@ -1,0 +1,249 @@
+"""Requests are saved with all that their answers depend on, and are answered the same way elsewhere."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sources import ROOT
+
+from robot_cell_planner.cases import case_file, open_case, reproduce, save_case
+from robot_cell_planner.errors import (
+    FileError,
+    InvalidRequestError,
+    LimitExceededError,
+    PlanningError,
+    RobotCellError,
+)
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
+from robot_cell_planner.planning.sequence import plan_multistep
+from robot_cell_planner.planning.workers.tasks import ValidationRequest, validated
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+DEMO = ROOT / "config" / "demo" / "cell.yaml"
+UR10 = ROOT / "config" / "ur10" / "cell.yaml"
+AWAY = FrameTarget(pose=Pose((4.0, 0.0, 0.0)), mode=TargetMode.TOOL)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load_cell(DEMO)
+
+
+def motion(**options):
+    return MotionRequest(Goals(joint_goals=({"shoulder_pan_joint": 0.9},)), options=PlanningOptions(**options))
+
+
+def above(cell, state):
+    return FrameTarget(pose=world_pose(cell, state, "above_pick"), mode=TargetMode.TOOL)
+
+
+def steps(cell, state):
+    return MultistepRequest(
+        (MotionStep(Goals(targets=(above(cell, state),))), MotionStep(Goals(named_states=("home",))))
+    )
+
+
+def line(cell, state, height):
+    x, y, z = world_pose(cell, state, "gripper/tcp").position
+    quaternion = world_pose(cell, state, "gripper/tcp").quaternion
+    poses = (Pose((x, y, z + height), quaternion),)
+    return CartesianRequest(FrameWaypoints(poses, mode=TargetMode.TOOL))
+
+
+def answered(function, cell, state, request):
+    try:
+        return function(cell, state, request)
+    except RobotCellError as error:
+        return error
+
+
+def through_the_table(cell, state):
+    """A trajectory that goes too fast, and through things."""
+    rows = np.array([list(state.configuration.values())[:6]] * 2)
+    rows[1, 1] += 3.0
+    names = tuple(state.configuration)[:6]
+    return ValidationRequest(Trajectory(names, np.array([0.0, 0.1]), rows, np.zeros((2, 6)), np.zeros((2, 6))))
+
+
+CASES = {
+    "motion": lambda cell, state: (plan_motion, motion(seed=3)),
+    "search exhausted": lambda cell, state: (plan_motion, MotionRequest(Goals(targets=(AWAY,)))),
+    "line": lambda cell, state: (plan_cartesian, line(cell, state, 0.05)),
+    "line that ends": lambda cell, state: (plan_cartesian, line(cell, state, 3.0)),
+    "steps": lambda cell, state: (plan_multistep, steps(cell, state)),
+    "invalid trajectory": lambda cell, state: (
+        lambda cell, state, request: validated(Scene(cell, state), request),
+        through_the_table(cell, state),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_case_comes_out_the_same(demo, tmp_path, kind):
+    cell, state = demo
+    function, request = CASES[kind](cell, state)
+    answer = answered(function, cell, state, request)
+    file = save_case(tmp_path / "new" / "a.case", cell, state, request, answer)
+    assert file.stat().st_mode & 0o077 == 0
+    with open_case(file) as case:
+        assert case.cell.digest() == cell.digest()
+        assert case.state == state
+        found = reproduce(case)
+    assert found.same, str(found)
+    assert found.difference is None
+    assert not found.versions
+    assert isinstance(found.result, RobotCellError) == isinstance(answer, RobotCellError)
+
+
+def test_a_case_with_meshes_has_them_and_no_path_of_this_machine(tmp_path):
+    cell, state = load_cell(UR10)
+    request = MotionRequest(Goals(joint_goals=({cell.group().variables[0]: 0.3},)), timing=None)
+    plan = plan_motion(cell, state, request)
+    file = save_case(tmp_path / "a.case", cell, state, request, plan)
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        texts = b"".join(archive.read(name) for name in names if name.endswith(".json"))
+    assert any(name.startswith("meshes/") for name in names)
+    assert str(ROOT).encode() not in texts
+    assert b"package://" not in texts
+    # As on another machine: in a process that knows no package.
+    code = (
+        "import sys; from robot_cell_planner.cases import *\nwith open_case(sys.argv[1]) as c: print(reproduce(c).same)"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AMENT", "ROS", "COLCON"))}
+    command = [sys.executable, "-c", code, str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_equal_cases_have_equal_bytes(demo, tmp_path):
+    cell, state = demo
+    for name in "ab":
+        save_case(tmp_path / name, cell, state, motion(), plan_motion(cell, state, motion()))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_another_answer_is_told_with_its_place(demo, tmp_path):
+    cell, state = demo
+    plan = plan_motion(cell, state, motion(seed=1))
+    file = save_case(tmp_path / "a.case", cell, state, motion(seed=2), plan)
+    with open_case(file) as case:
+        found = reproduce(case)
+    assert not found.same
+    assert found.difference == ("plans[0].seed", "1", "2")
+    assert "the answer differs: plans[0].seed was 1, is 2" in str(found)
+
+
+def test_what_no_method_answers_is_refused(demo, tmp_path):
+    cell, state = demo
+    blocked = tmp_path / "file"
+    blocked.touch()
+    with pytest.raises(FileError, match="File exists"):
+        save_case(blocked / "a.case", cell, state, motion(), PlanningError("none"))
+    with pytest.raises(InvalidRequestError, match="request is a Goals"):
+        save_case(tmp_path / "a.case", cell, state, Goals(targets=(AWAY,)), PlanningError("none"))
+    assert list(tmp_path.iterdir()) == [blocked]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A case with meshes, as names and contents."""
+    cell, state = load_cell(UR10)
+    request = MotionRequest(Goals(named_states=("nowhere",)), timing=None)
+    file = save_case(tmp_path_factory.mktemp("case") / "a.case", cell, state, request, PlanningError("none"))
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewritten(content, **changes):
+    return json.dumps({**json.loads(content), **changes}).encode()
+
+
+def a_mesh(whole):
+    return next(name for name in whole if name.startswith("meshes/"))
+
+
+DAMAGES = {
+    "another format": lambda whole: {**whole, "case.json": rewritten(whole["case.json"], format="zip/2")},
+    "another method": lambda whole: {**whole, "case.json": rewritten(whole["case.json"], method="os.system")},
+    "another request": lambda whole: {**whole, "case.json": rewritten(whole["case.json"], request={"goals": 3})},
+    "no answer": lambda whole: {**whole, "case.json": rewritten(whole["case.json"], answer=None)},
+    "another cell": lambda whole: {**whole, "case.json": rewritten(whole["case.json"], cell_digest="0")},
+    "no JSON": lambda whole: {**whole, "cell.json": b"{"},
+    "deep JSON": lambda whole: {**whole, "cell.json": b"[" * 100_000},
+    "no state": lambda whole: {name: data for name, data in whole.items() if name != "state.json"},
+    "no mesh": lambda whole: {name: data for name, data in whole.items() if name != a_mesh(whole)},
+    "a changed mesh": lambda whole: {**whole, a_mesh(whole): b"solid"},
+    "a path": lambda whole: {**whole, "cell.json": whole["cell.json"].replace(a_mesh(whole).encode(), b"/etc/passwd")},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_case_is_refused(whole, tmp_path, damage):
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in DAMAGES[damage](whole).items():
+            archive.writestr(name, data)
+    with pytest.raises(RobotCellError), open_case(file):
+        pass
+
+
+@pytest.mark.parametrize("cut", [0, 10, 1000, -10])
+def test_what_is_no_archive_is_refused(whole, tmp_path, cut):
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in whole.items():
+            archive.writestr(name, data)
+    file.write_bytes(file.read_bytes()[:cut])
+    with pytest.raises(FileError, match="no case file that can be read"), open_case(file):
+        pass
+
+
+def test_nothing_is_written_outside_of_the_folder(whole, tmp_path):
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in {**whole, "../evil": b"x", "meshes/../../evil": b"x", "/tmp/evil_case": b"x"}.items():
+            archive.writestr(name, data)
+    with open_case(file):
+        assert not list(tmp_path.glob("**/evil*"))
+
+
+def test_an_archive_that_grows_is_refused(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(case_file, "MAX_BYTES", 10_000_000)
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("case.json", b" " * 20_000_000)
+    with pytest.raises(LimitExceededError, match="20000000 bytes"), open_case(file):
+        pass
+
+
+def test_the_commands_write_and_reproduce_cases(tmp_path):
+    def run(*words):
+        done = subprocess.run(["robot_cell", *words], capture_output=True, text=True, check=False, cwd=ROOT)
+        return done.returncode, done.stdout + done.stderr
+
+    file, page = tmp_path / "a.case", tmp_path / "a.html"
+    cell = "config/demo/cell.yaml"
+    assert run("plan", cell, "--joint", "elbow_joint=1.2", "--case", str(file))[0] == 0
+    status, text = run("reproduce", str(file), "--view", str(page))
+    assert status == 0, text
+    assert "the same answer" in text
+    assert page.stat().st_size > 10_000
+    status, text = run("plan", cell, "--pose", "4,0,0", "--case", str(file))
+    assert status == 1
+    status, text = run("reproduce", str(file))
+    assert status == 0, text
+    assert "MPNoIKSolutionError" in text

@@ -1,0 +1,82 @@
+"""Requests that fail are saved as case files; the latest ones are kept, and come out the same without the node."""
+
+import threading
+
+import pytest
+from builtin_interfaces.msg import Duration
+from running import DEMO
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_cell_planner import action, srv
+from robot_cell_planner.cases import open_case, reproduce
+from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.msg import MotionRequest, PlanningOptions
+from robot_cell_planner.nodes.client.client import make_goal, make_pose_target
+
+KEPT = 3
+
+
+@pytest.fixture(scope="module")
+def folder(start_node, client, tmp_path_factory):
+    path = tmp_path_factory.mktemp("cases") / "new"
+    start_node("scene_node", cell_file=DEMO)
+    start_node("planning_node", case_folder=str(path), cases_kept=KEPT)
+    client.scene()
+    return path
+
+
+def request(x, seed=0):
+    target = make_pose_target()
+    target.pose.position.x = x
+    return MotionRequest(goal=make_goal([target]), options=PlanningOptions(seed=seed))
+
+
+def fail(client, folder, seed):
+    """Send a request that fails, and wait until another file than before is complete."""
+    before = set(folder.glob("*.case"))
+    with pytest.raises(RobotCellError) as caught:
+        client.send_goal(action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request(9.0, seed)))
+    return caught.value, wait_for_new(folder, before)
+
+
+def wait_for_new(folder, before):
+    tries = threading.Event()
+    while not (new := set(folder.glob("*.case")) - before):
+        tries.wait(0.05)
+    return new.pop()
+
+
+def test_a_failed_request_is_saved_and_comes_out_the_same(client, folder):
+    error, file = fail(client, folder, seed=5)
+    with open_case(file) as case:
+        assert case.method == "plan_motion"
+        assert case.request.options.seed == 5
+        assert case.answer["error"]["name"] == type(error).__name__
+        found = reproduce(case)
+    assert found.same, str(found)
+
+
+def test_the_latest_files_are_kept(client, folder):
+    files = [fail(client, folder, seed)[1] for seed in range(KEPT + 2)]
+    tries = threading.Event()
+    while len(list(folder.glob("*.case"))) > KEPT:
+        tries.wait(0.05)
+    assert sorted(folder.glob("*.case")) == sorted(files[-KEPT:])
+
+
+def test_a_trajectory_that_is_not_valid_is_saved(client, folder):
+    scene, _ = client.scene()
+    joints = scene.cell.group().variables
+    start = [scene.state.configuration[joint] for joint in joints]
+    trajectory = JointTrajectory(joint_names=list(joints))
+    for time, change in ((0, 0.0), (1, 3.0)):
+        positions, rates = [start[0], start[1] + change, *start[2:]], [0.0] * len(start)
+        point = JointTrajectoryPoint(positions=positions, velocities=rates, time_from_start=Duration(sec=time))
+        trajectory.points.append(point)
+    before = set(folder.glob("*.case"))
+    message = srv.ValidateTrajectory.Request(trajectory=trajectory)
+    reply = client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", message)
+    assert not reply.report.valid
+    with open_case(wait_for_new(folder, before)) as case:
+        assert case.method == "validate_trajectory"
+        assert reproduce(case).same
