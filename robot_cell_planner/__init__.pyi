@@ -138,8 +138,10 @@ from .trajectory import rest_at as rest_at
 from .trajectory import stop_at_waypoints as stop_at_waypoints
 from .trajectory import time_path as time_path
 from .trajectory import validate as validate
+from .viewer import NotebookView as NotebookView
 from .viewer import Recorder as Recorder
 from .viewer import plan_recording as plan_recording
+from .viewer import show as show
 from .viewer import write_html as write_html
 
 __version__: str

@@ -38,7 +38,7 @@ from ..scene.scene import Scene
 from ..scene.state_changes import Attach, Detach, SetJoints
 from ..simulation.simulated_cell import SimulatedCell
 from ..trajectory.timing import TimingOptions
-from ..viewer import Recorder, write_html
+from ..viewer import Recorder, show, write_html
 from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
 from .outcome import GOAL_TOLERANCE, ExecutedMotion, executed_motion
@@ -113,6 +113,10 @@ class OfflineCell:
 
     def __enter__(self) -> OfflineCell:
         return self
+
+    def _repr_html_(self) -> str:
+        """Return the present state as a notebook shows it."""
+        return show(self.cell, self.state)._repr_html_()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None

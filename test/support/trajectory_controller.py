@@ -14,7 +14,7 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 PERIOD = 0.01  # [s]
-DELAY = 4  # cycles by which measurements are behind commands
+DELAY = 0.04  # [s] by which measurements are behind commands
 Result = FollowJointTrajectory.Result
 REPLACED = "Current goal preempted by new incoming action."
 DEACTIVATED = "Current goal cancelled during deactivate transition."
@@ -89,7 +89,7 @@ class TrajectoryController:
         self.moving = threading.Event()
         self.carried = None
         self.held = None
-        self._positions = deque(maxlen=DELAY)
+        self._positions = deque(maxlen=100)  # with their times
         self._states = node.create_publisher(
             JointTrajectoryControllerState, f"{name}/controller_state", qos_profile_sensor_data
         )
@@ -110,7 +110,11 @@ class TrajectoryController:
 
     def measured(self):
         offset = np.array([self.offset.get(name, 0.0) for name in self.joints])
-        return (self._positions[0] if self._positions else self._read()) + offset
+        if not self._positions:
+            return self._read() + offset
+        until = self.now() - DELAY
+        late = [row for time, row in self._positions if time <= until]
+        return (late[-1] if late else self._positions[0][1]) + offset
 
     def _read(self):
         return np.array([self.robot.positions[name] for name in self.joints])
@@ -171,7 +175,7 @@ class TrajectoryController:
         if not self.active:
             return
         now, carried = self.now(), self.carried
-        self._positions.append(self._read())
+        self._positions.append((now, self._read()))
         if self.held is None:
             self.held = self.measured()
         desired = np.array([self.held, np.zeros(len(self.held)), np.zeros(len(self.held))])
