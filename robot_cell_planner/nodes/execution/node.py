@@ -56,6 +56,7 @@ from .trajectory_actions import TrajectoryActions
 JOINT_STATES_DEPTH = 100
 POLL_PERIOD = 0.02  # [s]
 END_PERIOD = 0.05  # [s] between checks for a shutdown request
+RESULT_TIME = 0.3  # [s] between the end of a motion and the shutdown, in which its result is sent
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
 POLLS_PER_PUBLISHER_CHECK = 10  # reads of measurements per check for other publishers of commands
@@ -76,6 +77,7 @@ class ExecutionNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("execution_node")
         self._end_requests = 0
+        self._ends_at = -math.inf  # [s] of the steady clock
         steady_timer(self, END_PERIOD, self._end_if_requested)
 
     def configure(self) -> None:
@@ -298,7 +300,10 @@ class ExecutionNode(ManagedNode):
         for access in (self._motion_access, self._gripper_access):
             if access.token is not None:
                 access.token.set(StoppedError("the execution node is shutting down", stage="shutdown"))
-        if self._end_requests > 1 or not (self._motion_access.owner or self._gripper_access.owner):
+        now = time.monotonic()
+        if self._motion_access.owner or self._gripper_access.owner:
+            self._ends_at = now + RESULT_TIME
+        if self._end_requests > 1 or now >= self._ends_at:
             rclpy.try_shutdown()
 
     # Status.
