@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -34,6 +35,9 @@ MESH_NAME = re.compile(r"meshes/([0-9a-f]{64})(\.[A-Za-z0-9]{1,8})?")
 MAX_BYTES = 1024 * 1024 * 1024  # of all contents
 MAX_FILES = 10_000
 MAX_TEXT = 128 * 1024 * 1024  # [bytes] of each JSON text
+# zipfile raises RuntimeError for encrypted entries, and its subclass NotImplementedError for unknown compression.
+DAMAGED = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # time of all entries, so that equal cases have equal bytes
 
 
@@ -94,9 +98,9 @@ def open_case(file: str | Path) -> Iterator[Case]:
         try:
             with zipfile.ZipFile(path) as archive:
                 case = _read(archive, Path(folder), str(path))
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-            if isinstance(error, RobotCellError):
-                raise
+        except RobotCellError:  # some are RuntimeErrors or OSErrors, too
+            raise
+        except DAMAGED as error:
             raise _malformed(path, str(error)) from error
         yield case
 
@@ -129,6 +133,8 @@ def _check_size(archive: zipfile.ZipFile, source: str) -> None:
     if len(entries) > MAX_FILES or total > MAX_BYTES:
         text = f"{source} has {len(entries)} files with {total} bytes, expected at most {MAX_FILES} and {MAX_BYTES}"
         raise LimitExceededError(text, stage=STAGE, subjects=(source,))
+    if any(entry.compress_type not in COMPRESSIONS for entry in entries):
+        raise _malformed(source, "its entries are neither stored nor deflated")
 
 
 def _extract_meshes(archive: zipfile.ZipFile, folder: Path, source: str) -> None:

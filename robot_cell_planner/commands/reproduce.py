@@ -40,10 +40,10 @@ def reproduce(case_file: Path, view: Path | None, as_json: bool) -> int:
         click.echo(f"case      {case.method} in cell {case.cell.name} ({digest})")
         click.echo(f"answer    {_summary(found.result)}")
         color = "green" if found.same else "red"
-        head, *rest = str(found).splitlines()[::-1]
-        for line in rest[::-1]:
+        *versions, verdict = str(found).splitlines()
+        for line in versions:
             click.echo(f"version   {line}")
-        click.echo(f"verdict   {click.style(head, fg=color)}")
+        click.echo(f"verdict   {click.style(verdict, fg=color)}")
     return 0 if found.same else FAILED
 
 

@@ -33,6 +33,7 @@ class PolledSubscription(Generic[M]):
 
     def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile, *, raw: bool = False) -> None:
         """raw: use `take_raw` or `take_received` instead of `take`."""
+        self._node = node
         self._subscription = node.create_subscription(
             kind, topic, lambda _: None, quality, callback_group=_NeverExecuted(), raw=raw
         )
@@ -52,7 +53,7 @@ class PolledSubscription(Generic[M]):
 
     def destroy(self) -> None:
         """Destroy the subscription."""
-        self._subscription.destroy()
+        self._node.destroy_subscription(self._subscription)
 
     def _taken(self) -> Iterator[tuple[Any, Any]]:
         subscription = self._subscription

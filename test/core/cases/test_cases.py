@@ -212,6 +212,30 @@ def test_what_is_no_archive_is_refused(whole, tmp_path, cut):
         pass
 
 
+def test_damaged_compression_is_refused(whole, tmp_path):
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in whole.items():
+            archive.writestr(name, data)
+    data = bytearray(file.read_bytes())
+    with zipfile.ZipFile(file) as archive:
+        start = archive.getinfo("case.json").header_offset + len("case.json") + 30
+    data[start : start + 20] = b"\xff" * 20
+    file.write_bytes(data)
+    with pytest.raises(FileError, match="no case file that can be read"), open_case(file):
+        pass
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_are_refused(whole, tmp_path, compression):
+    file = tmp_path / "a.case"
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, data in whole.items():
+            archive.writestr(name, data)
+    with pytest.raises(FileError, match="neither stored nor deflated"), open_case(file):
+        pass
+
+
 def test_nothing_is_written_outside_of_the_folder(whole, tmp_path):
     file = tmp_path / "a.case"
     with zipfile.ZipFile(file, "w") as archive:
