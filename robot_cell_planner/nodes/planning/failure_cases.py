@@ -53,7 +53,12 @@ class FailureCases:
         seconds, nanoseconds = divmod(time.time_ns(), 10**9)
         moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
         file = self._folder / f"{moment}-{nanoseconds:09d}-{method_of(request)}{SUFFIX}"
-        threading.Thread(target=self._write, args=(file, scene, request, answer), name="case", daemon=True).start()
+        thread = threading.Thread(target=self._write, args=(file, scene, request, answer), name="case", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # too many threads: the request still gets its own error
+            self._writing.release()
+            self._log.warning(f"a case is not saved: {error}")
 
     def _write(self, file: Path, scene: Scene, request: Request, answer: Answer) -> None:
         try:

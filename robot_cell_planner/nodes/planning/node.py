@@ -14,10 +14,12 @@ from robot_cell_planner import action, msg, srv
 
 from ...errors import RobotCellError
 from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
+from ...planning.cartesian.planner import CartesianRequest
 from ...planning.path.look_ahead import LookAheadRequest
 from ...planning.problem.planner_info import AUTOMATIC
 from ...planning.problem.progress import Progress
-from ...planning.problem.request import PlanningOptions
+from ...planning.problem.request import MotionRequest, PlanningOptions
+from ...planning.problem.steps import MultistepRequest
 from ...planning.search.registry import PLANNERS
 from ...planning.workers import tasks
 from ...planning.workers.jobs import Job
@@ -215,6 +217,18 @@ class PlanningNode(ManagedNode):
             raise error
         return result
 
+    async def _planned(
+        self,
+        task: str,
+        scene: Scene,
+        request: MotionRequest | MultistepRequest | CartesianRequest,
+        token: CancellationToken,
+        on_progress: Callable[[Progress], None],
+    ) -> Any:
+        """Plan in a worker; a request that fails is saved as a case."""
+        with self._cases.saved_on_failure(scene, request):
+            return await self._work(task, scene, request, request.options.time_limit, token, on_progress)
+
     async def _plan_motion(
         self,
         goal: action.PlanMotion.Goal,
@@ -232,15 +246,13 @@ class PlanningNode(ManagedNode):
         if uncertified:
             request = replace(request, options=replace(request.options, certify=False))
         try:
-            with self._cases.saved_on_failure(state.scene, request):
-                plan = await self._work(
-                    tasks.PLAN_MOTION,
-                    state.scene,
-                    request,
-                    request.options.time_limit,
-                    token,
-                    lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
-                )
+            plan = await self._planned(
+                tasks.PLAN_MOTION,
+                state.scene,
+                request,
+                token,
+                lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
@@ -266,15 +278,13 @@ class PlanningNode(ManagedNode):
             request = multistep_request_from_message(goal, self._models, *defaults)
         await self._spheres.wait()
         try:
-            with self._cases.saved_on_failure(state.scene, request):
-                plans = await self._work(
-                    tasks.PLAN_MULTISTEP,
-                    state.scene,
-                    request,
-                    request.options.time_limit,
-                    token,
-                    lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
-                )
+            plans = await self._planned(
+                tasks.PLAN_MULTISTEP,
+                state.scene,
+                request,
+                token,
+                lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             fill_multistep_failure(result, error, state.used)
             raise
@@ -294,15 +304,13 @@ class PlanningNode(ManagedNode):
             request = cartesian_request_from_message(goal, *defaults)
         await self._spheres.wait()
         try:
-            with self._cases.saved_on_failure(state.scene, request):
-                plan = await self._work(
-                    tasks.PLAN_CARTESIAN,
-                    state.scene,
-                    request,
-                    request.options.time_limit,
-                    token,
-                    lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
-                )
+            plan = await self._planned(
+                tasks.PLAN_CARTESIAN,
+                state.scene,
+                request,
+                token,
+                lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
+            )
         except RobotCellError as error:
             fill_cartesian_failure(result, error, state.used)
             raise

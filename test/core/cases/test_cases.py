@@ -71,7 +71,7 @@ def answered(function, cell, state, request):
 
 
 def through_the_table(cell, state):
-    """A trajectory that goes too fast, and through things."""
+    """A trajectory that exceeds velocity limits and collides."""
     rows = np.array([list(state.configuration.values())[:6]] * 2)
     rows[1, 1] += 3.0
     names = tuple(state.configuration)[:6]
