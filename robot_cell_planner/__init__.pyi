@@ -31,6 +31,8 @@ from .kinematics import IkOptions as IkOptions
 from .kinematics import PointAxisTarget as PointAxisTarget
 from .kinematics import TargetMode as TargetMode
 from .kinematics import WorldTransforms as WorldTransforms
+from .kinematics import composite_forward_kinematics as composite_forward_kinematics
+from .kinematics import composite_inverse_kinematics as composite_inverse_kinematics
 from .kinematics import forward_batch as forward_batch
 from .kinematics import forward_kinematics as forward_kinematics
 from .kinematics import forward_kinematics_to_frame as forward_kinematics_to_frame
@@ -44,6 +46,7 @@ from .model import BodyState as BodyState
 from .model import Box as Box
 from .model import Capsule as Capsule
 from .model import CollisionSettings as CollisionSettings
+from .model import CompositeGroup as CompositeGroup
 from .model import Cone as Cone
 from .model import Cylinder as Cylinder
 from .model import DisabledPair as DisabledPair
@@ -84,6 +87,7 @@ from .planning import Plan as Plan
 from .planning import PlanningOptions as PlanningOptions
 from .planning import PointAxisWaypoints as PointAxisWaypoints
 from .planning import Segment as Segment
+from .planning import SimultaneousGoal as SimultaneousGoal
 from .planning import WarmUp as WarmUp
 from .planning import check_joint_path as check_joint_path
 from .planning import measure_joint_path as measure_joint_path

@@ -3,6 +3,8 @@ from .dynamics import Dynamics as Dynamics
 from .forward import forward_batch as forward_batch
 from .forward import forward_kinematics as forward_kinematics
 from .forward import forward_kinematics_to_frame as forward_kinematics_to_frame
+from .ik.composite import composite_forward_kinematics as composite_forward_kinematics
+from .ik.composite import composite_inverse_kinematics as composite_inverse_kinematics
 from .ik.options import IkOptions as IkOptions
 from .ik.solver import inverse_kinematics as inverse_kinematics
 from .ik.solver import iter_inverse_kinematics as iter_inverse_kinematics

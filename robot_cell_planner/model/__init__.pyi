@@ -21,6 +21,7 @@ from .mechanism import Mechanism as Mechanism
 from .mechanism import Mimic as Mimic
 from .pose import IDENTITY as IDENTITY
 from .pose import Pose as Pose
+from .robot import CompositeGroup as CompositeGroup
 from .robot import DisabledPair as DisabledPair
 from .robot import PlanningGroup as PlanningGroup
 from .robot import Robot as Robot

@@ -9,7 +9,14 @@ from typing import NoReturn
 import msgspec
 from frozendict import frozendict
 
-from ..errors import DuplicateNameError, ModelError, NotSupportedError, StateError, UnknownNameError
+from ..errors import (
+    DuplicateNameError,
+    InvalidRequestError,
+    ModelError,
+    NotSupportedError,
+    StateError,
+    UnknownNameError,
+)
 from .arguments import check_fields
 from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
 from .digest import digest_of, without_places
@@ -17,7 +24,7 @@ from .frames import FrameTree
 from .mechanism import JointKind, Variable
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
-from .robot import PlanningGroup, Robot
+from .robot import JOINED, CompositeGroup, PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
 from .value import WORLD, check_keys
 
@@ -34,6 +41,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         bodies: Rigid bodies by name.
         frames: Named frames by name.
         collision: Allowed collision groups and safety margins.
+        groups: Composite groups over several robots, by name.
 
     Raises:
         DuplicateNameError: A name is used twice.
@@ -45,6 +53,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     bodies: frozendict[str, RigidBody] = frozendict()
     frames: frozendict[str, NamedFrame] = frozendict()
     collision: CollisionSettings = CollisionSettings()
+    groups: frozendict[str, CompositeGroup] = frozendict()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -52,6 +61,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         check_keys(self.tools, "tool")
         check_keys(self.bodies, "body")
         check_keys(self.frames, "frame")
+        check_keys(self.groups, "composite group")
         count = len(self.mechanism_frames) + len(self.tools) + len(self.bodies) + len(self.frames)
         links = sum(len(robot.mechanism.links) for robot in self.robots.values())
         inner = sum(len(tool.mechanism.links) + 1 for tool in self.tools.values())
@@ -150,13 +160,49 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     def group(self, name: str = "") -> PlanningGroup:
         """Return a planning group by name.
 
-        An empty name selects the main group of the only robot.
+        An empty name selects the main group of the only robot. A composite group, or several groups joined with "+",
+        gives a group with the variables of all, which is not a chain.
 
         Raises:
             UnknownNameError: The group does not exist.
             NotSupportedError: The name is empty and the cell does not have exactly one robot.
+            InvalidRequestError: Joined groups have a joint in common.
         """
-        return self.robot_of_group(name).group(name)
+        parts = self.group_parts(name)
+        if len(parts) == 1:
+            return self.robot_of_group(parts[0]).group(parts[0])
+        return self._composite(name, parts)
+
+    def group_parts(self, name: str = "") -> tuple[str, ...]:
+        """Return the names of the robots' planning groups that a group consists of: its own, or those of a composite
+        group or of names joined with "+", each once.
+
+        Raises:
+            UnknownNameError, NotSupportedError: As `group`.
+        """
+        if not name:
+            return (self.robot.main_group,)
+        parts: list[str] = []
+        for part in (name,) if name in self._robot_of_group else name.split(JOINED):
+            if part in self.groups:
+                parts.extend(self.groups[part].groups)
+            elif part in self._robot_of_group:
+                parts.append(part)
+            else:
+                raise self._unknown_group(part)
+        return tuple(dict.fromkeys(parts))
+
+    def _composite(self, name: str, parts: tuple[str, ...]) -> PlanningGroup:
+        groups = [self.robot_of_group(part).group(part) for part in parts]
+        variables = tuple(variable for group in groups for variable in group.variables)
+        if len(set(variables)) < len(variables):
+            double = next(variable for variable in variables if variables.count(variable) > 1)
+            raise InvalidRequestError(f"two of the groups of {name} have joint {double}", subjects=(name, double))
+        return PlanningGroup(name, variables, tuple(link for group in groups for link in group.links))
+
+    @cached_property
+    def _robot_of_group(self) -> frozendict[str, Robot]:
+        return frozendict({group: robot for robot in self.robots.values() for group in robot.groups})
 
     def robot_of_group(self, name: str = "") -> Robot:
         """Return the robot that a planning group belongs to.
@@ -165,14 +211,34 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
         Raises:
             UnknownNameError: The group does not exist.
-            NotSupportedError: The name is empty and the cell does not have exactly one robot.
+            NotSupportedError: The name is empty and the cell does not have exactly one robot, or the group is
+                composite.
         """
         if not name:
             return self.robot
-        groups = {group: robot for robot in self.robots.values() for group in robot.groups}
-        if name not in groups:
-            raise UnknownNameError(unknown_name(f"group {name!r}", name, groups), subjects=(name,))
-        return groups[name]
+        if name in self._robot_of_group:
+            return self._robot_of_group[name]
+        if name in self.groups or JOINED in name:
+            parts = ", ".join(self.group_parts(name))
+            text = f"group {name} consists of {parts}: one of them has to be named here"
+            raise NotSupportedError(text, subjects=(name,))
+        raise self._unknown_group(name)
+
+    def _unknown_group(self, name: str) -> UnknownNameError:
+        text = unknown_name(f"group {name!r}", name, (*self._robot_of_group, *self.groups))
+        return UnknownNameError(text, subjects=(name,))
+
+    def named_state(self, group: str, state: str) -> frozendict[str, float]:
+        """Return the values by variable [rad, m] of a named state of a group; of a composite group, those of the
+        named states of that name of all its groups.
+
+        Raises:
+            UnknownNameError: The group or the named state does not exist.
+        """
+        values: dict[str, float] = {}
+        for part in self.group_parts(group):
+            values.update(self.robot_of_group(part).named_state(part, state))
+        return frozendict(values)
 
     def default_state(self) -> RobotCellState:
         """Return a state with all poses at the world origin and each joint at zero, or at the limit nearest to zero."""
@@ -194,6 +260,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             StateError: An entry is missing, or two tools are attached to the same tip link.
             UnknownNameError: The state contains a name that is not in the cell.
             FrameCycleError: The attachments form a cycle.
+            ModelError, DuplicateNameError: A composite group has an unknown group, or joints twice, or its name is used
+                twice.
         """
         for what, have, want in (
             ("base pose of robot", state.base_poses, self.robots),
@@ -203,10 +271,28 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         ):
             if have.keys() != want.keys():
                 _refuse_other_names(what, have, want)
+        self._check_groups()
         for name, tool in state.tools.items():
             self._check_tool_configuration(name, tool)
         self._check_one_tool_a_tip(state)
         FrameTree(self, state)
+
+    def _check_groups(self) -> None:
+        for name, composite in self.groups.items():
+            if name in self._robot_of_group or name in self.robots or name in self._places:
+                raise DuplicateNameError(f"{name!r} names a composite group and another object", subjects=(name,))
+            for part in composite.groups:
+                if part not in self._robot_of_group:
+                    text = unknown_name(f"group {part!r} of composite group {name}", part, self._robot_of_group)
+                    raise ModelError(text, subjects=(name, part))
+            try:
+                self.group(name)
+            except InvalidRequestError as error:
+                raise ModelError(error.message, subjects=error.subjects) from error
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset((*self.tools, *self.bodies, *self.frames))
 
     def _check_tool_configuration(self, name: str, tool: ToolState) -> None:
         mechanism = self.tools[name].mechanism

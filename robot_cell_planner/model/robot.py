@@ -14,6 +14,9 @@ from .name_suggestions import unknown_name
 from .sources import ModelSources
 from .value import check_keys, check_name
 
+# Joins names of planning groups to that of a composite group.
+JOINED = "+"
+
 
 class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Set of joints that are planned together.
@@ -37,6 +40,27 @@ class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_name(self.name, "planning group")
         if len(set(self.variables)) != len(self.variables):
             raise InvalidValueError(f"planning group {self.name} lists a joint twice")
+
+
+class CompositeGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Planning groups of several robots that are planned together, such as both arms.
+
+    Attributes:
+        name: Name of the composite group.
+        groups: Names of planning groups of robots; the variables are those of the first group, then of the second, ...
+    """
+
+    name: str
+    groups: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_name(self.name, "composite group")
+        if JOINED in self.name:
+            text = f"composite group {self.name} has a {JOINED!r} in its name, which joins names of groups in requests"
+            raise InvalidValueError(text)
+        if len(self.groups) < 2 or len(set(self.groups)) != len(self.groups):
+            raise InvalidValueError(f"composite group {self.name} needs two or more different planning groups")
 
 
 class DisabledPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

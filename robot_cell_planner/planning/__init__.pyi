@@ -20,6 +20,7 @@ from .problem.plan_file import plan_to_json as plan_to_json
 from .problem.request import Goals as Goals
 from .problem.request import MotionRequest as MotionRequest
 from .problem.request import PlanningOptions as PlanningOptions
+from .problem.request import SimultaneousGoal as SimultaneousGoal
 from .problem.steps import MotionStep as MotionStep
 from .problem.steps import MultistepRequest as MultistepRequest
 from .sequence import plan_multistep as plan_multistep

@@ -46,6 +46,7 @@ class SceneDiff(msgspec.Struct, frozen=True):
             or self.models.tools
             or self.models.bodies
             or self.models.frames
+            or self.models.groups
         )
 
 
@@ -56,13 +57,19 @@ def difference(old: Scene, new: Scene) -> SceneDiff:
     """
     a, b = old.cell, new.cell
     removed = [name for x, y in ((a.robots, b.robots), (a.tools, b.tools)) for name in x if name not in y]
-    removed += [name for x, y in ((a.bodies, b.bodies), (a.frames, b.frames)) for name in x if name not in y]
+    removed += [
+        name
+        for x, y in ((a.bodies, b.bodies), (a.frames, b.frames), (a.groups, b.groups))
+        for name in x
+        if name not in y
+    ]
     models = RobotCell(
         b.name,
         _changed(a.robots, b.robots),
         _changed(a.tools, b.tools),
         _changed(a.bodies, b.bodies),
         _changed(a.frames, b.frames),
+        groups=_changed(a.groups, b.groups),
     )
     state = RobotCellState(
         _changed(old.state.base_poses, new.state.base_poses),
@@ -88,6 +95,7 @@ def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
             _merged(cell.bodies, change.models.bodies, removed),
             _merged(cell.frames, change.models.frames, removed),
             cell.collision if change.collision is None else change.collision,
+            _merged(cell.groups, change.models.groups, removed),
         )
     old, new = scene.state, change.state
     configuration = _merged(old.configuration, new.configuration, frozenset())

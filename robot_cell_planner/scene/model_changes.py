@@ -23,7 +23,7 @@ replace = msgspec.structs.replace
 
 
 class Add(msgspec.Struct, frozen=True):
-    """Add robots, tools, bodies and frames at the poses in `state`.
+    """Add robots, tools, bodies, frames and composite groups, objects at the poses in `state`.
 
     Objects missing in `state` are placed at the world origin, with joints at zero or at the nearest allowed value.
     """
@@ -39,6 +39,7 @@ class Add(msgspec.Struct, frozen=True):
             tools=_merged(cell.tools, new.tools, "tool"),
             bodies=_merged(cell.bodies, new.bodies, "body"),
             frames=_merged(cell.frames, new.frames, "frame"),
+            groups=_merged(cell.groups, new.groups, "composite group"),
         )
         default = new.default_state()
         tools = {name: _with_neutral(new.tools[name], s) for name, s in self.state.tools.items() if name in new.tools}
@@ -82,6 +83,7 @@ class Replace(msgspec.Struct, frozen=True):
             tools=_replaced(cell.tools, new.tools, "tool"),
             bodies=_replaced(cell.bodies, new.bodies, "body"),
             frames=_replaced(cell.frames, new.frames, "frame"),
+            groups=_replaced(cell.groups, new.groups, "composite group"),
         )
         state = scene.state
         for name, tool in new.tools.items():
@@ -94,7 +96,10 @@ class Replace(msgspec.Struct, frozen=True):
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """Remove a robot, tool, body or named frame. Objects attached to it must be detached before."""
+    """Remove a robot, tool, body, named frame or composite group.
+
+    Objects attached to it must be detached before, and composite groups of a robot removed.
+    """
 
     name: str
 
@@ -109,12 +114,14 @@ class Remove(msgspec.Struct, frozen=True):
             return Scene(cell, replace(state, bodies=without_item(state.bodies, name)))
         if name in cell.frames:
             return replace(scene, cell=replace(cell, frames=without_item(cell.frames, name)))
+        if name in cell.groups:
+            return replace(scene, cell=replace(cell, groups=without_item(cell.groups, name)))
         if name in cell.robots:
             cell = replace(cell, robots=without_item(cell.robots, name))
             values = frozendict({joint: v for joint, v in state.configuration.items() if joint in cell.variables})
             poses = without_item(state.base_poses, name)
             return Scene(cell, replace(state, configuration=values, base_poses=poses))
-        objects = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames]
+        objects = [*cell.robots, *cell.tools, *cell.bodies, *cell.frames, *cell.groups]
         raise UnknownNameError(unknown_name(f"{name!r}", name, objects), subjects=(name,))
 
 
@@ -143,6 +150,10 @@ def _refuse_parent(scene: Scene, name: str) -> None:
     dependents: list[str] = []
     if name in cell.robots:
         own |= set(cell.robots[name].mechanism.links)
+        for composite in cell.groups.values():
+            if not cell.robots[name].groups.keys().isdisjoint(composite.groups):
+                text = f"composite group {composite.name} has a group of {name}; remove it first"
+                raise InvalidRequestError(text, subjects=(name, composite.name))
         dependents += [tool for tool, s in scene.state.tools.items() if s.attached_to in cell.robots[name].groups]
     dependents += [body for body, state in scene.state.bodies.items() if state.attached_to in own]
     dependents += [other for other, frame in cell.frames.items() if frame.attached_to in own]

@@ -1,4 +1,4 @@
-"""The example without ROS does the whole job, in either cell, and never imports rclpy."""
+"""The examples without ROS do the whole job, in each cell, and never import rclpy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ RUN = (
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = RUN.format(script=str(ROOT / "examples" / "pick_and_place_library.py"))
+    script = "hand_over_library.py" if "two_arms" in arguments[0] else "pick_and_place_library.py"
+    code = RUN.format(script=str(ROOT / "examples" / script))
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["demo", "ur10"])
-def test_the_workpiece_gets_into_the_bin(tmp_path, name):
+@pytest.mark.parametrize("name", ["demo", "ur10", "two_arms"])
+def test_the_workpiece_gets_where_it_belongs(tmp_path, name):
     done = run(tmp_path, str(ROOT / "config" / name / "cell.yaml"), "3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 unwanted contacts" in done.stdout

@@ -14,7 +14,7 @@ from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
 from ...model.placement import Placements, placements
 from ...model.pose import Pose
-from ...model.robot import Robot
+from ...model.robot import CompositeGroup, Robot
 from ...model.sources import ModelSources
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
@@ -25,7 +25,19 @@ from .shape_sections import read_collisions, read_inertial, read_pose, read_shap
 from .writer import FORMAT
 
 STAGE = "read cell"
-CELL_KEYS = ("format", "name", "native_scale", "strict", "robots", "tools", "bodies", "frames", "collision", "state")
+CELL_KEYS = (
+    "format",
+    "name",
+    "native_scale",
+    "strict",
+    "robots",
+    "tools",
+    "bodies",
+    "frames",
+    "groups",
+    "collision",
+    "state",
+)
 MODEL_KEYS = (
     "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
     "mesh_uses",
@@ -99,6 +111,7 @@ class _Reader:
             bodies=frozendict(bodies),
             frames=frozendict({section.name: self._frame(section) for section in root.sections("frames")}),
             collision=_collision(root.section("collision")),
+            groups=frozendict({section.name: _composite_group(section) for section in root.sections("groups")}),
         )
         state = RobotCellState(
             base_poses=frozendict(base_poses),
@@ -255,13 +268,23 @@ def _collision(section: Section) -> CollisionSettings:
         raise section.error(str(error)) from error
 
 
+def _composite_group(section: Section) -> CompositeGroup:
+    section.allow("groups")
+    try:
+        group = CompositeGroup(section.name, section.texts("groups"))
+    except ValueError as error:
+        raise section.error(str(error)) from error
+    section.finish()
+    return group
+
+
 def _configuration(section: Section, cell: RobotCell) -> frozendict[str, float]:
     """Return the neutral values, overridden by the named states, then by the individual values."""
     section.allow("named", "configuration")
     values = dict(cell.default_state().configuration)
     named = section.section("named")
     for group in named.values:
-        values.update(cell.robot_of_group(group).named_state(group, named.text(group)))
+        values.update(cell.named_state(group, named.text(group)))
     values.update(section.number_table("configuration"))
     section.finish()
     return frozendict(values)

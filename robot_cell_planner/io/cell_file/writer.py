@@ -58,6 +58,8 @@ class _Writer:
         for name, frame in cell.frames.items():
             parts["frames"][name] = _frame(frame)
         result.update((key, part) for key, part in parts.items() if part)
+        if cell.groups:
+            result["groups"] = {name: {"groups": list(group.groups)} for name, group in cell.groups.items()}
         if cell.collision != CollisionSettings():
             result["collision"] = _collision(cell.collision)
         if state is not None and state.configuration:

@@ -11,7 +11,7 @@ from frozendict import frozendict
 from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool
 from ...model.cell import RobotCell
 from ...model.pose import Pose
-from ...model.robot import Robot
+from ...model.robot import CompositeGroup, Robot
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
 from ..common.resources import NO_ROOTS, ResourceRoots
@@ -102,6 +102,7 @@ class _Renamer:
             bodies=self.renamed(cell.bodies),
             frames=self.renamed(frames),
             collision=self.settings(cell.collision),
+            groups=self.groups(cell.groups),
         )
         return Imported(
             renamed,
@@ -113,6 +114,10 @@ class _Renamer:
             ),
             imported.left_out,
         )
+
+    def groups(self, groups: frozendict[str, CompositeGroup]) -> frozendict[str, CompositeGroup]:
+        renamed = [CompositeGroup(self.name(name), self.names(group.groups)) for name, group in groups.items()]
+        return frozendict({group.name: group for group in renamed})
 
     def settings(self, settings: CollisionSettings) -> CollisionSettings:
         groups = {self.name(name): self.names(members) for name, members in settings.ignore_groups.items()}

@@ -91,6 +91,8 @@ class IkResult(msgspec.Struct, frozen=True, eq=False):
         residuals: (k, 2) remaining distance [m] and angle [rad].
         solver: Solver that found the solutions, for example "analytic 6R".
         complete: Whether there are no other solutions, except for 2 pi wraps.
+        chains: Chain to each target frame; several for composite groups.
+        limits: Rows lower and upper limits (n,).
     """
 
     variables: tuple[str, ...]
@@ -98,7 +100,7 @@ class IkResult(msgspec.Struct, frozen=True, eq=False):
     residuals: Array
     solver: str
     complete: bool
-    chain: Chain
+    chains: tuple[Chain, ...]
     limits: Array
 
     @property
@@ -114,8 +116,13 @@ class IkResult(msgspec.Struct, frozen=True, eq=False):
         return limit_distances(self.solutions, self.limits)
 
     def manipulabilities(self) -> Array:
-        """Return sqrt(det(J J^T)) of each solution, (k,)."""
-        return manipulabilities(self.chain, self.solutions)
+        """Return sqrt(det(J J^T)) of each solution, (k,); of a composite group, the smallest of its groups."""
+        return np.min([manipulabilities(chain, self._columns(chain)) for chain in self.chains], axis=0)
+
+    def _columns(self, chain: Chain) -> Array:
+        if chain.variables == self.variables:
+            return self.solutions
+        return np.ascontiguousarray(self.solutions[:, [self.variables.index(name) for name in chain.variables]])
 
 
 @dataclass(frozen=True, eq=False)

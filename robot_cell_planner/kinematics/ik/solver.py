@@ -125,7 +125,7 @@ class _Selection:
             solutions, residuals, cut = solutions[: self.requested], residuals[: self.requested], True
         joints, chain, form = self.problem.joints, self.problem.chain, self.search.form
         complete = self.search.closed and not cut and chain.all_used and form is not None and solver == form.name
-        return IkResult(joints.variables, solutions, residuals, solver, complete, chain, joints.limits)
+        return IkResult(joints.variables, solutions, residuals, solver, complete, (chain,), joints.limits)
 
     def _gather(self) -> tuple[list[Batch], bool]:
         """Return the solutions found, and whether the search ended because there were enough."""

@@ -44,6 +44,9 @@ class FrameReference:
 def references_of_goals(message: msg.GoalSpec, field: str) -> Iterator[FrameReference]:
     yield from references_of_targets(message.targets, f"{field}.targets")
     yield from references_of_targets([region.center for region in message.regions], f"{field}.regions")
+    for index, goal in enumerate(message.simultaneous_goals):
+        for number, part in enumerate(goal.parts):
+            yield from references_of_targets(part.target, f"{field}.simultaneous_goals[{index}].parts[{number}].target")
 
 
 def references_of_targets(messages: Sequence[msg.Target], field: str) -> Iterator[FrameReference]:

@@ -10,7 +10,16 @@ from shape_msgs.msg import Mesh as TrianglesMessage
 from shape_msgs.msg import MeshTriangle
 from std_msgs.msg import ColorRGBA
 
-from robot_cell_planner.msg import BodyModel, IgnoreGroup, ModelFile, NamedFrame, RobotModel, SafetyMargin, ToolModel
+from robot_cell_planner.msg import (
+    BodyModel,
+    CompositeGroup,
+    IgnoreGroup,
+    ModelFile,
+    NamedFrame,
+    RobotModel,
+    SafetyMargin,
+    ToolModel,
+)
 from robot_cell_planner.msg import CollisionSettings as SettingsMessage
 from robot_cell_planner.msg import Geometry as GeometryMessage
 from robot_cell_planner.msg import Inertial as InertialMessage
@@ -59,6 +68,7 @@ class CellWriter:
             bodies=self._bodies.messages(cell.bodies),
             frames=[_frame_to_message(frame) for frame in cell.frames.values()],
             collision=settings_to_message(cell.collision),
+            groups=[CompositeGroup(name=group.name, groups=list(group.groups)) for group in cell.groups.values()],
         )
 
 

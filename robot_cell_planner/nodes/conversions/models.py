@@ -30,7 +30,7 @@ from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Shape, Sphere, Triangles
 from ...model.mechanism import Inertial
-from ...model.robot import Robot
+from ...model.robot import CompositeGroup, Robot
 from ...model.sources import ModelSources
 from ...model.value import WORLD
 from ...scene.model_changes import AddFrame
@@ -77,7 +77,7 @@ class ModelReader:
             LimitExceededError: too many models or shapes.
             RobotCellError: a malformed model; the message names the field.
         """
-        for part in ("robots", "tools", "bodies", "frames"):
+        for part in ("robots", "tools", "bodies", "frames", "groups"):
             check_count(len(getattr(message, part)), self._max_models, f"{field}.{part}", "entries")
         robots = [self._robot(entry, f"{field}.robots") for entry in self._once(message.robots, f"{field}.robots")]
         tools = [self._tool(entry, f"{field}.tools") for entry in self._once(message.tools, f"{field}.tools")]
@@ -85,6 +85,10 @@ class ModelReader:
         frames = [
             NamedFrame(entry.name, entry.attached_to or WORLD, pose_from_message(entry.pose, f"{field}.frames"))
             for entry in self._once(message.frames, f"{field}.frames")
+        ]
+        groups = [
+            CompositeGroup(entry.name, names_from_message(entry.groups, f"{field}.groups"))
+            for entry in self._once(message.groups, f"{field}.groups")
         ]
         try:
             return RobotCell(
@@ -94,6 +98,7 @@ class ModelReader:
                 bodies=frozendict((body.name, body) for body in bodies),
                 frames=frozendict((frame.name, frame) for frame in frames),
                 collision=self._settings(message.collision, f"{field}.collision"),
+                groups=frozendict((group.name, group) for group in groups),
             )
         except ValueError as error:
             raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
@@ -108,7 +113,7 @@ class ModelReader:
             AddFrame(name, cell.frames[name].attached_to, cell.frames[name].pose, reference)
             for name, reference in related.items()
         ]
-        return RobotCell(cell.name, cell.robots, cell.tools, cell.bodies, plain, cell.collision), added
+        return RobotCell(cell.name, cell.robots, cell.tools, cell.bodies, plain, cell.collision, cell.groups), added
 
     def _once(self, entries: Iterable[N], field: str) -> list[N]:
         result: dict[str, N] = {}

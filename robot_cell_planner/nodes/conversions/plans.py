@@ -12,7 +12,7 @@ from ...kinematics.targets import FrameTarget
 from ...planning.problem.objective import Objective
 from ...planning.problem.plan import GoalFailure, Plan, PlanFailure
 from ...planning.problem.planner_info import PlannerInfo
-from ...planning.problem.request import GoalRegion, Goals, MotionRequest, PlanningOptions
+from ...planning.problem.request import GoalRegion, Goals, MotionRequest, PartGoal, PlanningOptions, SimultaneousGoal
 from ...trajectory.timing import TimingOptions
 from .basic import (
     configuration_from_message,
@@ -49,7 +49,34 @@ def goals_from_message(message: msg.GoalSpec, field: str) -> Goals:
             target_from_message(entry, f"{field}.targets[{index}]") for index, entry in enumerate(message.targets)
         ),
         regions=tuple(_region(entry, f"{field}.regions[{index}]") for index, entry in enumerate(message.regions)),
+        simultaneous=tuple(
+            _simultaneous(entry, f"{field}.simultaneous_goals[{index}]")
+            for index, entry in enumerate(message.simultaneous_goals)
+        ),
     )
+
+
+def _simultaneous(message: msg.SimultaneousGoal, field: str) -> SimultaneousGoal:
+    parts: dict[str, PartGoal] = {}
+    for index, part in enumerate(message.parts):
+        place = f"{field}.parts[{index}]"
+        if part.group in parts:
+            raise InvalidRequestError(f"{place}: group {part.group!r} has two goals", subjects=(place, part.group))
+        parts[part.group] = _part_goal(part, place)
+    return SimultaneousGoal(parts)
+
+
+def _part_goal(message: msg.PartGoal, field: str) -> PartGoal:
+    has_values = bool(message.configuration.joint_names or message.configuration.positions)
+    kinds = has_values + bool(message.named_state) + len(message.target)
+    if kinds != 1:
+        text = f"{field} has {kinds} goals, expected one of configuration, named_state and target"
+        raise InvalidRequestError(text, subjects=(field,))
+    if message.target:
+        return target_from_message(message.target[0], f"{field}.target[0]")
+    if message.named_state:
+        return str(message.named_state)
+    return configuration_from_message(message.configuration, f"{field}.configuration")
 
 
 def _region(message: msg.GoalRegion, field: str) -> GoalRegion:

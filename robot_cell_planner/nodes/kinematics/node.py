@@ -14,6 +14,7 @@ from ...collision.checker import CollisionChecker
 from ...collision.report import CollisionPair
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.forward import all_link_poses, forward_batch, frame_matrix, scaled
+from ...kinematics.ik.composite import composite_inverse_kinematics
 from ...kinematics.ik.options import IkOptions
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.ik.warm_up import warm_up
@@ -21,6 +22,7 @@ from ...kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, targ
 from ...kinematics.transforms import WorldTransforms
 from ...model.cell import RobotCell
 from ...model.joint_arrays import require_limits
+from ...model.name_suggestions import listed
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
@@ -117,7 +119,9 @@ class KinematicsNode(ManagedNode):
     def _frames(self, request: srv.ForwardKinematics.Request, state: ResolvedState) -> list[str]:
         cell, values = state.scene.cell, state.scene.state
         mode = MODES[request.mode]
-        frames = [] if mode is TargetMode.FRAME else [target_frame(cell, values, request.group, mode)]
+        frames = []
+        if mode is not TargetMode.FRAME:
+            frames = [target_frame(cell, values, part, mode) for part in cell.group_parts(request.group)]
         frames.extend(request.frames)
         if request.all_links:
             frames.extend(all_link_poses(cell, values))
@@ -133,17 +137,23 @@ class KinematicsNode(ManagedNode):
             raise InvalidRequestError("targets is empty", subjects=("targets",))
         check_count(len(request.targets), limit, "targets", "entries")
         seed_names, seeds = path_from_message(request.seeds, "seeds", limit)
-        if len(seeds) not in (0, 1, len(request.targets)):
-            text = f"{len(seeds)} seeds for {len(request.targets)} targets, expected one for each or one for all"
-            raise InvalidRequestError(text, subjects=("seeds",))
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
+        parts = cell.group_parts(request.group)
+        count, left = divmod(len(request.targets), len(parts))
+        if left:
+            text = f"{len(request.targets)} targets for group {request.group}, expected one for each of {listed(parts)}"
+            raise InvalidRequestError(text, subjects=("targets",))
+        if len(seeds) not in (0, 1, count):
+            text = f"{len(seeds)} seeds for {count} results, expected one for each or one for all"
+            raise InvalidRequestError(text, subjects=("seeds",))
         missing = await self._scene_monitor.rewrite_each(references_of_targets(request.targets, "targets"), cell)
         variables = tuple(request.joints) or cell.group(request.group).variables
         response.joint_names = list(variables)
-        for index, message in enumerate(request.targets):
-            target = target_from_message(message, f"targets[{index}]")
+        for index in range(count):
+            block = range(index * len(parts), (index + 1) * len(parts))
+            targets = [target_from_message(request.targets[number], f"targets[{number}]") for number in block]
             if len(seeds):
                 row = seeds[min(index, len(seeds) - 1)].tolist()
                 values = state.scene.state.with_configuration(dict(zip(seed_names, row, strict=True)))
@@ -152,11 +162,12 @@ class KinematicsNode(ManagedNode):
             if request.options.avoid_collisions:
                 checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
                 collisions = _Collisions(checker, self._max_pairs(request.collision))
-            error = missing.get(index)
-            if error is None:
-                result = _solve(cell, values, target, request, options, collisions)
+            errors = [missing[number] for number in block if number in missing]
+            if errors:
+                result = failed_to_message(errors[0])
             else:
-                result = failed_to_message(error)
+                by_group = dict(zip(parts, targets, strict=True))
+                result = _solve(cell, values, by_group, request, options, collisions)
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error
@@ -230,7 +241,7 @@ class _Collisions:
 def _solve(
     cell: RobotCell,
     values: RobotCellState,
-    target: FrameTarget | PointAxisTarget,
+    targets: dict[str, FrameTarget | PointAxisTarget],
     request: srv.InverseKinematics.Request,
     options: IkOptions,
     collisions: _Collisions | None,
@@ -238,7 +249,11 @@ def _solve(
     allow, explain = (None, None) if collisions is None else (collisions.allow, collisions.explain)
     joints = tuple(request.joints)
     try:
-        found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
+        if len(targets) > 1:
+            found = composite_inverse_kinematics(cell, values, targets, request.group, options, allow, explain, joints)
+        else:
+            (target,) = targets.values()
+            found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
     except RobotCellError as error:
         return failed_to_message(error, () if collisions is None else collisions.pairs)
     return solved_to_message(found)

@@ -206,10 +206,11 @@ class SceneNode(ManagedNode):
         else:
             cell = self._models.cell(request.cell, "cell")
             found = Imported(cell, cell.default_state())
-            if not (cell.robots or cell.tools or cell.bodies or cell.frames):
+            if not (cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
                 text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
                 raise InvalidRequestError(text, subjects=("uri", "cell"))
-        response.names = [*found.cell.robots, *found.cell.tools, *found.cell.bodies, *found.cell.frames]
+        read = found.cell
+        response.names = [*read.robots, *read.tools, *read.bodies, *read.frames, *read.groups]
         response.warnings = [
             *found.left_out,
             *_unknown_warnings(found.cell),

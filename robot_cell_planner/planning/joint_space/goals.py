@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,21 +17,25 @@ from ...errors import (
     RobotCellError,
     UnknownNameError,
 )
-from ...kinematics.ik.options import IkOptions
+from ...kinematics.ik.composite import composite_inverse_kinematics
+from ...kinematics.ik.options import IkOptions, IkResult
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.targets import Target
 from ...model.name_suggestions import unknown_name
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext, names_of
 from ..problem.plan import GoalFailure, PlanFailure
-from ..problem.request import GoalRegion, Goals
+from ..problem.request import GoalRegion, Goals, SimultaneousGoal
 from ..problem.space import JointSpace, values_beyond
 from .goal_regions import sampled_targets
+from .simultaneous_goals import values_and_targets
 
 STAGE = "goals"
 # Number of poses of a region before the search, and max number of solutions for each.
 REGION_SAMPLES = 16
 REGION_SOLUTIONS = 2
+# Max number of combinations of solutions for a simultaneous goal.
+MAX_COMBINED = 16
 # Number of poses of a region per request of the search for further goals.
 MORE_SAMPLES = 4
 # Configurations closer than this are considered equal [rad or m].
@@ -85,7 +89,8 @@ class GoalSet:
     def may_grow(self) -> bool:
         """Whether targets and regions may have further configurations."""
         first = len(self._goals.joint_goals) + len(self._goals.named_states)
-        return self._round < MAX_ROUNDS and any(i not in self._complete for i in range(first, self._goals.count))
+        last = self._goals.count - len(self._goals.simultaneous)
+        return self._round < MAX_ROUNDS and any(i not in self._complete for i in range(first, last))
 
     def more(self) -> list[Array]:
         """Return further configurations, from other seeds of inverse kinematics and other poses of regions."""
@@ -96,7 +101,7 @@ class GoalSet:
         while self.may_grow and not added:
             self._round += 1
             seed = self._seed + self._round
-            for index in range(first_target, goals.count):
+            for index in range(first_target, first_region + len(goals.regions)):
                 if index in self._complete:
                     continue
                 if index < first_region:
@@ -124,22 +129,21 @@ class GoalSet:
         index -= len(goals.joint_goals)
         if index < len(goals.named_states):
             name = goals.named_states[index]
-            values = self._context.cell.robot_of_group(space.group).named_state(space.group, name)
+            values = self._context.cell.named_state(space.group, name)
             planned = {joint: value for joint, value in values.items() if joint in space.variables}
             return self._joint_goal(planned, f"named state {name}")
         index -= len(goals.named_states)
         if index < len(goals.targets):
             return self._target(goals.targets[index], number)
-        return self._region(goals.regions[index - len(goals.targets)], number)
+        index -= len(goals.targets)
+        if index < len(goals.regions):
+            return self._region(goals.regions[index], number)
+        return self._simultaneous(goals.simultaneous[index - len(goals.regions)], number)
 
     def _joint_goal(self, values: Mapping[str, float], what: str) -> list[Array]:
         context = self._context
         q = configuration(context.space, values, what)
-        beyond = values_beyond(context.space, q)
-        if beyond:
-            names = tuple(value.name for value in beyond)
-            text = f"{what} is beyond limits of joint {', '.join(names)}"
-            raise JointLimitError(text, stage=STAGE, subjects=names, values=beyond)
+        self._check_limits(q, what)
         if not context.checks.state_free(q):
             report = context.checks.checker.report(q)
             text = f"{what} is in collision: {report}"
@@ -148,6 +152,13 @@ class GoalSet:
         if mismatch is not None and not found:
             raise mismatch
         return found
+
+    def _check_limits(self, q: Array, what: str) -> None:
+        beyond = values_beyond(self._context.space, q)
+        if beyond:
+            names = tuple(value.name for value in beyond)
+            text = f"{what} is beyond limits of joint {', '.join(names)}"
+            raise JointLimitError(text, stage=STAGE, subjects=names, values=beyond)
 
     def _allowed(self, rows: list[Array], what: str) -> tuple[list[Array], ConstraintMismatchError | None]:
         """Return the configurations that satisfy the constraints, and the error of the first one that does not."""
@@ -163,15 +174,51 @@ class GoalSet:
 
     def _target(self, target: Target, number: int) -> list[Array]:
         context = self._context
-
-        def explain(q: Array) -> tuple[str, ...]:
-            return tuple(f"{pair.first} - {pair.second}" for pair in context.checks.checker.report(q).pairs)
-
         group, variables = context.space.group, context.space.variables
+        return self._reached(
+            lambda: inverse_kinematics(
+                context.cell,
+                context.state,
+                target,
+                group,
+                IkOptions(),
+                context.checks.state_free,
+                self._explain,
+                variables,
+            ),
+            number,
+        )
+
+    def _explain(self, q: Array) -> tuple[str, ...]:
+        return tuple(f"{pair.first} - {pair.second}" for pair in self._context.checks.checker.report(q).pairs)
+
+    def _simultaneous(self, goal: SimultaneousGoal, number: int) -> list[Array]:
+        context, what = self._context, f"simultaneous goal {number}"
+        values, targets = values_and_targets(context.cell, context.space, goal, what)
+        q = configuration(context.space, values, what)
+        if not targets:
+            return self._joint_goal(values, what)
+        self._check_limits(q, what)
+        state = context.state.with_configuration(dict(zip(context.space.variables, q.tolist(), strict=True)))
+        return self._reached(
+            lambda: composite_inverse_kinematics(
+                context.cell,
+                state,
+                targets,
+                context.space.group,
+                IkOptions(max_solutions=MAX_COMBINED),
+                context.checks.state_free,
+                self._explain,
+                context.space.variables,
+            ),
+            number,
+        )
+
+    def _reached(self, solve: Callable[[], IkResult], number: int) -> list[Array]:
+        """Return the solutions of inverse kinematics for a goal, with their 2 pi wraps."""
+        context = self._context
         try:
-            result = inverse_kinematics(
-                context.cell, context.state, target, group, IkOptions(), context.checks.state_free, explain, variables
-            )
+            result = solve()
         except AllSolutionsInCollisionError as error:
             raise GoalInCollisionError(
                 error.message, stage=STAGE, subjects=error.subjects, values=error.values, partial=error.partial

@@ -226,9 +226,11 @@ def path_context(
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:
-    """Return a group with all joints of a path: the main group if possible, else the first one; "" for none."""
-    groups = [cell.group().name] if any(robot.groups for robot in cell.robots.values()) else []
-    groups += [name for robot in cell.robots.values() for name in robot.groups]
+    """Return a group with all joints of a path: a main group if possible, else the first one of a robot or of the
+    composite groups; "" for none."""
+    robots = [robot for robot in cell.robots.values() if robot.groups]
+    groups = [*(robot.main_group for robot in robots), *(name for robot in robots for name in robot.groups)]
+    groups += cell.groups
     return next((name for name in groups if set(variables) <= set(cell.group(name).variables)), "")
 
 

@@ -21,6 +21,7 @@ from .planner_info import AUTOMATIC
 
 STAGE = "request"
 MAX_GOALS = 1000
+MAX_PARTS = 100
 MAX_SUGGESTIONS = 1000
 UNTIL_LIMIT = -1
 
@@ -129,6 +130,35 @@ class GoalRegion:
                 raise InvalidRequestError(f"{name} is {list(extent)}, expected three numbers from 0", stage=STAGE)
 
 
+PartGoal: TypeAlias = Mapping[str, float] | str | FrameTarget | PointAxisTarget
+
+
+@checked_fields
+@dataclass(frozen=True)
+class SimultaneousGoal:
+    """Goals of the planning groups of a composite group, all of which are reached at the end of the motion.
+
+    Attributes:
+        parts: Goal by planning group: values by variable, the name of a named state of that group, or a target. Groups
+            and joints that are not listed keep their start values. A target may refer to a frame that another group
+            moves.
+
+    Raises:
+        InvalidRequestError: No goal is given, or a joint value is not finite.
+        LimitExceededError: There are more than 100 groups.
+    """
+
+    parts: Mapping[str, PartGoal]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidRequestError("a simultaneous goal has no goal of any group", stage=STAGE)
+        check_count("groups of a simultaneous goal", len(self.parts), MAX_PARTS)
+        parts = {name: frozendict(goal) if isinstance(goal, Mapping) else goal for name, goal in self.parts.items()}
+        object.__setattr__(self, "parts", frozendict(parts))
+        _check_finite([goal for goal in parts.values() if isinstance(goal, Mapping)], "simultaneous goal")
+
+
 @checked_fields
 @dataclass(frozen=True)
 class Goals:
@@ -139,6 +169,7 @@ class Goals:
         named_states: Named states of the group.
         targets: Targets; goal configurations are all their inverse kinematics solutions.
         regions: Regions; goal configurations are sampled in them.
+        simultaneous: Goals of the planning groups of a composite group at once.
 
     Goals are numbered consecutively in this order.
 
@@ -151,6 +182,7 @@ class Goals:
     named_states: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     regions: tuple[GoalRegion, ...] = ()
+    simultaneous: tuple[SimultaneousGoal, ...] = ()
 
     def __post_init__(self) -> None:
         goals = tuple(frozendict(goal) for goal in self.joint_goals)
@@ -162,7 +194,8 @@ class Goals:
 
     @property
     def count(self) -> int:
-        return len(self.joint_goals) + len(self.named_states) + len(self.targets) + len(self.regions)
+        kinds = (self.joint_goals, self.named_states, self.targets, self.regions, self.simultaneous)
+        return sum(map(len, kinds))
 
 
 @checked_fields
