@@ -117,7 +117,7 @@ class IkResult(msgspec.Struct, frozen=True, eq=False):
 
     def manipulabilities(self) -> Array:
         """Return sqrt(det(J J^T)) of each solution, (k,); of a composite group, the smallest of its groups."""
-        return np.min([manipulabilities(chain, self._columns(chain)) for chain in self.chains], axis=0)
+        return np.asarray(np.min([manipulabilities(chain, self._columns(chain)) for chain in self.chains], axis=0))
 
     def _columns(self, chain: Chain) -> Array:
         if chain.variables == self.variables:

@@ -162,7 +162,7 @@ class KinematicsNode(ManagedNode):
             if request.options.avoid_collisions:
                 checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
                 collisions = _Collisions(checker, self._max_pairs(request.collision))
-            errors = [missing[number] for number in block if number in missing]
+            errors = [error for number in block if (error := missing.get(number)) is not None]
             if errors:
                 result = failed_to_message(errors[0])
             else:

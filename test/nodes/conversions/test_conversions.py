@@ -110,7 +110,7 @@ def test_differences(first, second):
     assert (again.state.digest(), again.cell.digest()) == (message.digest, second.digest())
 
 
-@pytest.mark.parametrize("name", ["demo", "ur10"])
+@pytest.mark.parametrize("name", ["demo", "ur10", "two_arms"])
 def test_cells_of_files(name):
     cell, state = load_cell(ROOT / "config" / name / "cell.yaml")
     assert_same(OWNER.cell(sent(cell_to_message(cell)), "cell"), cell)
