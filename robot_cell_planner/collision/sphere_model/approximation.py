@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GeometryError, Value
-from ...io.mesh.cache import read_cached, write_cached
+from ...io.mesh.cache import Arrays, cached_or_computed
 from ...model.geometry import Capsule, Sphere
 from ..geometry.collision_geometry import CollisionGeometry
 from . import approximation_kernels as kernels
@@ -89,15 +89,20 @@ def _approximate_capsule(capsule: Capsule, protrusion: float) -> SphereApproxima
 def _approximate_polytope(polytope: Polytope, protrusion: float) -> SphereApproximation:
     text = f"{VERSION} {protrusion!r} {SLACK!r}".encode()
     digest = hashlib.sha256(text + polytope.simplices.tobytes() + polytope.planes.tobytes()).hexdigest()
-    cached = read_cached(digest, KIND)
-    if cached is not None and len(cached[0]) <= 2 * MAX_SPHERES:
-        spheres = _unpacked(cached[0])
+
+    def accept(arrays: Arrays) -> SphereApproximation | None:
+        if len(arrays[0]) > 2 * MAX_SPHERES:
+            return None
+        spheres = _unpacked(arrays[0])
         pieces = prove(polytope, spheres, protrusion)
-        if pieces is not None:
-            return SphereApproximation(spheres, protrusion, pieces)
-    spheres, pieces = compute_spheres(polytope, protrusion)
-    write_cached(digest, KIND, _packed(spheres), np.empty((0, 3), dtype=np.int32))
-    return SphereApproximation(spheres, protrusion, pieces)
+        return None if pieces is None else SphereApproximation(spheres, protrusion, pieces)
+
+    def compute() -> tuple[SphereApproximation, Arrays]:
+        spheres, pieces = compute_spheres(polytope, protrusion)
+        arrays = _packed(spheres), np.empty((0, 3), dtype=np.int32)
+        return SphereApproximation(spheres, protrusion, pieces), arrays
+
+    return cached_or_computed(digest, KIND, accept, compute)
 
 
 def _packed(spheres: Floats) -> Floats:

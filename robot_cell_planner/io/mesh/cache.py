@@ -1,28 +1,38 @@
-"""On-disk cache of parsed meshes, keyed by the digest of the mesh file.
+"""On-disk cache of parsed meshes, decompositions and sphere models, keyed by the digest of what they are computed from.
 
 An entry has three parts: a header line, the SHA-256 of the rest, and vertices and faces in their memory layout. An
 entry that is truncated, modified or of another version counts as missing. If the folder is not writable, the cache is
-disabled.
+disabled. Processes that need the same missing entry wait for the one that computes it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import logging
 import os
 import re
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...system.private_files import make_folder
+from ...system.private_files import FILE_MODE, make_folder
 
 MAGIC = b"robot_cell_planner mesh 1\n"
 ENVIRONMENT = "ROBOT_CELL_PLANNER_CACHE"
 ENTRY = re.compile(r"[0-9a-f]{64}")
 MAX_ENTRIES = 5_000
+MAX_WAIT = 120.0  # [s] wait for a process that computes an entry; it may be suspended
+POLL_PERIOD = 0.02  # [s]
+
+T = TypeVar("T")
+Arrays: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32]]  # vertices (n, 3) and faces (m, 3)
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +52,82 @@ def _path(digest: str, kind: str) -> Path | None:
     return folder / f"{digest}.{kind}" if folder and ENTRY.fullmatch(digest) else None
 
 
-def read_cached(digest: str, kind: str) -> tuple[NDArray[np.float64], NDArray[np.int32]] | None:
+def cached_or_computed(
+    digest: str, kind: str, accept: Callable[[Arrays], T | None], compute: Callable[[], tuple[T, Arrays]]
+) -> T:
+    """Return what the arrays of an entry stand for, or compute it and write the entry.
+
+    One process (and thread) at a time computes an entry; others wait and read it. A process that ends meanwhile, or
+    takes longer than MAX_WAIT, is not waited for.
+
+    Args:
+        accept: makes the result from the arrays of an entry; None if they are not valid.
+        compute: returns the result, and its arrays for the entry. Its errors are passed on.
+    """
+
+    def read() -> T | None:
+        arrays = read_cached(digest, kind)
+        return None if arrays is None else accept(arrays)
+
+    found = read()
+    if found is not None:
+        return found
+    with _locked(_path(digest, kind)):
+        found = read()
+        if found is None:
+            found, arrays = compute()
+            write_cached(digest, kind, *arrays)
+    return found
+
+
+@contextmanager
+def _locked(path: Path | None) -> Iterator[None]:
+    """Hold the lock of an entry. There is none if files cannot be locked, or if it is not free within MAX_WAIT."""
+    lock = None if path is None else path.with_name(f"{path.name}.lock")
+    handle = None if lock is None else _acquired(lock)
+    try:
+        yield
+    finally:
+        if lock is not None and handle is not None:
+            with suppress(OSError):
+                lock.unlink()
+            fcntl.flock(handle, fcntl.LOCK_UN)  # also if a child process has inherited the descriptor
+            os.close(handle)
+
+
+def _acquired(lock: Path) -> int | None:
+    """Return the descriptor of a locked file, which is created if it is missing; None if there is no lock."""
+    deadline = time.monotonic() + MAX_WAIT
+    try:
+        make_folder(lock.parent)
+        while time.monotonic() < deadline:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
+            if _is_held(handle, lock):
+                return handle
+            os.close(handle)
+            time.sleep(POLL_PERIOD)
+    except OSError as error:
+        log.info("the mesh cache is used without locks: %s", error)
+    return None
+
+
+def _is_held(handle: int, lock: Path) -> bool:
+    """Lock a file unless another process holds it. A file that was removed meanwhile is no lock for others.
+
+    Raises:
+        OSError: files in this folder cannot be locked; the file is closed.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(handle), os.stat(lock))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError:
+        os.close(handle)
+        raise
+
+
+def read_cached(digest: str, kind: str) -> Arrays | None:
     """Return vertices (n, 3) and faces (m, 3) of an entry; None if there is no valid entry."""
     path = _path(digest, kind)
     if path is None:

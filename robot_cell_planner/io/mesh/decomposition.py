@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from ...model.geometry import Mesh, Triangles
-from .cache import read_cached, write_cached
+from .cache import Arrays, cached_or_computed
 from .loading import MeshData, load_mesh
 
 STAGE = "convex decomposition"
@@ -42,11 +42,12 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
         text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} to be decomposed"
         raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
     digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
-    cached = read_cached(digest, "pieces")
-    if cached is None:
-        cached = _decompose(data, _name(mesh))
-        write_cached(digest, "pieces", *cached)
-    return _split(*cached)
+
+    def decompose() -> tuple[tuple[MeshData, ...], Arrays]:
+        arrays = _decompose(data, _name(mesh))
+        return _split(*arrays), arrays
+
+    return cached_or_computed(digest, "pieces", lambda arrays: _split(*arrays), decompose)
 
 
 def _name(mesh: Mesh | Triangles) -> str:

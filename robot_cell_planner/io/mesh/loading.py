@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...model.arguments import public
 from ...model.geometry import Geometry, Mesh, MeshUse, Triangles
 from ...model.value import Vector3
 from ..common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
-from .cache import is_cached, read_cached, write_cached
+from .cache import Arrays, cached_or_computed, is_cached
 from .formats import FORMATS, STAGE
 from .process import parse_mesh
 from .structure import check_structure
@@ -183,16 +183,16 @@ def _scaled(path: str, digest: str, scale: Vector3) -> MeshData:
 
 @lru_cache(maxsize=512)
 def _from_file(path: str, digest: str) -> MeshData:
-    cached = read_cached(digest, "mesh")
-    if cached is not None:
-        return MeshData(*cached)
+    return cached_or_computed(digest, "mesh", lambda arrays: MeshData(*arrays), partial(_parsed, path, digest))
+
+
+def _parsed(path: str, digest: str) -> tuple[MeshData, Arrays]:
     content = read_bytes(path, STAGE, MAX_MESH_BYTES)
     found = hashlib.sha256(content).hexdigest()
     if found != digest:
         raise GeometryError(f"{path} has changed since the cell was read; load the cell again", subjects=(path,))
     data = MeshData(*parse_mesh(content, _format(Path(path)), path))
-    write_cached(digest, "mesh", data.vertices, data.faces)
-    return data
+    return data, (data.vertices, data.faces)
 
 
 @lru_cache(maxsize=512)

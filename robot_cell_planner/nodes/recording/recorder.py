@@ -27,6 +27,7 @@ from .bag import Bag
 NAME = "robot_cell_recorder"
 POLL_PERIOD = 0.02  # [s]
 DISCOVERY_PERIOD = 0.2  # [s]
+END_DELAY = 0.2  # [s] in which what was sent before the end is still received
 QUEUE = 1000  # messages of a topic between two polls
 MAX_TOPICS = 2000
 # Types of topics that are generated from services and actions: attributes of the classes of these.
@@ -124,7 +125,7 @@ class Recorder:
         self._topics: dict[str, Recorded] = {}
 
     def run(self, end: threading.Event) -> None:
-        """Record until the duration has passed or `end` is set."""
+        """Record until the duration has passed or `end` is set, and then what is received within END_DELAY."""
         until = time.monotonic() + self._options.duration
         next_discovery = 0.0
         while not end.wait(min(POLL_PERIOD, max(until - time.monotonic(), 0.0))):
@@ -135,7 +136,13 @@ class Recorder:
                 next_discovery = now + DISCOVERY_PERIOD
                 self._discover()
             self.write_received()
-        self.write_received()
+        self._wait_and_write(END_DELAY)
+
+    def _wait_and_write(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0.0:
+            time.sleep(min(POLL_PERIOD, left))
+            self.write_received()
 
     def write_received(self) -> None:
         """Write what has been received since the last call."""

@@ -14,11 +14,13 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.highlevel import AnyReader
 from running import DEMO
+from service_msgs.msg import ServiceEventInfo
 from std_msgs.msg import String, UInt8MultiArray
 
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.recording.recorder import RecordOptions
+from robot_cell_planner.srv import ApplyChanges
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -53,6 +55,24 @@ def wait_for_subscribers(client, topic, count=1):
         tries.wait(0.05)
 
 
+def apply_until_event(client, change):
+    """Apply a change, and wait until the event of the reply, which follows the reply itself, has been received."""
+    received = threading.Event()
+
+    def take(event):
+        if event.info.event_type == ServiceEventInfo.RESPONSE_SENT:
+            received.set()
+
+    topic = "scene/apply_changes/_service_event"
+    subscription = client.node.create_subscription(ApplyChanges.Event, topic, take, 10)
+    wait_for_subscribers(client, topic, 2)
+    while not subscription.get_publisher_count():
+        received.wait(0.05)
+    client.apply(change)
+    assert received.wait(60.0)
+    client.node.destroy_subscription(subscription)
+
+
 def messages(folder, topic):
     with AnyReader([folder]) as reader:
         connections = [connection for connection in reader.connections if connection.topic == topic]
@@ -72,7 +92,7 @@ def test_all_that_is_published_is_recorded_also_what_was_published_before(client
         message.header.frame_id, message.pose.position.x = f"frame {number}", 0.1 * number
         poses.publish(message)
     poses.wait_for_all_acked()
-    client.apply(SceneChange(operation=SceneChange.HIDE, name="post"))
+    apply_until_event(client, SceneChange(operation=SceneChange.HIDE, name="post"))
     status, out, err = recording.finish(signal.SIGINT)
     assert (status, err) == (0, f"recording in {bag}\n"), err
     assert re.match(r"recorded \d+ messages of \d+ topics in ", out)
