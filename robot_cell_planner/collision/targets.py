@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import pinocchio as pin
 
 from ..errors import TargetModeMismatchError
 from ..kinematics.forward import frame_matrix
-from ..kinematics.ik.problem import target_matrix
-from ..kinematics.targets import PointAxisTarget, Target, target_frame
+from ..kinematics.ik.problem import free_targets, target_matrix
+from ..kinematics.targets import Target, target_frame
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.frames import FrameTree
@@ -28,7 +27,7 @@ from .pairs.allowed_pairs import DEFAULT_OPTIONS, AllowedPairs, CheckedPair, Col
 from .report import CollisionReport
 
 PAIR_TYPES = (PairType.BODY_BODY, PairType.TOOL_BODY, PairType.TOOL_TOOL)
-ROTATIONS = 24  # about the axis of a point-axis target
+ROTATIONS = 24  # number of free rotations of a target that are checked
 MAX_LISTED = 100_000
 
 
@@ -90,7 +89,7 @@ class TargetChecker:
     def report_target(self, target: Target, max_pairs: int = 0, *, verbose: bool = False) -> CollisionReport:
         """Report collisions at a target; arguments as in `report`.
 
-        A point-axis target is checked at 24 rotations about its axis, the one that rotates the frame least first. The
+        A target with free rotations is checked at the one that rotates the frame least, and then at 24 others. The
         report is that of the first rotation without collision, or of the first rotation if all collide.
 
         Raises:
@@ -121,10 +120,11 @@ class TargetChecker:
         world_T_frame = frame_matrix(cell, state, frame)
         frame_T_tip = np.linalg.inv(world_T_frame) @ self._world_T_tip
         matrix = target_matrix(cell, state, target, world_T_frame)
-        count = ROTATIONS if isinstance(target, PointAxisTarget) else 1
-        for step in range(count):
-            turn = pin.SE3(pin.exp3(np.array((0.0, 0.0, 2.0 * np.pi * step / count))), np.zeros(3))
-            yield matrix @ turn.homogeneous @ frame_T_tip
+        if not target.free_axes:
+            yield matrix @ frame_T_tip
+            return
+        for turned in free_targets(matrix, world_T_frame, target.free_axes, ROTATIONS):
+            yield turned @ frame_T_tip
 
     def _report(self, world_T_tip: Floats, max_pairs: int, verbose: bool) -> CollisionReport:
         geometry_model, engine, allowed_pairs = self._topology.geometry_model, self._topology.engine, self.allowed_pairs

@@ -18,6 +18,7 @@ from ..system.cache import IdentityCache
 from .model import CellModel, cell_model
 
 DEFAULT_TOLERANCE = 1e-6  # [m, rad]
+FREE_ANGLE = 3.14  # [rad] rotations with at least this tolerance are free
 
 
 class TargetMode(str, Enum):
@@ -38,7 +39,7 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             otherwise "".
         reference_frame: Frame in which the target is expressed, at its pose in the state that the target is used with.
         tolerance_position: Max position error, in the target's unit; None: 1e-6 m.
-        tolerance_angle: Max angle [rad] between the orientations, or between the axes. From pi on, every rotation is
+        tolerance_angle: Max angle [rad] between the orientations, or between the axes. From 3.14 on, every rotation is
             within the tolerance, and inverse kinematics searches for all of them: the target is a position only.
         native_scale: Metres per unit of the target's positions.
     """
@@ -70,21 +71,56 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return DEFAULT_TOLERANCE if position is None else position * self.native_scale, self.tolerance_angle
 
     @property
-    def position_only(self) -> bool:
-        """Whether every rotation is within the tolerance."""
-        return self.tolerance_angle >= math.pi
+    def free_axes(self) -> tuple[int, ...]:
+        """Axes of the target (0, 1, 2) about which the rotation is free."""
+        return tuple(axis for axis, weight in enumerate(self.rotation_weights) if not weight)
+
+    @property
+    def rotation_weights(self) -> Vector3:
+        """Weights of rotations about the axes of the target: 0 for free ones, 1 for the smallest tolerance."""
+        return (0.0, 0.0, 0.0) if self.tolerance_angle >= FREE_ANGLE else (1.0, 1.0, 1.0)
 
 
 class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):
-    """Pose target: reference_frame_T_target."""
+    """Pose target: reference_frame_T_target.
+
+    Attributes:
+        tolerance_angles: Tolerances of the rotations about the x, y and z axes of the target [rad], in place of
+            `tolerance_angle`. From 3.14 on, the rotation about the axis is free, and inverse kinematics searches over
+            it: the frame may be rotated by any rotation vector along the free axes. The rotation that is left, as a
+            rotation vector in the axes of the frame, lies in the ellipsoid that has the other tolerances as semi-axes.
+    """
 
     pose: Pose
+    tolerance_angles: Vector3 | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
         super().__post_init__()
         if not isinstance(self.pose, Pose):
             raise InvalidValueError(f"pose is a {type(self.pose).__name__}, expected a Pose")
+        if self.tolerance_angles is not None:
+            for axis, angle in zip("xyz", vector3(self.tolerance_angles, "tolerance_angles"), strict=True):
+                positive(angle, f"tolerance_angles about {axis}")
+            if self.tolerance_angle != DEFAULT_TOLERANCE:
+                text = f"tolerance_angle {self.tolerance_angle:g} and tolerance_angles are given, expected one of them"
+                raise InvalidValueError(text)
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """Max position error [m] and max angle [rad], the smallest of those that are not free."""
+        position, angle = super().tolerances
+        angles = self.tolerance_angles
+        return position, angle if angles is None else min(angles)
+
+    @property
+    def rotation_weights(self) -> Vector3:
+        """Weights of rotations about the axes of the target: 0 for free ones, 1 for the smallest tolerance."""
+        if self.tolerance_angles is None:
+            return super().rotation_weights
+        smallest = min(self.tolerance_angles)
+        x, y, z = (0.0 if angle >= FREE_ANGLE else smallest / angle for angle in self.tolerance_angles)
+        return x, y, z
 
 
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
@@ -95,6 +131,12 @@ class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="poi
 
     point: Vector3
     axis: Vector3
+
+    @property
+    def rotation_weights(self) -> Vector3:
+        """Weights of rotations about the axes of the target: 0 for free ones, 1 for the others."""
+        x, y, _ = super().rotation_weights
+        return x, y, 0.0
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -6,7 +6,7 @@ from ..kinematics.targets import FrameTarget
 from ..scene.scene import Scene
 from ..trajectory.timing import TimingOptions
 from .cartesian.path.options import CartesianOptions
-from .cartesian.path.waypoints import TARGET_FIELDS, FrameWaypoints, PointAxisWaypoints, Waypoints
+from .cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints, common_fields
 from .cartesian.planner import CartesianRequest, cartesian_plan
 from .problem.plan import Plan
 from .problem.progress import ProgressMonitor
@@ -25,7 +25,7 @@ def plan_straight(
     """Plan the line from the pose of the frame in a scene to a target, the orientation turning at a constant rate.
 
     Raises:
-        RobotCellError: As from `plan_cartesian`.
+        RobotCellError: As from `plan_cartesian`; a target with tolerances about single axes is refused.
     """
     request = CartesianRequest(
         _waypoints(target),
@@ -46,7 +46,7 @@ def plan_straight(
 
 
 def _waypoints(target: Target) -> Waypoints:
-    fields = {name: getattr(target, name) for name in TARGET_FIELDS}
+    fields = common_fields(target, "the target of a straight step")
     if isinstance(target, FrameTarget):
         return FrameWaypoints(poses=(target.pose,), **fields)
     return PointAxisWaypoints(points_and_axes=((target.point, target.axis),), **fields)

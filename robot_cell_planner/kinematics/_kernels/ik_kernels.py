@@ -1,7 +1,7 @@
 """Compiled kernels of numeric inverse kinematics of serial chains, and of the verification of solutions.
 
-Chains are as in `chain_kernels`. A target is a transform (4, 4); `free_rotation` says which rotations of the target are
-free: none, about its z axis, or all.
+Chains are as in `chain_kernels`. A target is a transform (4, 4); `rotation_weights` (3,) are as in
+`pose_error_kernels`: zero for an axis of the target about which the rotation is free.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...system.compiled import compiled
 from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, forward_pass
-from .pose_error_kernels import FIXED_ROTATION, fill_error, remove_free_rotations
+from .pose_error_kernels import all_fixed, fill_error, remove_free_rotations
 from .wrapping_kernels import LIMIT_SLACK, is_new, wrap_into_limits
 
 CANDIDATE_TOLERANCE = 1e-2  # [m, rad] analytic candidates within this distance of target and limits are refined
@@ -61,7 +61,7 @@ def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, ste
 def solve(
     chain: Array,
     target: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     q: Array,
     lower: Array,
     upper: Array,
@@ -86,7 +86,7 @@ def solve(
     step, matrix, frozen = np.empty(n), np.empty((n, n)), np.zeros(n)
     best, stalled = math.inf, 0
     forward_pass(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, free_rotation, error)
+    distance, angle = fill_error(target, pose, rotation_weights, error)
     for _ in range(iterations):
         if distance <= tolerance[0] and angle <= tolerance[1]:
             break
@@ -96,8 +96,8 @@ def solve(
         if stalled > MAX_STALLED_ITERATIONS:
             break
         fill_jacobian(chain, origins, axes, pose, jacobian)
-        if free_rotation != FIXED_ROTATION:
-            remove_free_rotations(free_rotation, pose, jacobian)
+        if not all_fixed(rotation_weights):
+            remove_free_rotations(target, pose, rotation_weights, jacobian)
         if (
             distance > MAX_POSITION_ERROR
         ):  # limit the position error, so that only the direction of a distant target matters
@@ -120,7 +120,7 @@ def solve(
         for i in range(n):
             q[i] = min(max(q[i] + scale * step[i], lower[i]), upper[i])
         forward_pass(chain, q, origins, axes, pose)
-        distance, angle = fill_error(target, pose, free_rotation, error)
+        distance, angle = fill_error(target, pose, rotation_weights, error)
     return distance, angle
 
 
@@ -128,7 +128,7 @@ def solve(
 def solve_many(
     chain: Array,
     targets: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     configurations: Array,
     lower: Array,
     upper: Array,
@@ -141,7 +141,7 @@ def solve_many(
     left = np.empty((configurations.shape[0], 2))
     for k in range(configurations.shape[0]):
         left[k, 0], left[k, 1] = solve(
-            chain, targets[k], free_rotation, configurations[k], lower, upper, tolerance, iterations, stall_tolerance
+            chain, targets[k], rotation_weights, configurations[k], lower, upper, tolerance, iterations, stall_tolerance
         )
     return left
 
@@ -150,7 +150,7 @@ def solve_many(
 def solve_in_sequence(
     chain: Array,
     targets: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     start: Array,
     lower: Array,
     upper: Array,
@@ -169,14 +169,15 @@ def solve_in_sequence(
         for i in range(n):
             found[k, i] = start[i] if k == 0 else found[k - 1, i]
         left[k, 0], left[k, 1] = solve(
-            chain, targets[k], free_rotation, found[k], lower, upper, tolerance, iterations, stall_tolerance
+            chain, targets[k], rotation_weights, found[k], lower, upper, tolerance, iterations, stall_tolerance
         )
     return found, left
 
 
 @compiled
-def task_jacobians(chain: Array, configurations: Array, free_rotation: int) -> Array:
-    """Compute Jacobians (k, 6, n) as in `jacobian_of`, without the free rotations, for configurations (k, n)."""
+def task_jacobians(chain: Array, configurations: Array, rotation_weights: Array) -> Array:
+    """Compute Jacobians (k, 6, n) as in `jacobian_of`, without the free rotations, for configurations (k, n) at their
+    targets."""
     count, n = configurations.shape
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
@@ -184,8 +185,8 @@ def task_jacobians(chain: Array, configurations: Array, free_rotation: int) -> A
     for k in range(count):
         forward_pass(chain, configurations[k], origins, axes, pose)
         fill_jacobian(chain, origins, axes, pose, result[k])
-        if free_rotation != FIXED_ROTATION:
-            remove_free_rotations(free_rotation, pose, result[k])
+        if not all_fixed(rotation_weights):
+            remove_free_rotations(pose, pose, rotation_weights, result[k])
     return result
 
 
@@ -233,7 +234,7 @@ def targets_without_joint(lock: Array, tip: Array, last: bool, targets: Array, v
 def refine(
     chain: Array,
     target: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     q: Array,
     seed: Array,
     limits: Array,
@@ -251,14 +252,14 @@ def refine(
     if wrap_into_limits(q, seed, limits, angular) > CANDIDATE_TOLERANCE:
         return False
     forward_pass(chain, q, origins, axes, pose)
-    distance, angle = fill_error(target, pose, free_rotation, error)
+    distance, angle = fill_error(target, pose, rotation_weights, error)
     if not (distance <= CANDIDATE_TOLERANCE and angle <= CANDIDATE_TOLERANCE):  # also refuses NaN
         return False
     if distance > 0.01 * tolerance[0] or angle > 0.01 * tolerance[1]:
         distance, angle = solve(
             chain,
             target,
-            free_rotation,
+            rotation_weights,
             q,
             limits[2],
             limits[3],
@@ -273,7 +274,7 @@ def refine(
         for i in range(q.shape[0]):
             q[i] = min(max(q[i], limits[0, i]), limits[1, i])
         forward_pass(chain, q, origins, axes, pose)
-        distance, angle = fill_error(target, pose, free_rotation, error)
+        distance, angle = fill_error(target, pose, rotation_weights, error)
     error[0], error[1] = distance, angle
     return bool(distance <= tolerance[0] and angle <= tolerance[1])
 
@@ -282,7 +283,7 @@ def refine(
 def verify(
     chain: Array,
     target: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     candidates: Array,
     seed: Array,
     limits: Array,
@@ -311,7 +312,7 @@ def verify(
         for i in range(n):
             q[i] = seed[i] if k < 0 else candidates[k, i]
         if not refine(
-            chain, target, free_rotation, q, seed, limits, angular, tolerance, origins, axes, pose, error
+            chain, target, rotation_weights, q, seed, limits, angular, tolerance, origins, axes, pose, error
         ) or not is_new(found, c, q, angular):
             continue
         key = 0.0
@@ -337,7 +338,7 @@ def verify(
 def search(
     chain: Array,
     target: Array,
-    free_rotation: int,
+    rotation_weights: Array,
     starts: Array,
     limits: Array,
     angular: Array,
@@ -361,7 +362,7 @@ def search(
         for i in range(n):
             q[i] = min(max(starts[k, i], limits[0, i]), limits[1, i])
         distance, angle = solve(
-            chain, target, free_rotation, q, limits[0], limits[1], 0.01 * tolerance, iterations, stall_tolerance
+            chain, target, rotation_weights, q, limits[0], limits[1], 0.01 * tolerance, iterations, stall_tolerance
         )
         if distance * distance + angle * angle < facts[0] * facts[0] + facts[1] * facts[1]:
             closest[:] = q

@@ -195,13 +195,13 @@ def _look_closer(problem: IkProblem, traces: Traces) -> None:
     if traces.beyond is None:
         free = unlimited(joints).limits
         found, _, _, _ = ik_kernels.search(
-            problem.chain.table, problem.target, problem.free_rotation, starts, free, joints.angular, problem.tolerance,
-            ITERATIONS, 8, ik_kernels.STALL_TOLERANCE,
+            problem.chain.table, problem.target, problem.rotation_weights, starts, free, joints.angular,
+            problem.tolerance, ITERATIONS, 8, ik_kernels.STALL_TOLERANCE,
         )  # fmt: skip
         traces.note_beyond(found, problem)
     if traces.closest is None:
         _, _, closest, facts = ik_kernels.search(
-            problem.chain.table, problem.target, problem.free_rotation, starts, joints.limits, joints.angular,
+            problem.chain.table, problem.target, problem.rotation_weights, starts, joints.limits, joints.angular,
             problem.tolerance, ITERATIONS, 1, ik_kernels.STRICT_STALL_TOLERANCE,
         )  # fmt: skip
         traces.note_closest(closest, float(facts[0]), float(facts[1]))
@@ -230,5 +230,5 @@ def _closest(problem: IkProblem, traces: Traces) -> ClosestConfiguration | None:
 
 def _residual(problem: IkProblem, q: Array) -> tuple[float, float]:
     error = np.empty(6)
-    distance, angle = fill_error(problem.target, problem.chain.forward(q.copy()), problem.free_rotation, error)
+    distance, angle = fill_error(problem.target, problem.chain.forward(q.copy()), problem.rotation_weights, error)
     return float(distance), float(angle)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from ...errors import InvalidRequestError, UnknownNameError
 from ...model.cell import RobotCell
@@ -16,11 +17,12 @@ from ...model.name_suggestions import unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.cache import IdentityCache
-from .._kernels.pose_error_kernels import ABOUT_Z, ANY_ROTATION, FIXED_ROTATION
+from .._kernels.pose_error_kernels import SMALL
 from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
 from ..targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
+from .seeds import free_rotations
 
 Array = NDArray[np.float64]
 
@@ -54,7 +56,9 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
         chain: Chain from the world to the frame.
         frame: Frame that has to reach the target.
         target: world_T_target (4, 4).
-        free_rotation: Task-space DoF mask, see ik_kernels.py.
+        start_target: Target with the free rotation that is nearest to the frame at the start (4, 4).
+        rotation_weights: (3,) weights of rotations, see pose_error_kernels.py.
+        free_axes: Axes of the target (0, 1, 2) about which the rotation is free.
         tolerance: (2,) [m, rad].
         start: (n,) values of the state [rad, m].
     """
@@ -64,7 +68,9 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
     chain: Chain
     frame: str
     target: Array
-    free_rotation: int
+    start_target: Array
+    rotation_weights: Array
+    free_axes: tuple[int, ...]
     tolerance: Array
     start: Array
 
@@ -104,16 +110,35 @@ def ik_problem(
     model, joints = setup.model, setup.joints
     chain = setup.chain or chain_at_state(model, state, setup.frame, joints.variables)
     start = model.values(state, joints.variables)
-    free = isinstance(target, PointAxisTarget) or target.position_only
+    free = target.free_axes
     near = chain.forward(start) if free else None
     matrix = target_matrix(cell, state, target, near)
-    free_rotation = FIXED_ROTATION
-    if near is not None:
-        free_rotation = ABOUT_Z
-        if target.position_only:
-            free_rotation = ANY_ROTATION
-            matrix[:3, :3] = near[:3, :3]
-    return IkProblem(model, joints, chain, setup.frame, matrix, free_rotation, np.array(target.tolerances), start)
+    start_target = matrix if near is None else free_targets(matrix, near, free, 0)[0]
+    weights, tolerance = np.array(target.rotation_weights), np.array(target.tolerances)
+    return IkProblem(model, joints, chain, setup.frame, matrix, start_target, weights, free, tolerance, start)
+
+
+def free_targets(target: Array, near: Array, free_axes: tuple[int, ...], count: int, seed: int = 0) -> Array:
+    """Return the transform nearest in rotation to `near` (4, 4) among a target (4, 4) and its free rotations, and
+    `count` others: (1 + count, 4, 4)."""
+    result = np.repeat(target[None], 1 + count, axis=0)
+    nearest = nearest_free_rotation(target[:3, :3], near[:3, :3], free_axes)
+    # Rotations about two axes are no group: those of the nearest one are not those of the target.
+    if len(free_axes) != 2:
+        result[1:, :3, :3] = nearest
+    if count:
+        result[1:, :3, :3] @= free_rotations(free_axes, count, seed)
+    result[0, :3, :3] = nearest
+    return result
+
+
+def nearest_free_rotation(target: Array, near: Array, free_axes: tuple[int, ...]) -> Array:
+    """Return the rotation (3, 3) nearest to `near` (3, 3) among a target (3, 3) and its free rotations."""
+    x, y, z, w = Rotation.from_matrix(target.T @ near).as_quat()
+    nearest = [part if axis in free_axes else 0.0 for axis, part in enumerate((x, y, z))]
+    if np.linalg.norm((*nearest, w)) < SMALL:  # all free rotations are half a turn away
+        return target
+    return np.asarray(target @ Rotation.from_quat((*nearest, w)).as_matrix())
 
 
 def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:

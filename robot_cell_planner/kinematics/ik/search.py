@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, RobotCellError
 from .._kernels import ik_kernels, wrapping_kernels
-from .._kernels.pose_error_kernels import ANY_ROTATION, FIXED_ROTATION
 from .analytic import AnalyticSolver, closed_form, spread
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
-from .problem import IkProblem, unlimited
-from .seeds import random_rotations, random_starts
+from .problem import IkProblem, free_targets, unlimited
+from .seeds import random_starts
 
 Array = NDArray[np.float64]
 NUMERIC = "numeric"
@@ -66,7 +65,7 @@ class IkSearch:
             names = ", ".join(problem.joints.variables)
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
-        self.closed = form is not None and form.locked is None and problem.free_rotation == FIXED_ROTATION
+        self.closed = form is not None and form.locked is None and not problem.free_axes
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
@@ -118,7 +117,7 @@ class IkSearch:
             index = self.form.locked
             low, high = problem.joints.limits[:2, index]
             value = np.array([min(max(problem.start[index], low), high)])
-        return self._evaluated(problem.target[None], value)
+        return self._evaluated(problem.start_target[None], value)
 
     def _closed_form_batches(self) -> Iterator[Batch]:
         """Yield analytic solutions at the start values of the free parameters, then at more distant values.
@@ -147,14 +146,9 @@ class IkSearch:
             index = self.form.locked
             low, high = problem.joints.limits[:2, index]
             values = spread(low, high, problem.start[index], sweep)
-        if problem.free_rotation == FIXED_ROTATION:
+        if not problem.free_axes:
             return np.repeat(problem.target[None], len(values), axis=0), values
-        if problem.free_rotation == ANY_ROTATION:
-            targets = np.repeat(problem.target[None], 1 + sweep, axis=0)
-            targets[1:, :3, :3] = random_rotations(sweep, self.options.seed)
-        else:
-            rotations = np.concatenate((ZERO, spread(-np.pi, np.pi, 0.0, sweep)))
-            targets = np.array([_rotated(problem.target, spin) for spin in rotations])
+        targets = free_targets(problem.target, problem.start_target, problem.free_axes, sweep, self.options.seed)
         return np.repeat(targets, len(values), axis=0), np.tile(values, len(targets))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
@@ -164,7 +158,7 @@ class IkSearch:
         joints = problem.joints
         candidates = self.form.candidates(targets, values, problem.start)
         found, left = ik_kernels.verify(
-            problem.chain.table, problem.target, problem.free_rotation, candidates, problem.start, joints.limits,
+            problem.chain.table, problem.target, problem.rotation_weights, candidates, problem.start, joints.limits,
             joints.angular, problem.tolerance,
         )  # fmt: skip
         if not len(found):
@@ -190,7 +184,7 @@ class IkSearch:
         while begin < len(starts):
             self.check_clock()
             found, left, closest, statistics = ik_kernels.search(
-                problem.chain.table, problem.target, problem.free_rotation, starts[begin:], joints.limits,
+                problem.chain.table, problem.target, problem.rotation_weights, starts[begin:], joints.limits,
                 joints.angular, problem.tolerance, ITERATIONS, 1, ik_kernels.STALL_TOLERANCE,
             )  # fmt: skip
             self.traces.note_closest(closest, float(statistics[0]), float(statistics[1]))
@@ -198,12 +192,3 @@ class IkSearch:
             if len(found):
                 wrapping_kernels.wrap_all_near(found[0], problem.start, joints.limits, joints.angular)
                 yield Batch(found, left, NUMERIC)
-
-
-def _rotated(target: Array, angle: float) -> Array:
-    """Return the target rotated about its z axis."""
-    cosine, sine = np.cos(angle), np.sin(angle)
-    result = target.copy()
-    result[:3, 0] = cosine * target[:3, 0] + sine * target[:3, 1]
-    result[:3, 1] = cosine * target[:3, 1] - sine * target[:3, 0]
-    return result

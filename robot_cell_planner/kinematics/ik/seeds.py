@@ -6,6 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from .analytic import spread
 
 Array = NDArray[np.float64]
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
@@ -46,6 +49,26 @@ def random_rotations(count: int, seed: int) -> Array:
         (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
     )
     return np.ascontiguousarray(np.moveaxis(np.array(rows), 2, 0))
+
+
+def free_rotations(axes: tuple[int, ...], count: int, seed: int) -> Array:
+    """Return rotation matrices (count, 3, 3) with rotation vectors along one to three axes, evenly distributed.
+
+    One axis: evenly spaced angles, the smallest first. Two: as random_rotations, with no component along the third.
+    """
+    if len(axes) == 3:
+        return random_rotations(count, seed)
+    quaternions = np.zeros((count, 4))
+    if len(axes) == 1:
+        angles = spread(-np.pi, np.pi, 0.0, count)
+        quaternions[:, axes[0]], quaternions[:, 3] = np.sin(0.5 * angles), np.cos(0.5 * angles)
+    else:  # uniform on a sphere, by the area of its zones
+        height, turn = halton(count, 2, seed).T
+        height, turn = 2.0 * height - 1.0, 2.0 * np.pi * turn
+        radius = np.sqrt(1.0 - height * height)
+        quaternions[:, axes[0]], quaternions[:, axes[1]] = radius * np.cos(turn), radius * np.sin(turn)
+        quaternions[:, 3] = height
+    return np.asarray(Rotation.from_quat(quaternions).as_matrix())
 
 
 def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:

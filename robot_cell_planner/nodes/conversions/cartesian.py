@@ -9,7 +9,7 @@ from robot_cell_planner import action, msg
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget, PointAxisTarget
 from ...planning.cartesian.path.options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
-from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
+from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment, common_fields
 from ...planning.problem.plan import CartesianReport, Plan
 from ...planning.problem.request import PlanningOptions
 from ...planning.workers.tasks import CartesianRequest
@@ -67,21 +67,18 @@ def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointA
     if not messages:
         raise InvalidRequestError("waypoints is empty", subjects=("waypoints",))
     targets: list[FrameTarget | PointAxisTarget] = []
+    first_fields: dict[str, Any] = {}
     for index, message in enumerate(messages):
         field = f"waypoints[{index}]"
         target = target_from_message(message.target, f"{field}.target")
-        if targets and _kind(target) != _kind(targets[0]):
+        fields = common_fields(target, f"{field}.target")
+        if targets and (type(target) is not type(targets[0]) or fields != first_fields):
             text = f"{field} has another type, mode, frame, unit or tolerance than the first"
             raise InvalidRequestError(text, subjects=(field,))
         targets.append(target)
-    first = targets[0]
+        first_fields = first_fields or fields
     common: dict[str, Any] = {
-        "mode": first.mode,
-        "frame": first.frame,
-        "reference_frame": first.reference_frame,
-        "tolerance_position": first.tolerance_position,
-        "tolerance_angle": first.tolerance_angle,
-        "native_scale": first.native_scale,
+        **first_fields,
         "segments": tuple(_segment(message, f"waypoints[{index}]") for index, message in enumerate(messages)),
     }
     poses = tuple(target.pose for target in targets if isinstance(target, FrameTarget))
@@ -89,11 +86,6 @@ def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointA
         return FrameWaypoints(poses=poses, **common)
     axes = tuple((target.point, target.axis) for target in targets if isinstance(target, PointAxisTarget))
     return PointAxisWaypoints(points_and_axes=axes, **common)
-
-
-def _kind(target: FrameTarget | PointAxisTarget) -> tuple[object, ...]:
-    tolerances = (target.tolerance_position, target.tolerance_angle)
-    return (type(target), target.mode, target.frame, target.reference_frame, target.native_scale, *tolerances)
 
 
 def _segment(message: msg.CartesianWaypoint, field: str) -> Segment:

@@ -35,9 +35,15 @@ def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointA
         "native_scale": message.native_scale,
     }
     try:
+        about_axes = position_from_message(message.axis_tolerances)
         if message.type == msg.Target.POSE:
+            if any(about_axes):
+                angle = common.pop("tolerance_angle")
+                common["tolerance_angles"] = tuple(about_axis or angle for about_axis in about_axes)
             return FrameTarget(pose=pose_from_message(message.pose, f"{field}.pose"), **common)
         if message.type == msg.Target.POINT_AXIS:
+            if any(about_axes):
+                raise ValueError(f"axis_tolerances are {list(about_axes)}, expected zeros for the type POINT_AXIS")
             point, axis = position_from_message(message.pose.position), position_from_message(message.axis)
             return PointAxisTarget(point=point, axis=axis, **common)
     except ValueError as error:

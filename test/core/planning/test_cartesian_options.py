@@ -160,7 +160,15 @@ def test_self_motion_is_traced_in_steps():
         found = np.array(configurations, order="C")
         targets = np.repeat(pose.matrix[None], len(found), axis=0)
         left = ik_kernels.solve_many(
-            problem.chain.table, targets, problem.free_rotation, found, lower, upper, 1e-3 * problem.tolerance, 40, 0.99
+            problem.chain.table,
+            targets,
+            problem.rotation_weights,
+            found,
+            lower,
+            upper,
+            1e-3 * problem.tolerance,
+            40,
+            0.99,
         )
         return found, (left <= problem.tolerance).all(axis=1)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, Value
-from ....kinematics._kernels.pose_error_kernels import ABOUT_Z, FIXED_ROTATION
 from ....trajectory.limits import Array
 from .curves import MIN_LENGTH, Arc, BlendedCorner, Curve, Line, PartialCurve, deviations, parameter_length, tangents
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
@@ -54,8 +53,6 @@ class CartesianPath:
 
     Attributes:
         segments: Segments of non-zero length.
-        freedom: Free rotation, as in kinematics.ik_kernels. If the rotation about z is free, poses use the one with
-            the smallest angle.
         starts: Path parameter at the start of each segment (p + 1,): length [m], or angle [rad] of pure rotations.
     """
 
@@ -67,7 +64,6 @@ class CartesianPath:
         """
         self.waypoints = waypoints
         self.start = start
-        self.freedom = FIXED_ROTATION if isinstance(waypoints, FrameWaypoints) else ABOUT_Z
         self.targets = _targets(start, waypoints, world_T_reference)
         self.segments = _cut_segments(self._curves(world_T_reference), waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
@@ -75,7 +71,8 @@ class CartesianPath:
 
     @property
     def axis_only(self) -> bool:
-        return self.freedom != FIXED_ROTATION
+        """Whether the rotation about z is free. Poses then use the one with the smallest angle."""
+        return not isinstance(self.waypoints, FrameWaypoints)
 
     def _curves(self, world_T_reference: Array) -> list[Curve]:
         """Return the curves between waypoints, without blends; the ends are exact."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, LimitExceededError, Value
-from ....kinematics.targets import DEFAULT_TOLERANCE, FrameTarget, PointAxisTarget, TargetMode
+from ....kinematics.targets import DEFAULT_TOLERANCE, FREE_ANGLE, FrameTarget, PointAxisTarget, TargetMode
 from ....model.arguments import checked_fields
 from ....model.pose import Pose
 from ....model.value import WORLD, Vector3, vector3
@@ -97,14 +97,28 @@ class _Waypoints:
         if self.segments and self.segments[-1].blend_radius:
             text = "the last waypoint has a blend radius, but no motion follows"
             raise InvalidRequestError(text, stage="request")
-        if self.tolerance_angle >= math.pi:
-            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than pi along a path"
+        if self.tolerance_angle >= FREE_ANGLE:
+            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than {FREE_ANGLE} along a path"
             raise InvalidRequestError(text, stage="request", values=(Value("tolerance_angle", self.tolerance_angle),))
         for index in range(count):
             try:
                 self.target(index)
             except ValueError as error:
                 raise InvalidRequestError(f"waypoint {index}: {error}", stage="request") from error
+
+
+def common_fields(target: FrameTarget | PointAxisTarget, what: str) -> dict[str, Any]:
+    """Return the fields of waypoints that are those of a target.
+
+    what: Target in messages.
+
+    Raises:
+        InvalidRequestError: The target has tolerances about single axes, which a path cannot follow.
+    """
+    if isinstance(target, FrameTarget) and target.tolerance_angles is not None:
+        text = f"{what} has tolerances about single axes {list(target.tolerance_angles)}, expected none along a path"
+        raise InvalidRequestError(text, stage="request", subjects=(what,))
+    return {name: getattr(target, name) for name in TARGET_FIELDS}
 
 
 @checked_fields

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
 from ....kinematics._kernels import ik_kernels
-from ....kinematics._kernels.pose_error_kernels import FIXED_ROTATION
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
@@ -32,7 +31,7 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
         project: Projects configurations (k, n) of all points but the first back to their poses; returns them and
             whether each converged.
     """
-    redundancy = path.shape[1] - (6 if problem.free_rotation == FIXED_ROTATION else 5)
+    redundancy = path.shape[1] - (6 - len(problem.free_axes))
     if redundancy < 1 or len(path) < 2:
         return path
     stiffness = 1.0 / np.maximum(spacings, 1e-9 + 1e-3 * float(spacings.mean()))
@@ -62,7 +61,7 @@ def _cost(path: Array, stiffness: Array) -> float:
 
 def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
     """Return orthonormal null space bases (k, n, redundancy) of the task Jacobians."""
-    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.free_rotation)
+    jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.rotation_weights)
     _, _, rows = np.linalg.svd(jacobians)
     return np.ascontiguousarray(np.swapaxes(rows[:, -redundancy:], 1, 2))
 

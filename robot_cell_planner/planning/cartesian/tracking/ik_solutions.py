@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ....kinematics._kernels import ik_kernels, wrapping_kernels
-from ....kinematics._kernels.pose_error_kernels import FIXED_ROTATION
 from ....kinematics.ik.analytic import AnalyticSolver, closed_form
 from ....kinematics.ik.problem import IkProblem
 from ....kinematics.ik.seeds import random_starts
@@ -47,31 +46,30 @@ def solutions_along(problem: IkProblem, targets: Array, seed: int, check: Check)
 
 def redundancy(problem: IkProblem) -> int:
     """Return the number of redundant joints for the task."""
-    prescribed = 6 if problem.free_rotation == FIXED_ROTATION else 5
-    return max(0, sum(problem.chain.used) - prescribed)
+    return max(0, sum(problem.chain.used) - (6 - len(problem.free_axes)))
 
 
 def sweep_step(problem: IkProblem) -> float:
     """Return the max step [rad] between samples of redundant degrees of freedom."""
     form = closed_form(problem.chain)
-    both = form is not None and form.locked is not None and problem.free_rotation != FIXED_ROTATION
+    both = form is not None and form.locked is not None and bool(problem.free_axes)
     return 2.0 * np.pi / (SAMPLES_OF_BOTH if both else SAMPLES)
 
 
 def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
     """Return solutions of the analytic solver at a pose (4, 4), for all samples of redundant degrees of freedom."""
-    both = form.locked is not None and problem.free_rotation != FIXED_ROTATION
+    both = form.locked is not None and bool(problem.free_axes)
     count = SAMPLES_OF_BOTH if both else SAMPLES
     values = np.zeros(1)
     if form.locked is not None:
         values = _joint_samples(problem, form.locked, count)
     targets = target[None]
-    if problem.free_rotation != FIXED_ROTATION:
+    if problem.free_axes:
         targets = _rotated_about_z(target, 2.0 * np.pi * np.arange(count) / count)
     candidates = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
     joints = problem.joints
     found, _ = ik_kernels.verify(
-        problem.chain.table, target, problem.free_rotation, candidates, problem.start, joints.limits, joints.angular,
+        problem.chain.table, target, problem.rotation_weights, candidates, problem.start, joints.limits, joints.angular,
         problem.tolerance,
     )  # fmt: skip
     return found
@@ -118,7 +116,7 @@ def _search(problem: IkProblem, target: Array, seed: int, first: int) -> Array:
     starts = random_starts(RANDOM_STARTS, joints.limits, problem.start, seed, first)
     starts = np.concatenate((problem.start[None], starts))
     found, _, _, _ = ik_kernels.search(
-        problem.chain.table, target, problem.free_rotation, starts, joints.limits, joints.angular, problem.tolerance,
+        problem.chain.table, target, problem.rotation_weights, starts, joints.limits, joints.angular, problem.tolerance,
         MAX_ITERATIONS, len(starts), ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
     found = np.ascontiguousarray(found)
@@ -131,7 +129,7 @@ def _add_tracked(problem: IkProblem, target: Array, known: Array, neighbours: Ar
     """Return the known solutions at a pose with new ones tracked from the neighbouring pose."""
     joints, tracked = problem.joints, neighbours[:MAX_TRACKED].copy()
     errors = ik_kernels.solve_many(
-        problem.chain.table, np.repeat(target[None], len(tracked), axis=0), problem.free_rotation, tracked,
+        problem.chain.table, np.repeat(target[None], len(tracked), axis=0), problem.rotation_weights, tracked,
         joints.limits[0], joints.limits[1], 0.01 * problem.tolerance, MAX_ITERATIONS, ik_kernels.STALL_TOLERANCE,
     )  # fmt: skip
     within_tolerance = (errors[:, 0] <= problem.tolerance[0]) & (errors[:, 1] <= problem.tolerance[1])

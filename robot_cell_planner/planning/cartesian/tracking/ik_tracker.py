@@ -116,7 +116,7 @@ class IkTracker:
         problem, found = self.problem, np.array(starts, order="C")
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
         errors = ik_kernels.solve_many(
-            problem.chain.table, targets, problem.free_rotation, found, lower, upper, self.tolerance, MAX_ITERATIONS,
+            problem.chain.table, targets, problem.rotation_weights, found, lower, upper, self.tolerance, MAX_ITERATIONS,
             STALL_TOLERANCE,
         )  # fmt: skip
         return found, self.within_tolerance(errors)
@@ -129,7 +129,7 @@ class IkTracker:
         """
         problem, limits = self.problem, self.problem.joints.limits
         found, errors = ik_kernels.solve_in_sequence(
-            problem.chain.table, targets, problem.free_rotation, start, limits[0], limits[1], self.tolerance,
+            problem.chain.table, targets, problem.rotation_weights, start, limits[0], limits[1], self.tolerance,
             MAX_ITERATIONS, STALL_TOLERANCE,
         )  # fmt: skip
         return found, self.within_tolerance(errors)

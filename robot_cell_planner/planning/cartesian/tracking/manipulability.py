@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ....kinematics._kernels import ik_kernels
-from ....kinematics._kernels.pose_error_kernels import ABOUT_Z
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
@@ -17,14 +16,14 @@ def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
     Yoshikawa, Manipulability of Robotic Mechanisms, 1985.
     """
     jacobians = ik_kernels.task_jacobians(
-        problem.chain.table, np.ascontiguousarray(configurations), problem.free_rotation
+        problem.chain.table, np.ascontiguousarray(configurations), problem.rotation_weights
     )
-    directions = 5 if problem.free_rotation == ABOUT_Z else 6
+    directions = 6 - len(problem.free_axes)
     if jacobians.shape[2] < directions:
         squares = np.swapaxes(jacobians, 1, 2) @ jacobians
     else:
         squares = jacobians @ np.swapaxes(jacobians, 1, 2)
-        if problem.free_rotation == ABOUT_Z:
+        if problem.free_axes:
             # The free direction has no row: with an eigenvalue of 1, the product of the others remains.
             axes = problem.chain.forward_many(np.ascontiguousarray(configurations))[:, :3, 2]
             squares[:, 3:, 3:] += axes[:, :, None] * axes[:, None, :]
